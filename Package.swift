@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// WEBIMAGE_WITHOUT=gtk leaves out the products that need that library, so that a server builds without it.
+let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
+let knownParts: Set = ["gtk"]
+for part in leftOut.subtracting(knownParts).subtracting(["map", "extras", "drawing"]).sorted() {
+    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows gtk, map, extras and drawing")
+}
+let hasViews = !leftOut.contains("gtk")
+
+// ThreadSanitizer does not know the futex behind Synchronization.Mutex and reports false races; see Lock.swift.
+let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
+
+let settings: [SwiftSetting] =
+    [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny")]
+    + (isSanitizingThreads ? [.define("WEBIMAGE_TSAN")] : [])
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["WebImageTestSupport"], swiftSettings: settings)
+}
+
+var products: [Product] = [
+    .library(name: "WebImage", targets: ["WebImage"]),
+    .library(name: "WebImageCore", targets: ["WebImageCore"]),
+    .library(name: "WebImageCoding", targets: ["WebImageCoding"]),
+    .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
+    .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
+    .executable(name: "webimage", targets: ["WebImageCLI"]),
+]
+
+var targets: [Target] = [
+    // C: shims for what Swift can't call (setjmp, variadics, per-function CPU targets) and modules of system libraries.
+    .target(name: "CWebImageSystem"),
+    .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CWebImageCurl", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CWebImageKernels"),
+    .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+
+    // The library, lowest first: each target sees only those above it in this list.
+    library("WebImageCore", ["CWebImageSystem"]),
+    library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
+    library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
+    library("WebImageLoading", ["WebImageCore", "CWebImageCurl"]),
+    library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
+
+    program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
+    program("Benchmarks", ["WebImage", "CWebImageJPEG"], path: "Benchmarks/Benchmarks"),
+
+    .target(
+        name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
+        swiftSettings: settings),
+    tests("WebImageCoreTests", ["WebImageCore"]),
+    tests("WebImageCodingTests", ["WebImageCoding"]),
+    tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite"]),
+    tests("WebImageLoadingTests", ["WebImageLoading"]),
+    tests("WebImageTests", ["WebImage"]),
+    tests("WebImageCLITests", ["WebImage", "WebImageCLI"]),
+]
+
+if hasViews {
+    products += [
+        .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
+        .executable(name: "Gallery", targets: ["Gallery"]),
+    ]
+    targets += [
+        .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
+        program("Gallery", ["WebImageGTK", "CWebImageGTK"]),
+        program("GTKBenchmarks", ["WebImageGTK", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK"]),
+    ]
+}
+
+let package = Package(
+    name: "swift-web-image",
+    products: products,
+    targets: targets,
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .c11
+)

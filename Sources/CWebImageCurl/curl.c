@@ -1,0 +1,1 @@
+#include "CWebImageCurl.h"

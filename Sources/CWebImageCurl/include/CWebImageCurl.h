@@ -1,0 +1,3 @@
+#ifndef CWEBIMAGE_CURL_H
+#define CWEBIMAGE_CURL_H
+#endif

@@ -1,0 +1,3 @@
+#ifndef CWEBIMAGE_JPEG_H
+#define CWEBIMAGE_JPEG_H
+#endif

@@ -1,0 +1,3 @@
+#ifndef CWEBIMAGE_KERNELS_H
+#define CWEBIMAGE_KERNELS_H
+#endif

@@ -1,0 +1,3 @@
+#ifndef CWEBIMAGE_PNG_H
+#define CWEBIMAGE_PNG_H
+#endif

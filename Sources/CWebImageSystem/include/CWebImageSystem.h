@@ -1,0 +1,12 @@
+#ifndef CWEBIMAGE_SYSTEM_H
+#define CWEBIMAGE_SYSTEM_H
+
+// GNU functions that Swift's Glibc module does not show.
+
+/// Names the calling thread for debuggers and `top -H`; the kernel keeps the first 15 bytes.
+void cwi_set_thread_name(const char *name);
+
+/// The words for an error number, such as "No such file or directory", or NULL. The text is never freed.
+const char *cwi_error_description(int error);
+
+#endif

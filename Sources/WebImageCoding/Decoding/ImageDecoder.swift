@@ -1,0 +1,32 @@
+public import FoundationEssentials
+public import WebImageCore
+
+/// Turns the bytes of one format into pixels.
+///
+/// A decoder is stateless and may be called from several threads at once. Register your own with
+/// ``CodecRegistry/register(_:)-(ImageDecoder)``; the last registered that accepts the bytes is asked first.
+public protocol ImageDecoder: Sendable {
+    /// What it reads.
+    var format: ImageFormat { get }
+
+    /// Whether `data` looks like its business, told from the first bytes alone.
+    func canDecode(_ data: Data) -> Bool
+
+    /// Reads size, orientation and frames without decoding a pixel.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:)``.
+    func info(of data: Data) throws(WebImageError) -> ImageInfo
+
+    /// Decodes the picture (of an animation: the first frame), turned upright, at the size that `options` name.
+    ///
+    /// It checks `options.limits` before it allocates, and `options.cancellation` at least every few milliseconds.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
+    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
+}
+
+extension ImageDecoder {
+    /// Compares the signature with ``format``.
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
+}

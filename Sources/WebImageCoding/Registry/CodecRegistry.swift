@@ -1,0 +1,86 @@
+public import FoundationEssentials
+public import WebImageCore
+
+/// Finds the decoder for some bytes and the encoder for a format.
+///
+/// The content decides, never a name or a server's header. Of several decoders that accept the bytes, the last
+/// registered is asked first; one that reports an unsupported feature passes them on to the next.
+public final class CodecRegistry: Sendable {
+    /// The registry the library uses unless told otherwise: JPEG, PNG, GIF and WebP.
+    public static let shared = CodecRegistry()
+
+    private let codecs: Lock<Codecs>
+
+    private struct Codecs {
+        var decoders: [any ImageDecoder]
+        var encoders: [any ImageEncoder]
+    }
+
+    /// Makes a registry with `decoders` and `encoders`, those asked first last; by default, the built-in ones.
+    public init(
+        decoders: [any ImageDecoder] = CodecRegistry.builtInDecoders,
+        encoders: [any ImageEncoder] = CodecRegistry.builtInEncoders
+    ) {
+        codecs = Lock(Codecs(decoders: decoders, encoders: encoders))
+    }
+
+    /// The decoders this package brings.
+    public static var builtInDecoders: [any ImageDecoder] { [] }
+    /// The encoders this package brings.
+    public static var builtInEncoders: [any ImageEncoder] { [] }
+
+    /// Adds a decoder that is asked before those already there.
+    public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }
+
+    /// Adds an encoder that is taken before those already there.
+    public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
+
+    /// The formats that can be read, best compression first, each once.
+    public var readableFormats: [ImageFormat] {
+        let formats = codecs.withLock { $0.decoders.map(\.format) }
+        var seen: Set<ImageFormat> = []
+        return formats.reversed().filter { seen.insert($0).inserted }
+    }
+
+    /// What `data` says about itself.
+    ///
+    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)``,
+    ///   ``WebImageError/decoding(format:reason:)``.
+    public func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        try firstResult(for: data) { decoder throws(WebImageError) in try decoder.info(of: data) }
+    }
+
+    /// Decodes `data`; blocks the calling thread for as long as that takes.
+    ///
+    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)`` and what ``ImageDecoder/decode(_:options:)``
+    ///   throws.
+    public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
+        try firstResult(for: data) { decoder throws(WebImageError) in try decoder.decode(data, options: options) }
+    }
+
+    /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.
+    ///
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/cancelled``.
+    public func encode(
+        _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
+    ) throws(WebImageError) -> Data {
+        guard let encoder = codecs.withLock({ $0.encoders.last { $0.format == format } }) else {
+            throw .encoding(format: format, reason: .noEncoder)
+        }
+        return try encoder.encode(image, options: options)
+    }
+
+    private func firstResult<Result>(
+        for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        var declined: WebImageError?
+        for decoder in codecs.withLock({ $0.decoders }).reversed() where decoder.canDecode(data) {
+            do {
+                return try body(decoder)
+            } catch .decoding(let format, .unsupported(let feature)) {
+                declined = declined ?? .decoding(format: format, reason: .unsupported(feature))
+            }
+        }
+        throw declined ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
+    }
+}

@@ -1,0 +1,26 @@
+extension WebImageError {
+    /// A number for logs and scripts, the same in every release: 1xx the request, 2xx loading, 3xx coding, 4xx caching.
+    public var code: Int {
+        switch self {
+        case .invalidURL: 100
+        case .unsupportedScheme: 101
+        case .cancelled: 102
+        case .httpStatus: 200
+        case .transport: 201
+        case .timedOut: 202
+        case .tooManyRedirects: 203
+        case .truncated: 204
+        case .emptyBody: 205
+        case .responseTooLarge: 206
+        case .file: 207
+        case .unrecognizedFormat: 300
+        case .decoding: 301
+        case .encoding: 302
+        case .imageTooLarge: 303
+        case .invalidSize: 304
+        case .outOfMemory: 305
+        case .notInCache: 400
+        case .diskCache: 401
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import CWebImageSystem
+
+extension WebImageError: CustomStringConvertible {
+    /// What happened, and what to do about it.
+    public var description: String {
+        switch self {
+        case .invalidURL(let text):
+            "'\(text)' is not a URL that can be loaded. Write it in full, such as https://example.org/picture.jpg."
+        case .unsupportedScheme(let scheme, let url):
+            "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
+        case .cancelled:
+            "The load was cancelled."
+        case .httpStatus(let code, let url):
+            "\(url.absoluteString): the server answered \(code)\(Self.advice(forStatus: code))"
+        case .transport(let code, let message, let url):
+            "\(url.absoluteString): \(message) (transport code \(code)). Check the address and the network."
+        case .timedOut(let seconds, let url):
+            "\(url.absoluteString): nothing arrived for \(seconds) s. Try again, or allow more time."
+        case .tooManyRedirects(let limit, let url):
+            "\(url.absoluteString): more than \(limit) redirects; the server may be sending them in a circle."
+        case .truncated(let expected?, let received, let url):
+            "\(url.absoluteString): the connection ended after \(received) of \(expected) bytes. Try again."
+        case .truncated(nil, let received, let url):
+            "\(url.absoluteString): the connection ended in the middle, after \(received) bytes. Try again."
+        case .emptyBody(let url):
+            "\(url.absoluteString): the server sent an empty body instead of a picture."
+        case .responseTooLarge(let byteCount, let limit, let url):
+            "\(url.absoluteString): \(byteCount) bytes are more than the \(limit) allowed. Raise the limit if you trust it."
+        case .file(let path, let errno):
+            "\(path): \(Self.systemMessage(errno))."
+        case .unrecognizedFormat(let contentType, let leadingBytes):
+            Self.describeUnrecognized(contentType: contentType, leadingBytes: leadingBytes)
+        case .decoding(let format, let reason):
+            "The \(format) data could not be decoded: \(reason.description)"
+        case .encoding(let format, let reason):
+            "The picture could not be written as \(format): \(reason.description)"
+        case .imageTooLarge(let size, let limit):
+            "The picture claims \(size) pixels, more than the \(limit) pixels or \(MutablePixelBuffer.maximumDimension) "
+                + "a side allowed; it was not decoded. Raise the decoding limits if you trust it."
+        case .invalidSize(let width, let height):
+            "\(width)×\(height) is no size a picture can have; sides run from 1 to "
+                + "\(MutablePixelBuffer.maximumDimension)."
+        case .outOfMemory(let byteCount):
+            "The system has no \(byteCount) bytes for the picture. Ask for a thumbnail, or free memory."
+        case .notInCache(let key):
+            "\(key) is not in the cache, and the request allows no other source."
+        case .diskCache(let path, let reason):
+            "The disk cache at \(path) \(reason.description)"
+        }
+    }
+
+    private static func advice(forStatus code: Int) -> String {
+        switch code {
+        case 401, 407: ": it wants credentials."
+        case 403: ": it refuses access."
+        case 404, 410: ": there is no such file. Check the address."
+        case 408, 429: ": it is busy. Try again later."
+        case 500...: ": it has trouble of its own. Try again later."
+        default: " instead of a picture."
+        }
+    }
+
+    private static func describeUnrecognized(contentType: String?, leadingBytes: [UInt8]) -> String {
+        let text = String(decoding: leadingBytes, as: UTF8.self).lowercased()
+        let isPage = text.contains("<!doctype") || text.contains("<html") || contentType?.hasPrefix("text/html") == true
+        let name = contentType.map { ", called \($0) by the server" } ?? ""
+        if isPage {
+            return "The answer is a web page, not a picture\(name). Check the address, or whether it needs a log-in."
+        }
+        let shown = leadingBytes.prefix(8).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "The data is in no format a registered decoder reads\(name); it begins with "
+            + (shown.isEmpty ? "nothing." : shown.joined(separator: " ") + ".")
+    }
+
+    /// The C library's words for an error number, such as "No such file or directory".
+    package static func systemMessage(_ errno: Int32) -> String {
+        cwi_error_description(errno).map { String(cString: $0) } ?? "system error \(errno)"
+    }
+}
+
+extension WebImageError.DecodingFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .truncated: "it ends too early. Fetch it again."
+        case .corrupt(let detail): "it is damaged (\(detail))."
+        case .unsupported(let feature): "it uses \(feature), which is not supported."
+        }
+    }
+}
+
+extension WebImageError.EncodingFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .noEncoder:
+            "no registered encoder writes it."
+        case .tooLarge(let size, let limit):
+            "\(size) is more than the \(limit) pixels a side that the format holds."
+        case .codec(let detail):
+            "the codec failed (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.DiskCacheFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .system(let errno):
+            "can't be used (\(WebImageError.systemMessage(errno))); pictures load without it."
+        case .corruptIndex(let path):
+            "had a damaged index. It was moved to \(path), and the cache starts empty."
+        case .index(let code, let message):
+            "can't be used (SQLite \(code): \(message)); pictures load without it."
+        }
+    }
+}

@@ -1,0 +1,87 @@
+public import FoundationEssentials
+
+/// Everything that can go wrong between a URL and its picture: one case a cause, with its facts.
+///
+/// ``description`` says in words what happened and what to do; ``code`` is a number that stays the same between
+/// releases.
+public enum WebImageError: Error, Sendable, Equatable {
+    // MARK: The request
+
+    /// The text is no URL, or one without a host.
+    case invalidURL(String)
+    /// No loader handles this URL's scheme.
+    case unsupportedScheme(String, url: URL)
+    /// The caller gave up, or everybody did who shared the load.
+    case cancelled
+
+    // MARK: Loading
+
+    /// The server answered with a status that is no success.
+    case httpStatus(code: Int, url: URL)
+    /// The connection failed; `code` and `message` are the transport's (libcurl's) own.
+    case transport(code: Int, message: String, url: URL)
+    /// Nothing arrived for `seconds`, or no connection came about in that time.
+    case timedOut(seconds: Double, url: URL)
+    /// The server's redirects did not end within `limit` hops.
+    case tooManyRedirects(limit: Int, url: URL)
+    /// The body ended early; `expected` is `nil` where the length was not announced.
+    case truncated(expected: Int64?, received: Int64, url: URL)
+    /// A success without a body.
+    case emptyBody(url: URL)
+    /// The body is, or claims to be, longer than allowed.
+    case responseTooLarge(byteCount: Int64, limit: Int64, url: URL)
+    /// A file could not be read or written; `errno` is the system's number.
+    case file(path: String, errno: Int32)
+
+    // MARK: Coding
+
+    /// The bytes begin like no registered format. `contentType` is what the server called them.
+    case unrecognizedFormat(contentType: String?, leadingBytes: [UInt8])
+    /// The bytes are damaged or use something the decoder can't read.
+    case decoding(format: ImageFormat, reason: DecodingFailure)
+    /// The picture could not be written in that format.
+    case encoding(format: ImageFormat, reason: EncodingFailure)
+    /// The picture claims more pixels than allowed; nothing was allocated for it.
+    case imageTooLarge(size: PixelSize, pixelLimit: Int)
+    /// A side below 1 or above what a buffer can have.
+    case invalidSize(width: Int, height: Int)
+    /// The system has no block of that size.
+    case outOfMemory(byteCount: Int)
+
+    // MARK: Caching
+
+    /// The picture is not in the cache, and the request allows no other source.
+    case notInCache(key: String)
+    /// The disk cache can't be used for now; loads go on without it.
+    case diskCache(path: String, reason: DiskCacheFailure)
+
+    /// Why a decoder gave up.
+    public enum DecodingFailure: Sendable, Hashable {
+        /// The data ends before the picture does.
+        case truncated
+        /// The data breaks the format's rules; the codec library's own words.
+        case corrupt(String)
+        /// A valid file that uses a feature the decoder lacks.
+        case unsupported(String)
+    }
+
+    /// Why an encoder gave up.
+    public enum EncodingFailure: Sendable, Hashable {
+        /// No registered encoder writes the format.
+        case noEncoder
+        /// The picture is larger than the format can hold.
+        case tooLarge(PixelSize, maximumDimension: Int)
+        /// The codec library failed; its own words.
+        case codec(String)
+    }
+
+    /// Why a disk cache stands aside.
+    public enum DiskCacheFailure: Sendable, Hashable {
+        /// The directory can't be made or written; the system's number.
+        case system(errno: Int32)
+        /// The index was damaged and moved aside; the cache began anew.
+        case corruptIndex(movedTo: String)
+        /// The index can't be read or written: SQLite's code and words.
+        case index(code: Int, message: String)
+    }
+}

@@ -1,0 +1,26 @@
+/// A colour in sRGB with straight (not premultiplied) alpha; each component runs from 0 to 1.
+public struct Color: Sendable, Hashable, Codable {
+    /// Red, 0 to 1.
+    public var red: Double
+    /// Green, 0 to 1.
+    public var green: Double
+    /// Blue, 0 to 1.
+    public var blue: Double
+    /// Opacity: 0 is clear, 1 is solid.
+    public var alpha: Double
+
+    /// Makes a colour from components between 0 and 1.
+    public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+        self.alpha = alpha
+    }
+
+    /// Fully transparent.
+    public static let clear = Color(red: 0, green: 0, blue: 0, alpha: 0)
+    /// Solid black.
+    public static let black = Color(red: 0, green: 0, blue: 0)
+    /// Solid white.
+    public static let white = Color(red: 1, green: 1, blue: 1)
+}

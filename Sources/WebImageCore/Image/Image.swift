@@ -1,0 +1,50 @@
+public import FoundationEssentials
+
+/// A decoded picture: pixels and what is known about where they came from.
+///
+/// It is a value that shares its pixels, cheap to copy and safe to send between threads. Its EXIF orientation is
+/// already applied.
+public struct Image: Sendable {
+    /// The pixels: RGBA, premultiplied, sRGB.
+    public var pixels: PixelBuffer
+    /// Pixels in a point: 2 for a picture made for a screen with twice the density.
+    public var scale: Double
+    /// The format it was decoded from; `nil` for one that was made in memory.
+    public var format: ImageFormat?
+    /// How many frames the file holds; this picture is the first of them.
+    public var frameCount: Int
+    /// The bytes it was decoded from, where they were kept.
+    public var data: Data?
+    /// Whether rows or detail are still missing.
+    public var isPartial: Bool
+    /// Whether it was decoded at a smaller size than the file's own.
+    public var isThumbnail: Bool
+    /// Whether a processor has changed it.
+    public var isTransformed: Bool
+
+    /// Makes a picture of `pixels`.
+    public init(
+        pixels: PixelBuffer, scale: Double = 1, format: ImageFormat? = nil, frameCount: Int = 1, data: Data? = nil,
+        isPartial: Bool = false, isThumbnail: Bool = false, isTransformed: Bool = false
+    ) {
+        self.pixels = pixels
+        self.scale = scale
+        self.format = format
+        self.frameCount = frameCount
+        self.data = data
+        self.isPartial = isPartial
+        self.isThumbnail = isThumbnail
+        self.isTransformed = isTransformed
+    }
+
+    /// Pixels across.
+    public var width: Int { pixels.width }
+    /// Pixels down.
+    public var height: Int { pixels.height }
+    /// Width and height in points: pixels divided by ``scale``.
+    public var size: PointSize {
+        PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
+    }
+    /// The memory it takes, in bytes: pixels and kept data.
+    public var memoryCost: Int { pixels.byteCount + (data?.count ?? 0) }
+}

@@ -1,0 +1,100 @@
+internal import Glibc
+
+/// Keeps freed pixel memory for the next picture of about the same size.
+///
+/// A fresh block costs a page fault for each 4 KiB, which doubles the time of a JPEG decode (32 ms into reused memory,
+/// 53 ms into fresh, for 12 megapixels). Blocks of 8 MiB and more ask the kernel for huge pages, which helps where a
+/// block is fresh nevertheless.
+public final class PixelBufferPool: Sendable {
+    /// The pool every picture uses unless told otherwise.
+    public static let shared = PixelBufferPool()
+
+    /// The most bytes of free blocks it keeps.
+    public let capacity: Int
+
+    private let free = Lock(FreeBlocks())
+
+    /// - Parameter capacity: the most bytes of free blocks it keeps, in bytes. 96 MiB by default: two 12-megapixel
+    ///   photographs, so that a decode and the resize that follows find their memory again.
+    public init(capacity: Int = 96 << 20) {
+        self.capacity = capacity
+    }
+
+    deinit { removeAll() }
+
+    /// How many bytes lie free in it.
+    public var freeByteCount: Int { free.withLock { $0.byteCount } }
+
+    /// Gives all free blocks back to the system, as on memory pressure.
+    public func removeAll() {
+        let blocks = free.withLock { free in
+            defer { free = FreeBlocks() }
+            return free.blocks
+        }
+        blocks.forEach { $0.release() }
+    }
+
+    func take(byteCount: Int) throws(WebImageError) -> Block {
+        let capacity = Self.roundedCapacity(for: byteCount)
+        if let block = free.withLock({ $0.take(capacity: capacity) }) { return block }
+        var address: UnsafeMutableRawPointer?
+        guard posix_memalign(&address, capacity >= Self.hugeThreshold ? 2 << 20 : 64, capacity) == 0, let address
+        else { throw .outOfMemory(byteCount: byteCount) }
+        if capacity >= Self.hugeThreshold { madvise(address, capacity, MADV_HUGEPAGE) }
+        return Block(address: address, capacity: capacity)
+    }
+
+    func recycle(_ block: Block) {
+        let dropped = free.withLock { $0.insert(block, capacity: capacity) }
+        dropped.forEach { $0.release() }
+    }
+
+    /// Huge pages pay from here on: below, filling them costs more than the faults (7.1 against 5.4 ms at 8 MiB).
+    private static let hugeThreshold = (8 << 20) + 1
+
+    /// Rounds up to an eighth of the power of two below, so that pictures of almost one size share blocks and at most
+    /// an eighth is wasted.
+    static func roundedCapacity(for byteCount: Int) -> Int {
+        let minimum = max(byteCount, 4096)
+        let step = max(64, (1 << (Int.bitWidth - 1 - minimum.leadingZeroBitCount)) >> 3)
+        return (minimum + step - 1) / step * step
+    }
+
+    /// One piece of memory; who holds it must recycle or release it exactly once.
+    struct Block: @unchecked Sendable {
+        // `@unchecked`: a plain address; a `PixelStorage` or the pool owns what it points to.
+        let address: UnsafeMutableRawPointer
+        let capacity: Int
+
+        func release() { Glibc.free(address) }
+    }
+
+    /// Free blocks, oldest first.
+    private struct FreeBlocks {
+        var blocks: [Block] = []
+        var byteCount = 0
+
+        mutating func take(capacity: Int) -> Block? {
+            guard let index = blocks.lastIndex(where: { $0.capacity == capacity }) else { return nil }
+            byteCount -= capacity
+            return blocks.remove(at: index)
+        }
+
+        /// Adds `block` and returns what must go to stay within `capacity`, oldest first.
+        mutating func insert(_ block: Block, capacity: Int) -> [Block] {
+            guard block.capacity <= capacity else { return [block] }
+            blocks.append(block)
+            byteCount += block.capacity
+            var dropCount = 0
+            while byteCount > capacity || blocks.count - dropCount > Self.countLimit {
+                byteCount -= blocks[dropCount].capacity
+                dropCount += 1
+            }
+            defer { blocks.removeFirst(dropCount) }
+            return Array(blocks.prefix(dropCount))
+        }
+
+        /// Bounds the linear search; small blocks come cheap from malloc anyway.
+        private static let countLimit = 64
+    }
+}

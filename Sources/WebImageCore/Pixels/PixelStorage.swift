@@ -1,0 +1,16 @@
+/// Owns one block of pixel memory and returns it to its pool at the end.
+final class PixelStorage: @unchecked Sendable {
+    // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed when
+    // it hands this object to an immutable `PixelBuffer`.
+    private let block: PixelBufferPool.Block
+    private let pool: PixelBufferPool
+
+    init(byteCount: Int, pool: PixelBufferPool) throws(WebImageError) {
+        block = try pool.take(byteCount: byteCount)
+        self.pool = pool
+    }
+
+    deinit { pool.recycle(block) }
+
+    var address: UnsafeMutableRawPointer { block.address }
+}
