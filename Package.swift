@@ -62,7 +62,7 @@ var targets: [Target] = [
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
     tests("WebImageCodingTests", ["WebImageCoding"]),
-    program("CacheCrashWriter", ["WebImageCaching"], path: "Tests/CacheCrashWriter"),
+    program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageTests", ["WebImage"]),

@@ -1,13 +1,14 @@
 import FoundationEssentials
 import Glibc
 import WebImageCaching
+import WebImageTestSupport
 
 // CacheCrashWriter DIRECTORY SEED COUNT: changes a disk cache COUNT times (0: until it is killed) and prints a dot for
 // every change that is on disk.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let seed = UInt64(arguments[2]), let count = Int(arguments[3]) else { exit(2) }
-var random = RandomBytes(state: seed)
+var random = SplitMix64(seed: seed)
 var configuration = DiskCache.Configuration(directory: URL(filePath: arguments[1]))
 configuration.sizeLimit = 2 << 20
 configuration.freeSpaceFloor = 0

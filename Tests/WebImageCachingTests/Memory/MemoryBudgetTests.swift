@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Testing
+import WebImageTestSupport
 
 @testable import WebImageCaching
 
@@ -12,25 +13,25 @@ import Testing
 
     @Test func takesTheLowestLimitOfTheControlGroupsAbove() throws {
         let root = try TemporaryDirectory()
-        try root.write("0::/outer/inner\n", to: "proc/self/cgroup")
-        try root.write("max\n", to: "sys/fs/cgroup/outer/inner/memory.max")
-        try root.write("300000000\n", to: "sys/fs/cgroup/outer/memory.max")
+        try root.write(Data("0::/outer/inner\n".utf8), to: "proc/self/cgroup")
+        try root.write(Data("max\n".utf8), to: "sys/fs/cgroup/outer/inner/memory.max")
+        try root.write(Data("300000000\n".utf8), to: "sys/fs/cgroup/outer/memory.max")
         #expect(available(root) == 300_000_000)
     }
 
     @Test func readsTheLimitOfControlGroupsVersion1() throws {
         let root = try TemporaryDirectory()
-        try root.write("5:cpu,cpuacct:/x\n4:memory:/job\n", to: "proc/self/cgroup")
-        try root.write("9223372036854771712\n", to: "sys/fs/cgroup/memory/memory.limit_in_bytes")
-        try root.write("200000000\n", to: "sys/fs/cgroup/memory/job/memory.limit_in_bytes")
+        try root.write(Data("5:cpu,cpuacct:/x\n4:memory:/job\n".utf8), to: "proc/self/cgroup")
+        try root.write(Data("9223372036854771712\n".utf8), to: "sys/fs/cgroup/memory/memory.limit_in_bytes")
+        try root.write(Data("200000000\n".utf8), to: "sys/fs/cgroup/memory/job/memory.limit_in_bytes")
         #expect(available(root) == 200_000_000)
     }
 
     @Test func isTheMachinesMemoryWithoutALowerLimit() throws {
         let root = try TemporaryDirectory()
         #expect(available(root) == 1 << 33)
-        try root.write("0::/\n", to: "proc/self/cgroup")
-        try root.write("max\n", to: "sys/fs/cgroup/memory.max")
+        try root.write(Data("0::/\n".utf8), to: "proc/self/cgroup")
+        try root.write(Data("max\n".utf8), to: "sys/fs/cgroup/memory.max")
         #expect(available(root) == 1 << 33)
     }
 

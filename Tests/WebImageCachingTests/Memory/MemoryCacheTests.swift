@@ -1,5 +1,5 @@
-import CacheCrashWriter
 import Testing
+import WebImageTestSupport
 
 @testable import WebImageCaching
 
@@ -159,7 +159,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
     func behavesLikeASimpleModel(seed: UInt64) {
-        var random = RandomBytes(state: seed)
+        var random = SplitMix64(seed: seed)
         let (costLimit, countLimit) = (seed % 2 == 0 ? 500 : .max / 2, seed % 3 == 0 ? .max : 40)
         let cache = MemoryCache<String, Int>(costLimit: costLimit, countLimit: countLimit)
         var model = ModelLRU(costLimit: costLimit, countLimit: countLimit)
@@ -203,7 +203,7 @@ import Testing
         await withTaskGroup { group in
             for seed in 0..<4 as Range<UInt64> {
                 group.addTask {
-                    var random = RandomBytes(state: seed)
+                    var random = SplitMix64(seed: seed)
                     for _ in 0..<20_000 {
                         let key = Int.random(in: 0..<100, using: &random)
                         switch Int.random(in: 0..<3, using: &random) {
