@@ -107,8 +107,18 @@ public import WebImage
         pauseCall = nil
         endFade()
         setter.clear()
+        forgetPaintable()
         let pointer = ObjectPointer(widget)
         if Self.key.value(of: pointer) === self { Self.key.set(nil, on: pointer) }
+    }
+
+    /// A widget that is kept is disposed of a second time at its end. GTK 4.8's `GtkPicture` gives its paintable back both
+    /// times: it does not clear the field. So this lends it a reference for the second and clears the field.
+    private func forgetPaintable() {
+        let pointer = paintable.reference.pointer
+        guard gtk_picture_get_paintable(picture) == pointer.opaque else { return }
+        g_object_ref(pointer.address)
+        gtk_picture_set_paintable(picture, nil)
     }
 }
 

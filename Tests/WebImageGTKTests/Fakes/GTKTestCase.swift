@@ -7,6 +7,8 @@ import XCTest
 class GTKTestCase: XCTestCase {
     override func setUpWithError() throws {
         try XCTSkipIf(gtk_init_check() == 0, "no display: run under xvfb-run")
+        // GTK's assertions end the run, as a failed test should.
+        g_log_set_always_fatal(GLogLevelFlags(rawValue: G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue))
     }
 }
 
