@@ -1,0 +1,32 @@
+public import WebImageCaching
+public import WebImageCoding
+public import WebImageLoading
+
+extension WebImageManager {
+    /// What a manager is made of.
+    public struct Configuration: Sendable {
+        /// Where pictures are kept; by default the program's shared cache.
+        public var cache: ImageCache
+        /// Who fetches bytes; the last that accepts a URL does. By default files and, over http and https, servers.
+        public var loaders: [any ImageLoader]
+        /// Who turns bytes into pixels.
+        public var codecs: CodecRegistry
+        /// What to refuse to decode.
+        public var decodingLimits: DecodingLimits
+        /// Where callbacks run unless a load names its own; `nil`, the default, is a serial queue of the manager's.
+        public var callbackQueue: (any CallbackQueue)?
+
+        /// Makes a configuration; the defaults suit most programs.
+        public init(
+            cache: ImageCache = .shared, loaders: [any ImageLoader] = [FileLoader(), ImageDownloader.shared],
+            codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
+            callbackQueue: (any CallbackQueue)? = nil
+        ) {
+            self.cache = cache
+            self.loaders = loaders
+            self.codecs = codecs
+            self.decodingLimits = decodingLimits
+            self.callbackQueue = callbackQueue
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import WebImageCore
+
+extension WebImageManager {
+    /// What happens on the way to a picture, as it happens.
+    ///
+    /// ```swift
+    /// for await event in manager.events(for: request) {
+    ///     switch event {
+    ///     case .progress(let received, let expected): print(received, expected ?? 0)
+    ///     case .finished(let result): print(result)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The load begins with the iteration and is cancelled when the iteration ends early: by `break`, or by cancelling
+    /// the task, which still delivers ``LoadEvent/finished(_:)`` with ``WebImageError/cancelled``.
+    public func events(for request: WebImageRequest) -> LoadEvents { LoadEvents(manager: self, request: request) }
+}
+
+/// The events of one load; each iteration is a load of its own.
+public struct LoadEvents: AsyncSequence, Sendable {
+    let manager: WebImageManager
+    let request: WebImageRequest
+
+    /// Starts the load.
+    public func makeAsyncIterator() -> Iterator {
+        let inbox = EventInbox()
+        let operation = manager.load(
+            request, callbackQueue: DirectCallbackQueue(),
+            progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
+            completion: { inbox.end($0) })
+        return Iterator(session: LoadSession(operation: operation, inbox: inbox))
+    }
+
+    /// Reads the events of one load.
+    public struct Iterator: AsyncIteratorProtocol {
+        let session: LoadSession
+
+        /// The next event; `nil` after ``LoadEvent/finished(_:)``.
+        public mutating func next() async -> LoadEvent? {
+            let session = session
+            return await withTaskCancellationHandler {
+                await session.inbox.next()
+            } onCancel: {
+                session.operation.cancel()
+            }
+        }
+
+        /// The next event; `nil` after ``LoadEvent/finished(_:)``.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> LoadEvent? {
+            let session = session
+            return await withTaskCancellationHandler(
+                operation: { await session.inbox.next() }, onCancel: { session.operation.cancel() }, isolation: actor)
+        }
+    }
+}
+
+/// Ties a load to its reader: when the reader goes, the load is given up. A load that has ended does not mind.
+final class LoadSession: Sendable {
+    let operation: WebImageOperation
+    let inbox: EventInbox
+
+    init(operation: WebImageOperation, inbox: EventInbox) {
+        self.operation = operation
+        self.inbox = inbox
+    }
+
+    deinit { operation.cancel() }
+}
+
+/// Events that one reader has not read yet: never more than two of progress, and the end.
+final class EventInbox: Sendable {
+    private let state = Lock(State())
+
+    private struct State {
+        var progress = ProgressMailbox()
+        var result: Result<WebImageResponse, WebImageError>?
+        var isEnded = false
+        var reader: CheckedContinuation<LoadEvent?, Never>?
+
+        /// What the reader gets next; `nil` when it must wait.
+        mutating func take() -> LoadEvent?? {
+            if let progress = progress.take() {
+                return .progress(received: progress.received, expected: progress.expected)
+            }
+            if let result {
+                self.result = nil
+                isEnded = true
+                return .finished(result)
+            }
+            return isEnded ? .some(nil) : nil
+        }
+    }
+
+    func put(_ progress: LoadProgress) { change { _ = $0.progress.put(progress) } }
+
+    func end(_ result: Result<WebImageResponse, WebImageError>) { change { $0.result = result } }
+
+    func next() async -> LoadEvent? {
+        await withCheckedContinuation { continuation in
+            let event = state.withLock { state -> LoadEvent?? in
+                if let event = state.take() { return event }
+                state.reader = continuation
+                return nil
+            }
+            if let event { continuation.resume(returning: event) }
+        }
+    }
+
+    /// Changes the state, then wakes the reader if there is something for it; never under the lock.
+    private func change(_ body: (inout State) -> Void) {
+        let wakeUp = state.withLock { state -> (CheckedContinuation<LoadEvent?, Never>, LoadEvent?)? in
+            body(&state)
+            guard let reader = state.reader, let event = state.take() else { return nil }
+            state.reader = nil
+            return (reader, event)
+        }
+        if let (reader, event) = wakeUp { reader.resume(returning: event) }
+    }
+}

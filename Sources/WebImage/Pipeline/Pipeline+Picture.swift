@@ -1,0 +1,86 @@
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+
+extension Pipeline {
+    func joinPicture(
+        for context: LoadContext, handler: @escaping SharedWork<WebImageResponse>.Handler
+    ) -> (any WorkStep)? {
+        let key = PictureKey(variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources))
+        return pictures.join(key, priority: context.request.priority, handler: handler) { work in
+            // The work this request would have joined may have ended since the caller looked.
+            if let image = imageInMemory(for: context.request, key: context.key) {
+                work.finish(.success(WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)))
+            } else {
+                load(work, context, from: context.byteSources)
+            }
+        }
+    }
+
+    /// The picture in memory, if the request lets memory answer.
+    func imageInMemory(for request: WebImageRequest, key: ImageCacheKey) -> Image? {
+        request.cachePolicy == .reload ? nil : cache.memory.value(for: key)
+    }
+
+    private func load(_ work: SharedWork<WebImageResponse>, _ context: LoadContext, from sources: ByteSources) {
+        work.run { priority in
+            joinBytes(for: context, sources: sources, priority: priority) { [self] event in
+                switch event {
+                case .progress(let progress): work.report(progress)
+                case .finished(.success(let bytes)): decode(bytes, into: work, context)
+                case .finished(.failure(let error)): work.finish(.failure(error))
+                }
+            }
+        }
+    }
+
+    private func decode(_ bytes: LoadedBytes, into work: SharedWork<WebImageResponse>, _ context: LoadContext) {
+        work.run { priority in
+            let cancellation = Cancellation()
+            let options = DecodingOptions(
+                thumbnail: context.request.thumbnail, scale: context.request.scale, limits: decodingLimits,
+                cancellation: cancellation)
+            let item = decodingQueue.submit(priority: priority) { [self] in
+                do throws(WebImageError) {
+                    let image = try codecs.decode(bytes.data, options: options)
+                    try cancellation.check()
+                    store(image, bytes, context)
+                    work.finish(
+                        .success(
+                            WebImageResponse(
+                                image: image, url: context.request.url, origin: bytes.origin, data: bytes.data)))
+                } catch {
+                    recover(from: error, bytes, work, context)
+                }
+            }
+            return QueuedStep(item: item, cancellation: cancellation)
+        }
+    }
+
+    /// Stored before the work ends: who comes too late to join finds it there.
+    private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext) {
+        cache.memory.set(image, for: context.key, cost: image.memoryCost)
+        if bytes.claimStorage() { cache.disk?.store(bytes.data, for: context.key.source) }
+    }
+
+    /// What is damaged in the disk cache is as good as missing; what a loader brought is the request's failure.
+    private func recover(
+        from error: WebImageError, _ bytes: LoadedBytes, _ work: SharedWork<WebImageResponse>, _ context: LoadContext
+    ) {
+        switch error {
+        case .decoding, .unrecognizedFormat:
+            guard bytes.origin == .diskCache else { break }
+            cache.disk?.remove(for: context.key.source)
+            guard context.byteSources.contains(.loader) else { break }
+            return load(work, context, from: .loader)
+        default:
+            break
+        }
+        if case .unrecognizedFormat(_, let leadingBytes) = error {
+            work.finish(
+                .failure(.unrecognizedFormat(contentType: bytes.contentType, leadingBytes: leadingBytes)))
+        } else {
+            work.finish(.failure(error))
+        }
+    }
+}

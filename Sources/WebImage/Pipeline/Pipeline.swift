@@ -1,0 +1,103 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageLoading
+
+/// The way from a request to its picture, in two stages that are joined separately.
+///
+/// ```
+///  requests ─► pictures[variant] ─┐                    memory? ─ bytes ─ decode ─► memory, disk ─► requests
+///  requests ─► pictures[variant] ─┴─► bytes[source]    disk?   ─ loader
+/// ```
+///
+/// Two sizes of one URL share its bytes; two requests for one size share the decode as well. Bytes are stored on disk
+/// only after they have proved to be a picture, as they came, under the original's key; a picture goes to memory under
+/// its own key.
+final class Pipeline: Sendable {
+    let cache: ImageCache
+    let loaders: [any ImageLoader]
+    let codecs: CodecRegistry
+    let decodingLimits: DecodingLimits
+    let decodingQueue: WorkQueue
+
+    let pictures = WorkTable<PictureKey, WebImageResponse>()
+    let bytes = WorkTable<BytesKey, LoadedBytes>()
+
+    init(cache: ImageCache, loaders: [any ImageLoader], codecs: CodecRegistry, decodingLimits: DecodingLimits) {
+        self.cache = cache
+        self.loaders = loaders
+        self.codecs = codecs
+        self.decodingLimits = decodingLimits
+        decodingQueue = DecodingQueue.shared
+    }
+
+    /// Joins the work for `request`, or starts it; `handler` may be called before this returns.
+    func join(
+        _ request: WebImageRequest, handler: @escaping SharedWork<WebImageResponse>.Handler
+    ) -> (any WorkStep)? {
+        guard let loader = loaders.last(where: { $0.canLoad(request.url) }) else {
+            handler(.finished(.failure(Self.error(forUnloadable: request.url))))
+            return nil
+        }
+        return joinPicture(for: LoadContext(request: request, loader: loader), handler: handler)
+    }
+
+    private static func error(forUnloadable url: URL) -> WebImageError {
+        guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
+        let isWeb = ["http", "https"].contains(scheme.lowercased())
+        return isWeb ? .invalidURL(url.absoluteString) : .unsupportedScheme(scheme, url: url)
+    }
+}
+
+/// A request with what was found out about it once.
+struct LoadContext: Sendable {
+    let request: WebImageRequest
+    let loader: any ImageLoader
+    let key: ImageCacheKey
+
+    init(request: WebImageRequest, loader: any ImageLoader) {
+        self.request = request
+        self.loader = loader
+        key = request.cacheKey
+    }
+
+    /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
+    var usesDiskCache: Bool { loader.isCacheable && !request.options.contains(.ignoreDiskCache) }
+}
+
+/// What makes two requests ask for the same picture.
+struct PictureKey: Hashable, Sendable {
+    let variant: String?
+    let bytes: BytesKey
+}
+
+/// What makes two requests ask for the same bytes, from the same places.
+struct BytesKey: Hashable, Sendable {
+    let source: String
+    let headers: [String: String]
+    let sources: ByteSources
+}
+
+/// Where bytes may come from.
+struct ByteSources: OptionSet, Hashable, Sendable {
+    let rawValue: Int
+
+    static let disk = ByteSources(rawValue: 1)
+    static let loader = ByteSources(rawValue: 2)
+}
+
+extension LoadContext {
+    var byteSources: ByteSources {
+        let disk: ByteSources = usesDiskCache ? .disk : []
+        return switch request.cachePolicy {
+        case .cacheFirst: disk.union(.loader)
+        case .reload: .loader
+        case .cacheOnly: disk
+        }
+    }
+
+    func bytesKey(sources: ByteSources) -> BytesKey {
+        BytesKey(source: key.source, headers: request.headers, sources: sources)
+    }
+}

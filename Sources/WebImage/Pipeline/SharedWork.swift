@@ -1,0 +1,165 @@
+import WebImageCore
+
+/// Work that several subscribers wait for: it runs once, at the highest priority among them, and stops when the last
+/// one leaves.
+///
+/// ```
+///  subscribe ─┐                        ┌► handler
+///  subscribe ─┼► SharedWork ── step ───┼► handler      step: what it is busy with now (read, transfer, decode, or a
+///  subscribe ─┘   priority = max       └► handler            subscription to work of the stage below)
+/// ```
+///
+/// Handlers get events one at a time, in order, outside every lock, on whatever thread the work runs. `finished` is the
+/// last and comes exactly once, but to nobody who has left by then.
+final class SharedWork<Output: Sendable>: Sendable {
+    enum Event: Sendable {
+        case progress(LoadProgress)
+        case finished(Result<Output, WebImageError>)
+    }
+
+    typealias Handler = @Sendable (Event) -> Void
+
+    private let state = Lock(State())
+    /// Takes the work out of its table: called once, when it has ended or was abandoned.
+    private let onEnd: @Sendable (SharedWork) -> Void
+
+    private struct Subscriber {
+        let id: Int
+        var priority: LoadPriority
+        let handler: Handler
+    }
+
+    private struct State {
+        var subscribers: [Subscriber] = []
+        var subscriberCount = 0
+        var step: (any WorkStep)?
+        var stepCount = 0
+        var progress: LoadProgress?
+        /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
+        var isLive = true
+
+        var priority: LoadPriority { subscribers.lazy.map(\.priority).max() ?? .veryLow }
+    }
+
+    init(onEnd: @escaping @Sendable (SharedWork) -> Void) {
+        self.onEnd = onEnd
+    }
+
+    /// Whether anybody still waits for it.
+    var isLive: Bool { state.withLock { $0.isLive } }
+
+    /// The highest priority among the subscribers.
+    var priority: LoadPriority { state.withLock { $0.priority } }
+
+    // MARK: For subscribers
+
+    /// Joins; `nil` when the work is over. A late subscriber is told the progress so far.
+    func subscribe(priority: LoadPriority, handler: @escaping Handler) -> Subscription<Output>? {
+        state.withLock { state in
+            guard state.isLive else { return nil }
+            state.subscriberCount += 1
+            state.subscribers.append(Subscriber(id: state.subscriberCount, priority: priority, handler: handler))
+            return Subscription(work: self, id: state.subscriberCount)
+        }
+    }
+
+    /// Tells subscriber `id` what has happened before it came, and hurries the work if it is in more of a hurry.
+    func welcome(_ id: Int) {
+        let (handler, progress) = state.withLock { state in
+            (state.subscribers.first { $0.id == id }?.handler, state.progress)
+        }
+        if let handler, let progress { handler(.progress(progress)) }
+        applyPriority()
+    }
+
+    fileprivate func leave(_ id: Int) {
+        let (isAbandoned, step, handler) = state.withLock { state -> (Bool, (any WorkStep)?, Handler?) in
+            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return (false, nil, nil) }
+            // Released outside the lock: what a handler captures may run code when it goes.
+            let handler = state.subscribers.remove(at: index).handler
+            guard state.isLive, state.subscribers.isEmpty else { return (false, nil, handler) }
+            state.isLive = false
+            defer { state.step = nil }
+            return (true, state.step, handler)
+        }
+        _ = handler
+        if isAbandoned {
+            onEnd(self)
+            step?.cancel()
+        } else {
+            applyPriority()
+        }
+    }
+
+    fileprivate func setPriority(_ priority: LoadPriority, of id: Int) {
+        state.withLock { state in
+            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return }
+            state.subscribers[index].priority = priority
+        }
+        applyPriority()
+    }
+
+    // MARK: For the work itself
+
+    /// Starts what the work is busy with next.
+    ///
+    /// - Parameter start: may end the step, or even the work, before it returns; the step it returns is then dropped.
+    func run(_ start: (LoadPriority) -> (any WorkStep)?) {
+        let (ticket, priority) = state.withLock { state in
+            state.stepCount += 1
+            state.step = nil
+            return (state.stepCount, state.isLive ? state.priority : nil)
+        }
+        guard let priority, let step = start(priority) else { return }
+        let isLive = state.withLock { state in
+            if state.isLive, state.stepCount == ticket { state.step = step }
+            return state.isLive
+        }
+        if isLive { applyPriority(unlessStill: priority) } else { step.cancel() }
+    }
+
+    /// Tells everybody how far it is.
+    func report(_ progress: LoadProgress) {
+        let handlers = state.withLock { state in
+            state.progress = progress
+            return state.subscribers.map(\.handler)
+        }
+        for handler in handlers { handler(.progress(progress)) }
+    }
+
+    /// Ends it; only the first call counts.
+    func finish(_ result: Result<Output, WebImageError>) {
+        let handlers = state.withLock { state -> [Handler]? in
+            guard state.isLive else { return nil }
+            state.isLive = false
+            state.step = nil
+            defer { state.subscribers = [] }
+            return state.subscribers.map(\.handler)
+        }
+        guard let handlers else { return }
+        onEnd(self)
+        for handler in handlers { handler(.finished(result)) }
+    }
+
+    /// Passes the priority on to the current step; again if it has changed meanwhile, so that the last value stays.
+    private func applyPriority(unlessStill known: LoadPriority? = nil) {
+        var applied = known
+        while true {
+            let (step, priority) = state.withLock { ($0.step, $0.priority) }
+            guard let step, priority != applied else { return }
+            step.setPriority(priority)
+            applied = priority
+        }
+    }
+}
+
+/// One subscriber's place at a ``SharedWork``.
+struct Subscription<Output: Sendable>: WorkStep {
+    fileprivate let work: SharedWork<Output>
+    let id: Int
+
+    /// Leaves; the handler is not called again, except by a call that runs already.
+    func cancel() { work.leave(id) }
+
+    func setPriority(_ priority: LoadPriority) { work.setPriority(priority, of: id) }
+}

@@ -1,0 +1,41 @@
+import WebImageCore
+
+/// The live work of one stage, by key: who asks for what is under way already joins it.
+final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
+    private let works = Lock<[Key: SharedWork<Output>]>([:])
+
+    /// How many pieces of work are under way.
+    var count: Int { works.withLock { $0.count } }
+
+    /// Joins the work for `key`, or starts it.
+    ///
+    /// - Parameters:
+    ///   - handler: gets the work's events; see ``SharedWork``. It may be called before this function returns.
+    ///   - start: begins work that nobody has begun yet.
+    func join(
+        _ key: Key, priority: LoadPriority, handler: @escaping SharedWork<Output>.Handler,
+        start: (SharedWork<Output>) -> Void
+    ) -> Subscription<Output>? {
+        let (work, subscription, isNew) = works.withLock { works in
+            if let work = works[key], let subscription = work.subscribe(priority: priority, handler: handler) {
+                return (work, subscription as Subscription?, false)
+            }
+            // Not there, or over and about to be taken out: the new work takes the place.
+            let work = SharedWork<Output> { [weak self] work in self?.remove(work, for: key) }
+            works[key] = work
+            return (work, work.subscribe(priority: priority, handler: handler), true)
+        }
+        if isNew {
+            start(work)
+        } else if let subscription {
+            work.welcome(subscription.id)
+        }
+        return subscription
+    }
+
+    private func remove(_ work: SharedWork<Output>, for key: Key) {
+        works.withLock { works in
+            if works[key] === work { works[key] = nil }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/// What happens on the way to a picture.
+public enum LoadEvent: Sendable {
+    /// Bytes have arrived. The first one says 0; `expected` is `nil` where the length is unknown. Progress that nobody
+    /// has read yet is replaced by newer progress.
+    case progress(received: Int64, expected: Int64?)
+    /// The end, sent exactly once.
+    case finished(Result<WebImageResponse, WebImageError>)
+}

@@ -1,0 +1,21 @@
+public import FoundationEssentials
+
+/// A loaded picture and where it came from.
+public struct WebImageResponse: Sendable {
+    /// The picture.
+    public var image: Image
+    /// The URL that was asked for.
+    public var url: URL
+    /// Who answered.
+    public var origin: ImageOrigin
+    /// The file's bytes as they came; `nil` for a picture from memory, which keeps pixels only.
+    public var data: Data?
+
+    /// Makes a response.
+    public init(image: Image, url: URL, origin: ImageOrigin, data: Data? = nil) {
+        self.image = image
+        self.url = url
+        self.origin = origin
+        self.data = data
+    }
+}

@@ -1,0 +1,48 @@
+import FoundationEssentials
+import WebImage
+import WebImageTestSupport
+
+/// A manager with a scripted loader, its own memory cache and a disk cache in a temporary directory.
+struct ManagerFixture {
+    let directory: TemporaryDirectory
+    let loader: ScriptedLoader
+    let cache: ImageCache
+    let manager: WebImageManager
+
+    init(
+        decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil
+    ) throws {
+        directory = try TemporaryDirectory()
+        loader = ScriptedLoader(isCacheable: isCacheable)
+        cache = ImageCache(
+            memory: MemoryCache(costLimit: 64 << 20),
+            disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.path)))
+        let codecs = CodecRegistry()
+        if let decoder { codecs.register(decoder) }
+        manager = WebImageManager(
+            configuration: WebImageManager.Configuration(
+                cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue))
+    }
+
+    static func url(_ name: String) throws -> URL {
+        guard let url = URL(string: "scripted://host/\(name)") else { throw WebImageError.invalidURL(name) }
+        return url
+    }
+
+    /// Loads `request` and answers it with `picture`.
+    func load(_ request: WebImageRequest, answeringWith picture: SolidPicture) async throws -> WebImageResponse {
+        async let response = manager.response(for: request)
+        try await nextLoad().answer(picture.png())
+        return try await response
+    }
+
+    func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
+}
+
+extension AsyncStream where Element: Sendable {
+    /// The next element; a stream may be read again and again this way.
+    func first() async throws -> Element {
+        for await element in self { return element }
+        throw WebImageError.cancelled
+    }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import WebImage
+
+/// A loader that answers when the test says so, for orders of events that a real server does not produce on demand.
+final class ScriptedLoader: ImageLoader {
+    /// The loads as the pipeline starts them.
+    let loads: AsyncStream<ScriptedLoad>
+    let isCacheable: Bool
+    private let started: AsyncStream<ScriptedLoad>.Continuation
+    private let count = Lock(0)
+
+    init(isCacheable: Bool = true) {
+        self.isCacheable = isCacheable
+        (loads, started) = AsyncStream.makeStream()
+    }
+
+    var loadCount: Int { count.withLock { $0 } }
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == "scripted" }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        let load = ScriptedLoad(request: request, priority: priority, handler: handler)
+        count.withLock { $0 += 1 }
+        started.yield(load)
+        return load
+    }
+}
+
+/// One load of a ``ScriptedLoader``.
+final class ScriptedLoad: LoaderTask {
+    let request: LoaderRequest
+    /// Yields once the load is cancelled.
+    let cancellations: AsyncStream<Void>
+    private let cancelled: AsyncStream<Void>.Continuation
+    private let state: Lock<State>
+    private let handler: @Sendable (LoaderEvent) -> Void
+
+    private struct State {
+        var isEnded = false
+        var priority: LoadPriority
+    }
+
+    init(request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
+        self.request = request
+        self.handler = handler
+        state = Lock(State(priority: priority))
+        (cancellations, cancelled) = AsyncStream.makeStream()
+    }
+
+    var priority: LoadPriority { state.withLock { $0.priority } }
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Sends `data` as a whole answer, in `pieceCount` pieces.
+    func answer(_ data: Data, contentType: String = "image/png", pieceCount: Int = 1) {
+        begin(expectedByteCount: Int64(data.count), contentType: contentType)
+        let length = max(1, (data.count + pieceCount - 1) / pieceCount)
+        for start in stride(from: 0, to: data.count, by: length) {
+            send(Data(data[data.startIndex + start..<min(data.startIndex + start + length, data.endIndex)]))
+        }
+        end(.success(()))
+    }
+
+    func begin(expectedByteCount: Int64?, contentType: String = "image/png") {
+        handler(
+            .response(
+                LoaderResponse(
+                    url: request.url, statusCode: 200, headers: [HTTPField(name: "Content-Type", value: contentType)],
+                    expectedByteCount: expectedByteCount)))
+    }
+
+    func send(_ data: Data) { handler(.bytes(data)) }
+
+    func end(_ result: Result<Void, WebImageError>) {
+        let isFirst = state.withLock { state in
+            defer { state.isEnded = true }
+            return !state.isEnded
+        }
+        if isFirst { handler(.finished(result)) }
+    }
+
+    func cancel() {
+        cancelled.yield()
+        end(.failure(.cancelled))
+    }
+
+    func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
+}

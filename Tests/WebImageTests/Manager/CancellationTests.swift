@@ -1,0 +1,137 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("a")
+    }
+
+    @Test func stopsTheLoaderAndEndsOnce() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
+        let load = try await fixture.nextLoad()
+        operation.cancel()
+        operation.cancel()
+        try await load.cancellations.first()
+        #expect(await results.wait(for: 1).count == 1)
+        #expect(results.errors == [.cancelled])
+        #expect(operation.isCancelled && operation.isFinished)
+        #expect(fixture.manager.runningOperations.isEmpty)
+    }
+
+    @Test func leavesAJoinedLoadAlone() async throws {
+        let (staying, leaving) = (Results(), Results())
+        fixture.manager.load(WebImageRequest(url), completion: staying.note)
+        let operation = fixture.manager.load(WebImageRequest(url), completion: leaving.note)
+        let load = try await fixture.nextLoad()
+        operation.cancel()
+        _ = await leaving.wait(for: 1)
+        #expect(!load.isEnded)
+        try load.answer(SolidPicture(1).png())
+        #expect(try await staying.wait(for: 1)[0].get().origin == .remote)
+        #expect(leaving.errors == [.cancelled])
+    }
+
+    @Test func overtakesAResultThatWaitsOnTheCallbackQueue() async throws {
+        let queue = ManualCallbackQueue()
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), callbackQueue: queue, completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await queue.arrivals.first()
+        operation.cancel()
+        queue.runAll()
+        #expect(results.all.count == 1)
+        #expect(results.errors == [.cancelled])
+    }
+
+    @Test func comesTooLateAfterTheEnd() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        operation.cancel()
+        #expect(results.errors.isEmpty)
+        #expect(!operation.isCancelled)
+    }
+
+    @Test func silencesProgress() async throws {
+        let queue = ManualCallbackQueue()
+        let seen = Lock(0)
+        let operation = fixture.manager.load(
+            WebImageRequest(url), callbackQueue: queue, progress: { _, _ in seen.withLock { $0 += 1 } },
+            completion: { _ in })
+        try await fixture.nextLoad().begin(expectedByteCount: 9)
+        try await queue.arrivals.first()
+        operation.cancel()
+        queue.runAll()
+        #expect(seen.withLock { $0 } == 0)
+    }
+
+    @Test func stopsADecodeAtItsNextCheckpoint() async throws {
+        let decoder = ProbeDecoder(holdsUntilCancelled: true)
+        let fixture = try ManagerFixture(decoder: decoder)
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await decoder.starts.first()
+        operation.cancel()
+        try await decoder.cancellations.first()
+        _ = await results.wait(for: 1)
+        #expect(results.errors == [.cancelled])
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+    }
+
+    @Test func cancelsEverything() async throws {
+        let results = Results()
+        for name in ["a", "b", "c"] {
+            fixture.manager.load(WebImageRequest(try ManagerFixture.url(name)), completion: results.note)
+        }
+        let loads = [try await fixture.nextLoad(), try await fixture.nextLoad(), try await fixture.nextLoad()]
+        #expect(fixture.manager.runningOperations.count == 3)
+        fixture.manager.cancelAll()
+        _ = await results.wait(for: 3)
+        #expect(results.errors == [.cancelled, .cancelled, .cancelled])
+        #expect(loads.allSatisfy(\.isEnded))
+        #expect(fixture.manager.runningOperations.isEmpty)
+    }
+
+    @Test func endsAnAwaitingTask() async throws {
+        let task = Task { [manager = fixture.manager, url] in try await manager.image(at: url) }
+        let load = try await fixture.nextLoad()
+        task.cancel()
+        #expect(await task.result.error == .cancelled)
+        #expect(load.isEnded)
+    }
+
+    @Test func endsATaskThatWasCancelledBeforeItBegan() async throws {
+        let (gate, opener) = AsyncStream<Void>.makeStream()
+        let task = Task { [manager = fixture.manager, url] in
+            for await _ in gate { break }
+            return try await manager.image(at: url)
+        }
+        task.cancel()
+        opener.yield()
+        #expect(await task.result.error == .cancelled)
+    }
+
+    @Test func letsTheNextRequestStartAnew() async throws {
+        let operation = fixture.manager.load(WebImageRequest(url)) { _ in }
+        _ = try await fixture.nextLoad()
+        operation.cancel()
+        let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(4))
+        #expect(response.origin == .remote)
+        #expect(fixture.loader.loadCount == 2)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var error: WebImageError? {
+        if case .failure(let error) = self { error as? WebImageError } else { nil }
+    }
+}

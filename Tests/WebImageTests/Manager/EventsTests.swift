@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite(.timeLimit(.minutes(1))) struct EventsTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("a")
+    }
+
+    @Test func endWithTheResult() async throws {
+        let reading = Task { [manager = fixture.manager, url] in
+            var events: [LoadEvent] = []
+            for await event in manager.events(for: WebImageRequest(url)) { events.append(event) }
+            return events
+        }
+        let png = try SolidPicture(3).png()
+        try await fixture.nextLoad().answer(png, pieceCount: 3)
+        let events = await reading.value
+
+        guard case .progress(received: 0, expected: Int64(png.count))? = events.first else {
+            Issue.record("began with \(String(describing: events.first))")
+            return
+        }
+        guard case .finished(.success(let response))? = events.last else {
+            Issue.record("ended with \(String(describing: events.last))")
+            return
+        }
+        #expect(SolidPicture(3).matches(response.image))
+        let ends = events.filter { if case .finished = $0 { true } else { false } }
+        #expect(ends.count == 1)
+    }
+
+    @Test func cancelTheLoadWhenTheIterationBreaks() async throws {
+        let reading = Task { [manager = fixture.manager, url] in
+            for await event in manager.events(for: WebImageRequest(url)) {
+                if case .progress = event { break }
+            }
+        }
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: 100)
+        try await load.cancellations.first()
+        await reading.value
+        #expect(load.isEnded)
+    }
+
+    @Test func deliverTheEndWhenTheTaskIsCancelled() async throws {
+        let reading = Task { [manager = fixture.manager, url] in
+            var last: LoadEvent?
+            for await event in manager.events(for: WebImageRequest(url)) { last = event }
+            return last
+        }
+        let load = try await fixture.nextLoad()
+        reading.cancel()
+        guard case .finished(.failure(.cancelled))? = await reading.value else {
+            Issue.record("no end after the cancel")
+            return
+        }
+        #expect(load.isEnded)
+    }
+
+    @Test func loadNothingUntilTheyAreRead() async throws {
+        _ = fixture.manager.events(for: WebImageRequest(url))
+        #expect(fixture.loader.loadCount == 0)
+        #expect(fixture.manager.runningOperations.isEmpty)
+    }
+}

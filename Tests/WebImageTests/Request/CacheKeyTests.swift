@@ -1,0 +1,68 @@
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImage
+
+@Suite struct CacheKeyTests {
+    private let url = URL(string: "https://example.org/a.jpg")!
+
+    @Test func isTheURLForAnOriginal() {
+        let key = WebImageRequest(url).cacheKey
+        #expect(key.description == "https://example.org/a.jpg")
+        #expect(key == key.original)
+    }
+
+    @Test func namesEveryParameterOfAVariant() {
+        var keys: Set<ImageCacheKey> = []
+        for mode in ResizeMode.allCases {
+            for side in [0, 1, 12] {
+                for scale in [1.0, 2.0] {
+                    let request = WebImageRequest(
+                        url, thumbnail: Thumbnail(width: side, height: 12, mode: mode), scale: scale)
+                    #expect(request.cacheKey.original == WebImageRequest(url).cacheKey)
+                    keys.insert(request.cacheKey)
+                }
+            }
+        }
+        #expect(keys.count == ResizeMode.allCases.count * 3 * 2)
+        #expect(!keys.contains(WebImageRequest(url).cacheKey))
+    }
+
+    @Test func keepsOneUsersPicturesFromAnother() {
+        func key(_ headers: [String: String]) -> ImageCacheKey { WebImageRequest(url, headers: headers).cacheKey }
+        let keys: Set = [
+            key([:]), key(["Authorization": "Bearer 1"]), key(["Authorization": "Bearer 2"]), key(["Cookie": "Bearer 1"]),
+            key(["Cookie": "a", "Authorization": "b"]), key(["Cookie": "ab"]),
+        ]
+        #expect(keys.count == 6)
+        #expect(key(["AUTHORIZATION": "x"]) == key(["authorization": "x"]), "names compare without regard to case")
+    }
+
+    @Test func doesNotShowCredentials() {
+        let key = WebImageRequest(url, headers: ["Authorization": "Bearer secret"]).cacheKey
+        #expect(!key.description.contains("secret"))
+    }
+
+    @Test func leavesHeadersWithoutCredentialsOut() {
+        #expect(WebImageRequest(url, headers: ["X-Trace": "1"]).cacheKey == WebImageRequest(url).cacheKey)
+    }
+}
+
+@Suite struct SHA256Tests {
+    // The vectors of FIPS 180-4's examples, and lengths around the padding's edges as coreutils' sha256sum has them.
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+        (String(repeating: "a", count: 55), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"),
+        (String(repeating: "a", count: 56), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"),
+        (String(repeating: "a", count: 64), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"),
+    ])
+    func matchesPublishedVectors(message: String, digest: String) {
+        #expect(SHA256.hexDigest(of: Array(message.utf8)) == digest)
+    }
+}
