@@ -1,0 +1,94 @@
+internal import Glibc
+
+/// The places inside a disk cache's directory, and what the system says about them.
+///
+/// ```
+///  index.sqlite (-wal, -shm)    keys, sizes, times, and small values
+///  values-<generation>/<id>     larger values, one file each; the index names its generation
+///  lock                         held while the index is made or moved aside
+///  index.sqlite.corrupt-<n>     a damaged index, moved aside
+/// ```
+struct DiskDirectory: Sendable {
+    let path: String
+
+    var indexPath: String { path + "/index.sqlite" }
+    var lockPath: String { path + "/lock" }
+    static let valuesPrefix = "values-"
+
+    func valuesPath(generation: String) -> String { "\(path)/\(Self.valuesPrefix)\(generation)" }
+
+    /// Makes the directory and those above it, for this user only.
+    func create() throws(DiskFault) {
+        var made = path.hasPrefix("/") ? "/" : ""
+        for component in path.split(separator: "/") {
+            made += component
+            try Self.make(made)
+            made += "/"
+        }
+    }
+
+    static func make(_ path: String) throws(DiskFault) {
+        guard mkdir(path, 0o700) != 0 else { return }
+        let failure = errno
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw .system(errno: failure) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(errno: ENOTDIR) }
+    }
+
+    /// Runs `body` while no other process or thread does the same for this directory.
+    func withExclusiveLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
+        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(errno: errno) }
+        // Closing gives the lock back; so does the kernel when the process dies.
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw .system(errno: errno) }
+        }
+        return try body()
+    }
+
+    /// What tells one index file from another at the same path; `nil` when there is none.
+    var indexIdentity: FileIdentity? {
+        var status = stat()
+        guard stat(indexPath, &status) == 0 else { return nil }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    struct FileIdentity: Equatable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    /// What the file system has left for this user, in bytes.
+    var freeByteCount: Int64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+    }
+
+    /// Moves a damaged index aside; the one moved aside before is deleted, so that only the last is kept.
+    func moveIndexAside() throws(DiskFault) -> String {
+        let prefix = "index.sqlite.corrupt-"
+        let older = Self.names(in: path).filter { $0.hasPrefix(prefix) }
+        let number = (older.compactMap { Int($0.dropFirst(prefix.count)) }.max() ?? 0) + 1
+        let target = "\(path)/\(prefix)\(number)"
+        guard rename(indexPath, target) == 0 else { throw .system(errno: errno) }
+        // A log without its index would be taken for the new one's.
+        for name in older + ["index.sqlite-wal", "index.sqlite-shm"] { unlink("\(path)/\(name)") }
+        return target
+    }
+
+    static func names(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,42 @@
+internal import CWebImageSQLite
+internal import Glibc
+internal import WebImageCore
+
+/// Why an operation on the disk failed, before it is decided what to do about it.
+enum DiskFault: Error {
+    /// It failed a short while ago, which was reported then.
+    case closed
+    case system(errno: Int32)
+    case index(code: Int32, message: String)
+
+    /// The index file is damaged, or none at all.
+    var isCorruption: Bool {
+        if case .index(let code, _) = self { return [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) }
+        return false
+    }
+
+    /// The file system, or the user's share of it, has no space left.
+    var isFullDisk: Bool {
+        switch self {
+        case .system(let errno): errno == ENOSPC || errno == EDQUOT
+        case .index(let code, _): code & 0xFF == SQLITE_FULL
+        case .closed: false
+        }
+    }
+
+    /// The next operation may succeed: the disk is full, or another process holds the index.
+    var isPassing: Bool {
+        if case .index(let code, _) = self, [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) { return true }
+        return isFullDisk
+    }
+
+    /// What the client is told.
+    var failure: WebImageError.DiskCacheFailure {
+        switch self {
+        case .closed: .system(errno: EAGAIN)
+        case .system(let errno): .system(errno: errno)
+        case .index(let code, _) where code & 0xFF == SQLITE_FULL: .system(errno: ENOSPC)
+        case .index(let code, let message): .index(code: Int(code), message: message)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import CWebImageSQLite
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// A connection that only looks things up, for one thread at a time.
+///
+/// It never makes or repairs anything: when the index is not there, there is nothing to be found.
+final class DiskReader {
+    enum Result {
+        case found(Data, id: Int64)
+        case missing
+        /// The entry's bytes are gone or of another length.
+        case damaged(id: Int64)
+    }
+
+    private let valuesPath: String
+    private let lookUp, exists: SQLiteStatement
+
+    init?(directory: DiskDirectory) throws(DiskFault) {
+        guard directory.indexIdentity != nil else { return nil }
+        let connection = try SQLiteConnection(
+            path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+        // 0 while another thread makes the tables.
+        guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
+        var generation = ""
+        try connection.prepare("SELECT generation FROM cache").run { generation = $0.text(0) }
+        valuesPath = directory.valuesPath(generation: generation)
+        lookUp = try connection.prepare(
+            """
+            SELECT entry.id, size, in_file, data FROM entry LEFT JOIN value ON value.id = entry.id
+            WHERE hash = ? AND key = ?
+            """)
+        exists = try connection.prepare("SELECT 1 FROM entry WHERE hash = ? AND key = ?")
+    }
+
+    func read(_ key: String) throws(DiskFault) -> Result {
+        let result = try readOnce(key)
+        guard case .damaged(let id) = result else { return result }
+        // Between the row and the file the entry may have been replaced; then there is another row now.
+        let second = try readOnce(key)
+        if case .damaged(let secondID) = second, secondID != id { return .missing }
+        return second
+    }
+
+    func contains(_ key: String) throws(DiskFault) -> Bool {
+        var isPresent = false
+        try exists.run(.integer(key.diskHash), .text(key)) { _ in isPresent = true }
+        return isPresent
+    }
+
+    private func readOnce(_ key: String) throws(DiskFault) -> Result {
+        var result = Result.missing
+        var fileSize: Int?
+        try lookUp.run(.integer(key.diskHash), .text(key)) { row in
+            let (id, size) = (row.integer(0), Int(row.integer(1)))
+            result = .damaged(id: id)
+            if row.integer(2) != 0 {
+                fileSize = size
+            } else if let data = row.data(3), data.count == size {
+                result = .found(data, id: id)
+            }
+        }
+        if case .damaged(let id) = result, let fileSize,
+            let data = ValueFile.read("\(valuesPath)/\(DiskIndex.fileName(id))", byteCount: fileSize)
+        {
+            result = .found(data, id: id)
+        }
+        return result
+    }
+}
+
+/// Readers at rest. As many come to exist as threads read at once.
+final class DiskReaders: Sendable {
+    private struct State {
+        /// Grows when the index is replaced, so that readers of the old one are not taken back.
+        var generation = 0
+        var idle: [DiskReader] = []
+    }
+
+    private let directory: DiskDirectory
+    private let state = Lock(State())
+
+    init(directory: DiskDirectory) { self.directory = directory }
+
+    /// Runs `body` with a reader that nobody else uses; `nil` when there is no index.
+    func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(DiskFault) -> Result? {
+        let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
+        let reader: DiskReader
+        if let idle {
+            reader = idle
+        } else {
+            guard let opened = try DiskReader(directory: directory) else { return nil }
+            reader = opened
+        }
+        // After a fault the reader is dropped.
+        let result = try body(reader)
+        state.withLock { if $0.generation == generation { $0.idle.append(reader) } }
+        return result
+    }
+
+    func closeAll() {
+        let closed = state.withLock { state in
+            state.generation += 1
+            let idle = state.idle
+            state.idle = []
+            return idle
+        }
+        withExtendedLifetime(closed) {}
+    }
+}

@@ -1,0 +1,295 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageCore
+
+/// Everything that changes the disk. Blocking, and called by one thread at a time: the ``DiskCache``'s lane.
+final class DiskWriter: @unchecked Sendable {
+    // `@unchecked`: everything mutable is touched on the lane only.
+    private let configuration: DiskCache.Configuration
+    private let directory: DiskDirectory
+    private let readers: DiskReaders
+    private let now: @Sendable () -> Int64
+
+    private var index: DiskIndex?
+    private var indexIdentity: DiskDirectory.FileIdentity?
+    private var sizeLimit: Int64 = .max
+    /// After a failure nothing is tried until then, so that each load does not pay for it anew.
+    private var retryTime: Int64 = .min
+    private var reported: Set<WebImageError.DiskCacheFailure> = []
+
+    private static let second: Int64 = 1_000_000
+    private static let retryInterval = 60 * second
+    private static let trimInterval = 3_600 * second
+
+    init(
+        configuration: DiskCache.Configuration, directory: DiskDirectory, readers: DiskReaders,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        self.configuration = configuration
+        self.directory = directory
+        self.readers = readers
+        self.now = now
+    }
+
+    // MARK: Opening
+
+    /// Makes the next use try again at once, whatever failed before.
+    func retry() { retryTime = .min }
+
+    func openIfNeeded() { _ = withIndex { _ in } }
+
+    func close() {
+        index = nil
+        readers.closeAll()
+    }
+
+    /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
+    private func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
+        do throws(DiskFault) {
+            return try body(try openIndex())
+        } catch let fault {
+            handle(fault)
+            return nil
+        }
+    }
+
+    private func openIndex() throws(DiskFault) -> DiskIndex {
+        if let index {
+            if directory.indexIdentity == indexIdentity { return index }
+            // Deleted, or moved aside by another process.
+            close()
+        }
+        guard now() >= retryTime else { throw .closed }
+        try directory.create()
+        let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+            do throws(DiskFault) {
+                return try DiskIndex(path: directory.indexPath)
+            } catch let fault where fault.isCorruption {
+                try replaceIndex()
+                return try DiskIndex(path: directory.indexPath)
+            }
+        }
+        try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
+        index = opened
+        indexIdentity = directory.indexIdentity
+        sizeLimit = configuration.sizeLimit ?? defaultSizeLimit(opened)
+        if now() - opened.totals.trimmed > Self.trimInterval {
+            try enforceLimits(opened)
+            try sweep(opened)
+        }
+        return opened
+    }
+
+    /// 10 % of what the cache could have, 64 MiB … 1 GiB.
+    private func defaultSizeLimit(_ index: DiskIndex) -> Int64 {
+        let available = (directory.freeByteCount ?? 0) + index.totals.size
+        return min(max(available / 10, 64 << 20), 1 << 30)
+    }
+
+    // MARK: Failing
+
+    private func handle(_ fault: DiskFault) {
+        switch fault {
+        case .closed:
+            return
+        case _ where fault.isCorruption:
+            let damaged = indexIdentity
+            close()
+            do throws(DiskFault) {
+                try directory.withExclusiveLock { () throws(DiskFault) in
+                    // Another process may have put a good one there already.
+                    if damaged == nil || directory.indexIdentity == damaged { try replaceIndex() }
+                }
+            } catch let fault {
+                retryTime = now() + Self.retryInterval
+                report(fault.failure)
+            }
+        case _ where fault.isPassing:
+            report(fault.failure)
+        default:
+            close()
+            retryTime = now() + Self.retryInterval
+            report(fault.failure)
+        }
+    }
+
+    private func replaceIndex() throws(DiskFault) {
+        report(.corruptIndex(movedTo: try directory.moveIndexAside()))
+    }
+
+    private func report(_ failure: WebImageError.DiskCacheFailure) {
+        guard reported.insert(failure).inserted else { return }
+        configuration.onFailure(.diskCache(path: directory.path, reason: failure))
+    }
+
+    /// Called when a reader met a fault: a damaged index is replaced, another fault reported.
+    func examine(_ fault: DiskFault) {
+        openIfNeeded()
+        guard index != nil else { return }
+        if fault.isCorruption { handle(fault) } else { report(fault.failure) }
+    }
+
+    // MARK: Writing
+
+    func write(_ batch: DiskStaging.Batch) {
+        _ = withIndex { index throws(DiskFault) in
+            if batch.clearTime != nil { try removeAll(index) }
+            guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
+            do throws(DiskFault) {
+                try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.byteCount) })
+                try commit(batch, to: index)
+            } catch let fault where fault.isFullDisk {
+                report(fault.failure)
+                // What the keys held before is out of date all the same.
+                try commit(batch, to: index, stores: false)
+            }
+            if index.totals.size > sizeLimit { try enforceLimits(index) }
+        }
+    }
+
+    private func commit(
+        _ batch: DiskStaging.Batch, to index: DiskIndex, stores: Bool = true
+    ) throws(DiskFault) {
+        let folder = directory.valuesPath(generation: index.generation)
+        var written: [String] = []
+        var obsolete: [String] = []
+        do throws(DiskFault) {
+            try index.transaction { () throws(DiskFault) in
+                for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
+                for pending in batch.changes {
+                    if let old = try index.row(hash: pending.key.diskHash) {
+                        try index.delete(old)
+                        if old.isInFile { obsolete.append("\(folder)/\(DiskIndex.fileName(old.id))") }
+                    }
+                    guard stores, case .store(let data) = pending.change, Int64(data.count) <= sizeLimit else { continue }
+                    let isInline = data.count <= configuration.inlineThreshold
+                    let id = try index.insert(
+                        key: pending.key, size: data.count, time: pending.time, inlineData: isInline ? data : nil)
+                    if !isInline {
+                        let path = "\(folder)/\(DiskIndex.fileName(id))"
+                        try ValueFile.write(data, to: path)
+                        written.append(path)
+                    }
+                }
+            }
+        } catch let fault {
+            for path in written { unlink(path) }
+            throw fault
+        }
+        for path in obsolete { unlink(path) }
+    }
+
+    /// Removes an entry whose bytes turned out to be damaged.
+    func removeDamaged(id: Int64) {
+        _ = withIndex { index throws(DiskFault) in
+            try delete(in: index) { () throws(DiskFault) in try index.row(id: id).map { [$0] } ?? [] }
+        }
+    }
+
+    /// Deletes the rows that `choose` returns, all in one transaction, then their files; returns how many.
+    @discardableResult
+    private func delete(
+        in index: DiskIndex, choose: () throws(DiskFault) -> [DiskIndex.Row]
+    ) throws(DiskFault) -> Int {
+        let rows = try index.transaction { () throws(DiskFault) in
+            let rows = try choose()
+            for row in rows { try index.delete(row) }
+            return rows
+        }
+        let folder = directory.valuesPath(generation: index.generation)
+        for row in rows where row.isInFile { unlink("\(folder)/\(DiskIndex.fileName(row.id))") }
+        return rows.count
+    }
+
+    private func removeAll(_ index: DiskIndex) throws(DiskFault) {
+        try index.transaction { () throws(DiskFault) in try index.deleteAll() }
+        try sweep(index)
+        try index.shrink()
+    }
+
+    // MARK: Trimming
+
+    /// What ``DiskCache/trim(toSize:)`` does.
+    func trim(toSize size: Int64) {
+        _ = withIndex { index throws(DiskFault) in
+            try trim(index, toSize: size)
+            try sweep(index)
+            try index.shrink()
+        }
+    }
+
+    func enforceLimits() {
+        _ = withIndex { index throws(DiskFault) in try enforceLimits(index) }
+    }
+
+    /// Down to 90 % of the limit, so that the next insertion does not trim again.
+    private func enforceLimits(_ index: DiskIndex) throws(DiskFault) {
+        try index.refreshTotals()
+        try trim(index, toSize: index.totals.size > sizeLimit ? sizeLimit / 10 * 9 : .max)
+    }
+
+    /// Deletes what is expired, then, oldest access first, as much as it takes. As age counts from the last access, both
+    /// are one walk.
+    private func trim(_ index: DiskIndex, toSize target: Int64) throws(DiskFault) {
+        let expiry = now() - Int64(min(configuration.ageLimit, 1e12) * Double(Self.second))
+        let stepCount = 64
+        var deleted: Int
+        repeat {
+            deleted = try delete(in: index) { () throws(DiskFault) in
+                var excess = index.totals.size - target
+                return Array(
+                    try index.oldestRows(limit: stepCount).prefix { row in
+                        defer { excess -= row.size }
+                        return excess > 0 || row.accessed < expiry
+                    })
+            }
+        } while deleted == stepCount
+        try index.transaction { () throws(DiskFault) in index.noteTrim(time: now()) }
+    }
+
+    /// Keeps the file system's free space above the floor, at the cost of the oldest entries.
+    private func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        let needed = configuration.freeSpaceFloor + byteCount
+        guard byteCount > 0, let free = directory.freeByteCount, free < needed else { return }
+        try trim(index, toSize: max(0, index.totals.size - (needed - free)))
+        try index.shrink()
+        if let free = directory.freeByteCount, free < needed { throw .system(errno: ENOSPC) }
+    }
+
+    /// Deletes files that no row owns: a process died between the file and the commit, or between the commit and the
+    /// deletion.
+    private func sweep(_ index: DiskIndex) throws(DiskFault) {
+        let current = DiskDirectory.valuesPrefix + index.generation
+        for name in DiskDirectory.names(in: directory.path)
+        where name.hasPrefix(DiskDirectory.valuesPrefix) && name != current {
+            let folder = "\(directory.path)/\(name)"
+            for file in DiskDirectory.names(in: folder) { unlink("\(folder)/\(file)") }
+            rmdir(folder)
+        }
+        let folder = "\(directory.path)/\(current)"
+        var names = DiskDirectory.names(in: folder)[...]
+        while !names.isEmpty {
+            let some = names.prefix(256)
+            names = names.dropFirst(some.count)
+            try index.transaction { () throws(DiskFault) in
+                for name in some {
+                    if let id = Int64(name, radix: 16), try index.row(id: id)?.isInFile == true { continue }
+                    unlink("\(folder)/\(name)")
+                }
+            }
+        }
+    }
+
+    // MARK: Looking
+
+    func totals() -> DiskIndex.Totals? {
+        withIndex { index throws(DiskFault) in
+            try index.refreshTotals()
+            return index.totals
+        }
+    }
+
+    func entries(after id: Int64, limit: Int) -> [DiskCache.Entry] {
+        withIndex { index throws(DiskFault) in try index.entries(after: id, limit: limit) } ?? []
+    }
+}

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""An HTTP server that misbehaves on purpose, in ways no real one can be told to.
+
+It prints its two ports (two origins, same behaviour) and runs until its standard input ends. The first part of the
+path names the behaviour, the rest is free, so that each test can count its own requests; numbers come as ?name=value:
+
+    /bytes/...?size=N             N bytes, the pattern of `pattern()` below
+    /empty/...  /no-content/...   200 with Content-Length 0; 204
+    /html/...                     a page with status 200
+    /status/...?code=N            that status, with a small page as body
+    /echo/...                     the request's headers as JSON
+    /redirect/...?to=L&code=N     that Location (302 unless told)
+    /redirect-loop/...            to itself
+    /redirect-chain/...?left=N    N redirects, then 10 bytes
+    /held/...?size=N              nothing until /control/release?path=...; then as /bytes
+    /cut-body/...?size=N&sent=M   announces N, sends M, closes
+    /short-length/...?size=N&sent=M  announces N, sends M > N
+    /cut-headers/...              closes in the middle of the head
+    /reset/...  /reset-body/...   a TCP reset before any byte; after half of the body
+    /stall-headers/...            accepts the request and says nothing
+    /stall-body/...?size=N&sent=M announces N, sends M, then nothing
+    /drip/...?size=N&interval=S   one byte every S seconds
+    /chunked/...?size=N           N bytes in chunks of at most 1000
+    /cut-chunked/...?sent=M       a chunked body without its end
+    /endless/...                  no length, bytes until the client goes
+    /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
+
+    /control/statistics           JSON: requests, dropped and peak by path and by parent path; accepted connections
+    /control/wait?event=E&path=P&count=N&seconds=S  answers once E (requests, dropped) reaches N for P; else 504
+"""
+
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+from collections import Counter
+from urllib.parse import parse_qs, urlsplit
+
+
+class ClientGone(Exception):
+    pass
+
+
+class Statistics:
+    """What happened, by path and by parent path."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.requests, self.dropped, self.running, self.peak = Counter(), Counter(), Counter(), Counter()
+        self.accepted = 0
+        self.releases = {}
+
+    @staticmethod
+    def keys(path):
+        return {path, path.rpartition("/")[0]}
+
+    def count(self, event, path, change=1):
+        with self.changed:
+            counter = getattr(self, event)
+            for key in self.keys(path):
+                counter[key] += change
+                self.peak[key] = max(self.peak[key], self.running[key])
+            self.changed.notify_all()
+
+    def wait(self, event, path, count, seconds):
+        counter = getattr(self, event)
+        with self.changed:
+            return self.changed.wait_for(lambda: counter[path] >= count, timeout=seconds)
+
+    def release_descriptor(self, path):
+        """A descriptor that is readable once the path has been released."""
+        with self.changed:
+            if path not in self.releases:
+                self.releases[path] = os.eventfd(0, os.EFD_CLOEXEC)
+            return self.releases[path]
+
+    def json(self):
+        with self.changed:
+            return json.dumps({
+                "requests": self.requests, "dropped": self.dropped, "peak": self.peak, "accepted": self.accepted,
+            }).encode()
+
+
+statistics = Statistics()
+
+
+def pattern(size):
+    """What /bytes sends: byte i is (i * 31 + i // 251) mod 256."""
+    return bytes((i * 31 + i // 251) & 255 for i in range(size))
+
+
+class Exchange:
+    """One request and its answer. A handler returns True when the connection can carry another."""
+
+    def __init__(self, connection, target, headers):
+        self.connection, self.headers, self.target = connection, headers, target
+        parts = urlsplit(target)
+        self.path = parts.path
+        self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+
+    def number(self, name, default):
+        return int(self.query.get(name, default))
+
+    def send(self, data):
+        try:
+            self.connection.sendall(data)
+        except OSError:
+            raise ClientGone from None
+
+    def head(self, *lines, code=200):
+        self.send("\r\n".join([f"HTTP/1.1 {code} Status", *lines, "", ""]).encode())
+
+    def answer(self, body, content_type="application/octet-stream", code=200, *lines):
+        self.head(f"Content-Type: {content_type}", f"Content-Length: {len(body)}", *lines, code=code)
+        self.send(body)
+        return True
+
+    def wait_for_client_to_go(self):
+        self.wait_for_client_or([], None)
+
+    def wait_for_client_or(self, descriptors, seconds):
+        """Waits for one of the descriptors or the time; raises ClientGone when the client closes first."""
+        readable, _, _ = select.select([self.connection, *descriptors], [], [], seconds)
+        if self.connection in readable:
+            try:
+                data = self.connection.recv(1, socket.MSG_PEEK)
+            except OSError:
+                data = b""
+            if not data:
+                raise ClientGone
+
+    def reset(self):
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return False
+
+    # Behaviours, by the first part of the path.
+
+    def bytes(self):
+        return self.answer(pattern(self.number("size", 1000)))
+
+    def empty(self):
+        return self.answer(b"")
+
+    def no_content(self):
+        self.head(code=204)
+        return True
+
+    def html(self):
+        return self.answer(b"<!doctype html><title>Not a picture</title>", "text/html")
+
+    def status(self):
+        return self.answer(b"<!doctype html><title>Error</title>", "text/html", self.number("code", 404))
+
+    def echo(self):
+        return self.answer(json.dumps(self.headers).encode(), "application/json")
+
+    def redirect(self):
+        return self.answer(b"moved", "text/plain", self.number("code", 302), f"Location: {self.query['to']}")
+
+    def redirect_loop(self):
+        return self.answer(b"", "text/plain", 302, f"Location: {self.target}")
+
+    def redirect_chain(self):
+        left = self.number("left", 1)
+        if left == 0:
+            return self.answer(pattern(10))
+        return self.answer(b"", "text/plain", 302, f"Location: {self.path}?left={left - 1}")
+
+    def held(self):
+        self.wait_for_client_or([statistics.release_descriptor(self.path)], None)
+        return self.bytes()
+
+    def cut_body(self):
+        self.head(f"Content-Length: {self.number('size', 100_000)}")
+        self.send(pattern(self.number("sent", 5000)))
+        return False
+
+    def short_length(self):
+        self.head(f"Content-Length: {self.number('size', 1000)}")
+        self.send(pattern(self.number("sent", 2000)))
+        return False
+
+    def cut_headers(self):
+        self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+        return False
+
+    def reset_body(self):
+        self.head("Content-Length: 10000")
+        self.send(pattern(5000))
+        return self.reset()
+
+    def stall_headers(self):
+        self.wait_for_client_to_go()
+
+    def stall_body(self):
+        self.head(f"Content-Length: {self.number('size', 100_000)}")
+        self.send(pattern(self.number("sent", 5000)))
+        self.wait_for_client_to_go()
+
+    def drip(self):
+        body = pattern(self.number("size", 10))
+        self.head(f"Content-Length: {len(body)}")
+        for byte in body:
+            self.send(bytes([byte]))
+            self.wait_for_client_or([], float(self.query.get("interval", "0.1")))
+        return True
+
+    def chunked(self):
+        body = pattern(self.number("size", 10_000))
+        self.head("Transfer-Encoding: chunked")
+        for start in range(0, len(body), 1000):
+            piece = body[start : start + 1000]
+            self.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        self.send(b"0\r\n\r\n")
+        return True
+
+    def cut_chunked(self):
+        piece = pattern(self.number("sent", 1000))
+        self.head("Transfer-Encoding: chunked")
+        self.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        return False
+
+    def endless(self):
+        self.head("Content-Type: image/png")
+        piece = pattern(65_536)
+        while True:
+            self.send(piece)
+
+    def huge_length(self):
+        self.head(f"Content-Length: {10 ** 12}")
+        self.send(pattern(1000))
+        self.wait_for_client_to_go()
+
+    def control(self):
+        action = self.path.rpartition("/")[2]
+        if action == "statistics":
+            return self.answer(statistics.json(), "application/json")
+        if action == "release":
+            os.eventfd_write(statistics.release_descriptor(self.query["path"]), 1)
+            return self.answer(b"")
+        has_happened = statistics.wait(
+            self.query["event"], self.query["path"], self.number("count", 1), float(self.query["seconds"]))
+        return self.answer(b"", "text/plain", 200 if has_happened else 504)
+
+    def run(self):
+        name = self.path.split("/")[1].replace("-", "_")
+        if name == "control":
+            return self.control()
+        behaviour = getattr(self, name) if name in BEHAVIOURS else self.status
+        statistics.count("running", self.path)
+        statistics.count("requests", self.path)
+        try:
+            return behaviour()
+        except ClientGone:
+            statistics.count("dropped", self.path)
+            return False
+        finally:
+            statistics.count("running", self.path, -1)
+
+
+BEHAVIOURS = {
+    "bytes", "empty", "no_content", "html", "status", "echo", "redirect", "redirect_loop", "redirect_chain", "held",
+    "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
+    "cut_chunked", "endless", "huge_length",
+}
+
+
+def read_head(connection, pending):
+    """Reads up to the blank line: (target, headers, what came after), or None when the client closed."""
+    while b"\r\n\r\n" not in pending:
+        data = connection.recv(65_536)
+        if not data:
+            return None
+        pending += data
+    head, _, rest = pending.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.lower()] = value.strip()
+    return first.split(" ")[1], headers, rest
+
+
+def serve(connection):
+    pending = b""
+    with connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            while request := read_head(connection, pending):
+                target, headers, pending = request
+                if not Exchange(connection, target, headers).run():
+                    return
+        except (OSError, ClientGone):
+            return
+
+
+def accept_all(listener):
+    while True:
+        connection, _ = listener.accept()
+        with statistics.changed:
+            statistics.accepted += 1
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+
+def main():
+    listeners = [socket.create_server(("127.0.0.1", 0), backlog=512) for _ in range(2)]
+    for listener in listeners:
+        threading.Thread(target=accept_all, args=(listener,), daemon=True).start()
+    print(*(listener.getsockname()[1] for listener in listeners), flush=True)
+    sys.stdin.buffer.read()
+
+
+main()

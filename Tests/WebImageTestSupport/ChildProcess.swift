@@ -1,0 +1,93 @@
+import Glibc
+import WebImageCore
+
+/// A program that runs for as long as its tests: its standard input is a stream whose end it takes for the order to stop,
+/// so that it stops even when the test process crashes.
+final class ChildProcess: Sendable {
+    /// What the program prints; closed when the program and all its children are gone.
+    let output: Int32
+    private let identifier: pid_t
+    private let input: Lock<Int32?>
+
+    /// Starts `arguments[0]`, looked up in `PATH`.
+    init(_ arguments: [String]) throws {
+        var inputEnds: [Int32] = [0, 0]
+        var outputEnds: [Int32] = [0, 0]
+        // No other child may inherit our end of its input, or it would keep this one alive; a socket pair is closed on
+        // exec from the start. nginx opens its output by name, which only a pipe allows, and there a copy does no harm.
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &inputEnds) == 0, pipe(&outputEnds) == 0 else {
+            throw TestServerError("no pipe: errno \(errno)")
+        }
+        for end in outputEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawn_file_actions_adddup2(&actions, inputEnds[0], STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, outputEnds[1], STDOUT_FILENO)
+        // Its own process group: Ctrl-C ends the tests, and the pipe then ends the program in good order.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        // An empty signal mask: the runtime's threads block what `kill` sends, and a child inherits that.
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+            close(inputEnds[0])
+            close(outputEnds[1])
+        }
+        var strings = arguments.map { strdup($0) } + [nil]
+        defer { strings.forEach { free($0) } }
+        var identifier = pid_t()
+        let status = posix_spawnp(&identifier, arguments[0], &actions, &attributes, &strings, environ)
+        guard status == 0 else {
+            close(inputEnds[1])
+            close(outputEnds[0])
+            throw TestServerError("\(arguments[0]) does not start: errno \(status)")
+        }
+        self.identifier = identifier
+        input = Lock(inputEnds[1])
+        output = outputEnds[0]
+    }
+
+    deinit { stop() }
+
+    /// Ends the program and waits until it is gone; does nothing the second time.
+    func stop() {
+        let open = input.withLock { input in
+            defer { input = nil }
+            return input
+        }
+        guard let open else { return }
+        close(open)
+        waitpid(identifier, nil, 0)
+    }
+
+    /// Reads what the program prints, line by line, on a thread of its own, until the program is gone.
+    func readLines(_ receive: @escaping @Sendable (String) -> Void) {
+        let output = output
+        _ = PlatformThread.start(name: "test-server-log") {
+            var pending: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(output, &buffer, buffer.count)
+                guard count > 0 else { break }
+                pending += buffer[..<count]
+                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                    receive(String(decoding: pending[..<end], as: UTF8.self))
+                    pending.removeSubrange(...end)
+                }
+            }
+            close(output)
+        }
+    }
+}
+
+/// Why a test server could not be used.
+public struct TestServerError: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,197 @@
+public import FoundationEssentials
+import Glibc
+import WebImageCore
+
+/// A real nginx on a free port of 127.0.0.1 that serves a directory.
+///
+/// Beside the directory it has `/slow/…`, the same files at 20 KB/s, and `/page.html`, a web page with status 200.
+public final class NGINXServer: Sendable {
+    /// Where it listens on 127.0.0.1.
+    public let port: Int
+    private let process: ChildProcess
+    private let log: AccessLog
+
+    /// A line of the access log, in the order in which answers ended.
+    public struct Entry: Sendable, Equatable {
+        /// Such as `GET`.
+        public let method: String
+        /// With its query, as it came.
+        public let path: String
+        /// 499 when the client closed the connection before the answer ended.
+        public let status: Int
+        /// Bytes of the body that were sent.
+        public let byteCount: Int
+        /// A number for the connection; equal for requests that shared one.
+        public let connection: Int
+    }
+
+    /// Starts nginx; it stops with its last reference or the process.
+    ///
+    /// - Parameters:
+    ///   - root: the directory to serve.
+    ///   - locations: more of nginx's configuration, such as `location /x { return 500; }`.
+    public init(root: String, locations: String = "") throws {
+        for _ in 0..<4 {
+            // Another process may take the port before nginx does; it then does not answer as ours would.
+            if let started = try Self.start(root: root, locations: locations) {
+                (port, process, log) = started
+                return
+            }
+        }
+        throw TestServerError("nginx does not start; is nginx-light installed?")
+    }
+
+    /// Stops it now.
+    public func stop() { process.stop() }
+
+    /// A URL on it; `path` begins with a slash.
+    public func url(_ path: String) throws -> URL { try TestServers.url(port: port, path: path) }
+
+    /// Every request whose answer has ended so far.
+    public func accessLog() async throws -> [Entry] {
+        // One process writes the log in the order of events: once this request is in it, all before it are.
+        let mark = "/.mark/\(log.nextMark())"
+        _ = try await LoopbackRequest.get(mark, port: port)
+        try await log.wait(for: mark)
+        return log.entries
+    }
+
+    /// Forgets the entries so far.
+    public func clearAccessLog() async throws {
+        _ = try await accessLog()
+        log.clear()
+    }
+
+    /// Waits until a request for `path` is in the log, its answer complete or not.
+    public func waitForEntry(path: String) async throws -> Entry {
+        try await log.wait(for: path)
+    }
+
+    private static func start(root: String, locations: String) throws -> (Int, ChildProcess, AccessLog)? {
+        let port = try LoopbackRequest.unusedPort()
+        let directory = try ServerDirectory()
+        let token = "\(UInt64.random(in: 1...UInt64.max))"
+        let text = configuration(port: port, root: root, directory: directory.path, token: token, locations: locations)
+        try Data(text.utf8).write(to: URL(filePath: directory.path + "/nginx.conf"))
+        let process = try ChildProcess([
+            "sh", TestServers.path("run_until_eof.sh"), directory.path,
+            "/usr/sbin/nginx", "-p", directory.path, "-c", "nginx.conf", "-e", "error.log",
+        ])
+        let log = AccessLog()
+        process.readLines { log.append(line: $0) }
+
+        let deadline = ContinuousClock.now + .seconds(10)
+        while ContinuousClock.now < deadline {
+            if let answer = try? LoopbackRequest.getBlocking("/.ready", port: port, atMost: 2) {
+                return answer.body == Array(token.utf8) ? (port, process, log) : nil
+            }
+            usleep(5000)
+        }
+        return nil
+    }
+
+    private static func configuration(
+        port: Int, root: String, directory: String, token: String, locations: String
+    ) -> String {
+        """
+        daemon off;
+        master_process off;
+        pid \(directory)/nginx.pid;
+        events { worker_connections 1024; }
+        http {
+            log_format entry '$request_method $request_uri $status $body_bytes_sent $connection';
+            access_log /dev/stdout entry;
+            client_body_temp_path \(directory)/body;
+            proxy_temp_path \(directory)/proxy;
+            fastcgi_temp_path \(directory)/fastcgi;
+            uwsgi_temp_path \(directory)/uwsgi;
+            scgi_temp_path \(directory)/scgi;
+            default_type application/octet-stream;
+            types {
+                image/jpeg jpg jpeg; image/png png; image/gif gif; image/webp webp; text/html html; text/plain txt;
+            }
+            keepalive_requests 100000;
+            server {
+                listen 127.0.0.1:\(port) backlog=512;
+                root "\(root)";
+                location = /.ready { access_log off; return 200 '\(token)'; }
+                location /.mark/ { return 204; }
+                location /slow/ { alias "\(root)/"; limit_rate 20k; }
+                location = /page.html {
+                    default_type text/html;
+                    return 200 '<!doctype html><title>Not a picture</title>';
+                }
+                \(locations)
+            }
+        }
+        """
+    }
+}
+
+/// Where a server keeps its files. It is removed by `run_until_eof.sh`, which outlives the tests, and not by us.
+private struct ServerDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/webimage-nginx-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestServerError("no temporary directory: errno \(errno)") }
+        path = template.withUnsafeBufferPointer {
+            String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+}
+
+/// The entries so far, and who waits for one.
+private final class AccessLog: Sendable {
+    private struct State {
+        var entries: [NGINXServer.Entry] = []
+        var marks: Set<String> = []
+        var lastMark = 0
+        var waiters: [(path: String, countdown: Countdown)] = []
+    }
+
+    private let state = Lock(State())
+
+    var entries: [NGINXServer.Entry] { state.withLock { $0.entries } }
+
+    func clear() { state.withLock { $0.entries = [] } }
+
+    func nextMark() -> Int {
+        state.withLock { state in
+            state.lastMark += 1
+            return state.lastMark
+        }
+    }
+
+    func append(line: String) {
+        let parts = line.split(separator: " ")
+        guard parts.count == 5, let status = Int(parts[2]), let byteCount = Int(parts[3]),
+            let connection = Int(parts[4])
+        else { return }
+        let path = String(parts[1])
+        let entry = NGINXServer.Entry(
+            method: String(parts[0]), path: path, status: status, byteCount: byteCount, connection: connection)
+        let woken = state.withLock { state in
+            if path.hasPrefix("/.mark/") { state.marks.insert(path) } else { state.entries.append(entry) }
+            let woken = state.waiters.filter { $0.path == path }
+            state.waiters.removeAll { $0.path == path }
+            return woken
+        }
+        woken.forEach { $0.countdown.signal() }
+    }
+
+    @discardableResult
+    func wait(for path: String) async throws -> NGINXServer.Entry {
+        let countdown = Countdown()
+        state.withLock { state in
+            if state.marks.contains(path) || state.entries.contains(where: { $0.path == path }) {
+                countdown.signal()
+            } else {
+                state.waiters.append((path, countdown))
+            }
+        }
+        try await countdown.wait()
+        return entries.last { $0.path == path }
+            ?? NGINXServer.Entry(method: "GET", path: path, status: 204, byteCount: 0, connection: 0)
+    }
+}

@@ -1,0 +1,35 @@
+public import FoundationEssentials
+import Glibc
+
+/// A directory of its own for a test, removed with everything in it when the last reference goes.
+public final class TemporaryDirectory: Sendable {
+    /// Absolute, without a slash at the end.
+    public let path: String
+
+    /// Makes an empty directory under the system's temporary directory.
+    public init() throws {
+        var template = Array("/tmp/webimage-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestServerError("no temporary directory: errno \(errno)") }
+        path = template.withUnsafeBufferPointer {
+            String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of an entry in it, there or not.
+    public func path(_ name: String) -> String { path + "/" + name }
+
+    /// A `file:` URL of an entry in it.
+    public func url(_ name: String) -> URL { URL(filePath: path(name), directoryHint: .notDirectory) }
+
+    /// Writes a file, with the directories on the way to it.
+    @discardableResult
+    public func write(_ data: Data, to name: String) throws -> URL {
+        let url = url(name)
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try data.write(to: url)
+        return url
+    }
+}
