@@ -7,7 +7,7 @@ internal import WebImage
 /// of its own, never on Swift's cooperative ones.
 @main
 struct WebImageTool {
-    private static let commands: [any Command.Type] = [
+    @MainActor private static let commands: [any Command.Type] = [
         GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self,
     ]
 
@@ -22,13 +22,16 @@ struct WebImageTool {
         let console = Console.standard
         do throws(ArgumentError) {
             return try await command(for: arguments).run()
-        } catch .help(let text) {
-            console.print(text: text)
-            return .success
-        } catch .usage(let command, let reason) {
-            console.complain(reason)
-            console.complain("'\(command) --help' tells what it takes.")
-            return .usage
+        } catch {
+            switch error {
+            case .help(let text):
+                console.print(text: text)
+                return .success
+            case .usage(let command, let reason):
+                console.complain(reason)
+                console.complain("'\(command) --help' tells what it takes.")
+                return .usage
+            }
         }
     }
 
@@ -44,7 +47,7 @@ struct WebImageTool {
 
     @MainActor
     private static var help: String {
-        let width = commands.map(\.name.count).max() ?? 0
+        let width = commands.map { $0.name.count }.max() ?? 0
         let list = commands.map { type in
             let padding = String(repeating: " ", count: width - type.name.count)
             return "  \(type.name)\(padding)  \(type.summary)\n"

@@ -93,7 +93,7 @@ final class OptionParser {
         // GLib's own --help would print in the locale's encoding and exit.
         g_option_context_set_help_enabled(context, 0)
         g_option_context_set_summary(context, summary)
-        g_option_context_set_description(context, details)
+        g_option_context_set_description(context, details.isEmpty ? nil : details + "\n")
         g_option_context_add_main_entries(context, entries, nil)
         g_set_prgname(command)
 

@@ -58,7 +58,7 @@ extension CacheCommand {
                 [
                     "key": .string(key), "bytes": .optional(byteCount),
                     "path": failure == nil ? .optional(path) : .null,
-                    "error": failure.map { .object($0.json) } ?? .null,
+                    "error": failure.map(\.json) ?? .null,
                 ])
         }
         return failure == nil
@@ -74,7 +74,7 @@ extension CacheCommand {
             if failure != nil { areAllRemoved = false }
             report(
                 failure == nil ? "\(key): removed" : nil,
-                ["key": .string(key), "error": failure.map { .object($0.json) } ?? .null])
+                ["key": .string(key), "error": failure.map(\.json) ?? .null])
         }
         return areAllRemoved
     }
@@ -111,7 +111,7 @@ extension CacheCommand {
     }
 
     /// - Parameter line: `nil` for what failed and was complained about.
-    private func report(_ line: String?, _ json: JSONObject) {
+    private func report(_ line: String?, _ json: JSON) {
         if isJSON {
             Console.standard.print(json.text)
         } else if let line {

@@ -16,7 +16,7 @@ struct ConvertCommand: Command {
         let parser = OptionParser(
             command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT",
             details: """
-                OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN. With \
+                OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN. With
                 --json an object: path, format, width, height, bytes, milliseconds, error (null, or code and message).
                 """)
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
@@ -65,11 +65,11 @@ struct ConvertCommand: Command {
             Console.standard.complain(error.description(about: input.text))
         }
         if isJSON {
-            let json: JSONObject = [
+            let json: JSON = [
                 "path": failure == nil ? .string(outputPath) : .null, "format": .optional(encoding.format?.name),
                 "width": .optional(image?.width), "height": .optional(image?.height), "bytes": .optional(byteCount),
                 "milliseconds": .decimal((ContinuousClock.now - start).milliseconds),
-                "error": failure.map { .object($0.json) } ?? .null,
+                "error": failure.map(\.json) ?? .null,
             ]
             Console.standard.print(json.text)
         }

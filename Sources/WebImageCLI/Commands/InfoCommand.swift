@@ -14,9 +14,10 @@ struct InfoCommand: Command {
         let parser = OptionParser(
             command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
             details: """
-                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height \
-                (upright, in pixels), frames, loopCount (0 means for ever, null that it does not move), durations \
-                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and message).
+                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height (upright, in
+                pixels), frames, loopCount (0 means for ever, null that it does not move), durations (milliseconds), alpha,
+                orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and message).
+
                 A URL is loaded as 'webimage get' does, and cached; a file is not decoded.
                 """)
         let source = SourceOptions.Declaration(in: parser)
@@ -91,7 +92,7 @@ struct InfoReport {
         return facts.joined(separator: ", ")
     }
 
-    private var json: JSONObject {
+    private var json: JSON {
         [
             "url": .string(url), "format": .optional(info?.format.name), "width": .optional(info?.size.width),
             "height": .optional(info?.size.height), "frames": .optional(info?.frameCount),
@@ -99,7 +100,7 @@ struct InfoReport {
             "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
             "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null, "bytes": .optional(byteCount),
-            "error": error.map { .object($0.json) } ?? .null,
+            "error": error.map(\.json) ?? .null,
         ]
     }
 }

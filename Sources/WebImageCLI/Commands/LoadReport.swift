@@ -47,12 +47,12 @@ struct LoadReport: Sendable {
         return "\(url): " + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
     }
 
-    private var json: JSONObject {
+    private var json: JSON {
         [
             "url": .string(url), "source": .string(source), "format": .optional(format?.name),
             "width": .optional(size?.width), "height": .optional(size?.height), "frames": .optional(frameCount),
             "bytes": .optional(byteCount), "milliseconds": .decimal(duration.milliseconds), "path": .optional(path),
-            "error": error.map { .object($0.json) } ?? .null,
+            "error": error.map(\.json) ?? .null,
         ]
     }
 }

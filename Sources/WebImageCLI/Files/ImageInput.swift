@@ -22,12 +22,6 @@ struct ImageInput: Sendable {
 
     /// `scheme://…` (RFC 3986, 3.1); a path may hold a colon as well.
     private static func hasScheme(_ text: String) -> Bool {
-        guard let end = text.range(of: "://")?.lowerBound, let first = text.utf8.first else { return false }
-        let scheme = text[..<end].utf8
-        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-        return isLetter(first)
-            && scheme.allSatisfy { byte in
-                isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
-            }
+        text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\//) != nil
     }
 }

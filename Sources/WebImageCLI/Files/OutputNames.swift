@@ -55,9 +55,8 @@ struct OutputNames {
     }
 
     private static func lastComponent(of url: URL) -> String {
-        let path = url.path(percentEncoded: true)
-        let component = path.split(separator: "/").last.map(String.init) ?? ""
-        return component.removingPercentEncoding ?? component
+        // Decoded first: what "%2F" hides must not count as part of a name.
+        url.path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
     }
 
     private static func split(_ component: String) -> (stem: String, fileExtension: String?) {

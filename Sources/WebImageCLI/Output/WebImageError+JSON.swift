@@ -2,7 +2,7 @@ internal import WebImage
 
 extension WebImageError {
     /// `{"code":…,"message":…}`.
-    var json: JSONObject { ["code": .integer(code), "message": .string(description)] }
+    var json: JSON { ["code": .integer(code), "message": .string(description)] }
 
     /// The description, with what it is about in front where it does not say so itself.
     func description(about subject: String) -> String {
