@@ -1,3 +1,62 @@
 #ifndef CWEBIMAGE_KERNELS_H
 #define CWEBIMAGE_KERNELS_H
+
+// Inner loops over pixels, in C because Swift can't compile a function for several kinds of processor. Pixels are 4
+// bytes: red, green, blue, alpha. The processor is looked at once at run time; every path gives the same bytes.
+// Nothing here allocates or checks a size: the callers in WebImageCoding do.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Multiplies colour by alpha, rounding to nearest. Returns whether all pixels are opaque.
+bool cwi_premultiply(uint8_t *pixels, size_t count);
+
+// Divides colour by alpha, rounding to nearest; clear pixels become 0.
+void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count);
+
+// Lays premultiplied pixels over an opaque colour.
+void cwi_flatten(
+    const uint8_t *source, uint8_t *destination, size_t count, uint8_t red, uint8_t green, uint8_t blue);
+
+// Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
+// are 255 minus the amount of ink, as Adobe's programs store it.
+void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);
+
+// Copies rows of a picture that stands in another direction: pixel (x, y) of the destination is the source's pixel
+// number origin + x * step_x + y * step_y. The destination has `width` pixels a row, without gaps.
+void cwi_reorient(
+    const uint8_t *source, ptrdiff_t origin, ptrdiff_t step_x, ptrdiff_t step_y, uint8_t *destination, size_t width,
+    size_t first_row, size_t row_count);
+
+// The weights with which one output pixel (or row) sums a run of input pixels: for output i,
+// weights[i * stride ..< i * stride + stride] apply to inputs from first[i]. Weights are fixed-point numbers with
+// `precision` fraction bits that add up to exactly 1. `stride` is a multiple of 4, padded with weights of 0.
+typedef struct cwi_filter {
+    const int16_t *weights;
+    const int32_t *first;
+    size_t stride;
+    int precision;
+} cwi_filter;
+
+// Fraction bits of the values between the vertical and the horizontal pass: overshoot up to twice the range still fits
+// 16 bits.
+#define CWI_INTERMEDIATE_BITS 6
+
+// Sums source rows into one row of 16-bit values for each of the 4 * width bytes. `row_limit` is the source's number of
+// rows; padding weights never reach beyond it.
+void cwi_resample_vertically(
+    const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
+    int16_t *row);
+
+// Sums such a row into `width` pixels. Behind its last pixel the row must have 4 more, of any value that fits.
+// Colour above alpha, which overshoot can cause, is cut to alpha.
+void cwi_resample_horizontally(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_resample_vertically_portable(
+    const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
+    int16_t *row);
+void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
+
 #endif

@@ -25,9 +25,9 @@ public final class CodecRegistry: Sendable {
     }
 
     /// The decoders this package brings.
-    public static var builtInDecoders: [any ImageDecoder] { [] }
+    public static var builtInDecoders: [any ImageDecoder] { [PNGDecoder(), JPEGDecoder()] }
     /// The encoders this package brings.
-    public static var builtInEncoders: [any ImageEncoder] { [] }
+    public static var builtInEncoders: [any ImageEncoder] { [PNGEncoder(), JPEGEncoder()] }
 
     /// Adds a decoder that is asked before those already there.
     public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }

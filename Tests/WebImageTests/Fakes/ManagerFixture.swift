@@ -16,7 +16,7 @@ struct ManagerFixture {
         loader = ScriptedLoader(isCacheable: isCacheable)
         cache = ImageCache(
             memory: MemoryCache(costLimit: 64 << 20),
-            disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.path)))
+            disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
         let codecs = CodecRegistry()
         if let decoder { codecs.register(decoder) }
         manager = WebImageManager(

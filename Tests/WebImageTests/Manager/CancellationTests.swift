@@ -97,7 +97,7 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
         _ = await results.wait(for: 3)
         #expect(results.errors == [.cancelled, .cancelled, .cancelled])
-        #expect(loads.allSatisfy(\.isEnded))
+        #expect(loads.allSatisfy { $0.isEnded })
         #expect(fixture.manager.runningOperations.isEmpty)
     }
 

@@ -57,14 +57,14 @@ import WebImageTestSupport
 
     @Test func replacesADamagedEntryOfTheDiskCache() async throws {
         let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
-        await fixture.cache.disk?.store(png.prefix(png.count / 2), for: url.absoluteString)
+        fixture.cache.disk?.store(png.prefix(png.count / 2), for: url.absoluteString)
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(2))
         #expect(response.origin == .remote)
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(2).png()))
     }
 
     @Test func saysThatADamagedEntryIsDamagedIfNothingElseMayAnswer() async throws {
-        await fixture.cache.disk?.store(Data("damaged".utf8), for: url.absoluteString)
+        fixture.cache.disk?.store(Data("damaged".utf8), for: url.absoluteString)
         await #expect(throws: WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array("damaged".utf8))) {
             try await fixture.manager.image(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         }

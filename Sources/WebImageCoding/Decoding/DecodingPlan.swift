@@ -1,0 +1,38 @@
+internal import WebImageCore
+
+/// What one picture goes through: which size its stored pixels get, and which turn follows.
+///
+///     file ── decode ──▶ stored pixels ── resample ──▶ target size, still lying ── turn ──▶ upright
+///
+/// The turn comes last, where there are fewest pixels to move.
+struct DecodingPlan {
+    /// As in the file.
+    let storedSize: PixelSize
+    let orientation: ImageOrientation
+    /// What comes out, before it is turned upright.
+    let targetSize: PixelSize
+    let options: DecodingOptions
+
+    /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` before anything is allocated.
+    init(
+        storedSize: PixelSize, orientation: ImageOrientation = .up, options: DecodingOptions
+    ) throws(WebImageError) {
+        try options.checkCancellation()
+        try options.limits.check(storedSize)
+        self.storedSize = storedSize
+        self.orientation = orientation
+        self.options = options
+        let uprightSize = orientation.upright(storedSize)
+        let target = options.thumbnail?.targetSize(of: uprightSize) ?? uprightSize
+        targetSize = orientation.swapsSides ? target.transposed : target
+    }
+
+    /// The picture made of `decoded`: stored pixels, or fewer if the decoder has scaled them down on its way.
+    func image(of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1) throws(WebImageError) -> Image {
+        let resampled = try decoded.resampled(to: targetSize, cancellation: options.cancellation)
+        let upright = try resampled.upright(from: orientation, cancellation: options.cancellation)
+        return Image(
+            pixels: upright, scale: options.scale, format: format, frameCount: frameCount,
+            isThumbnail: targetSize != storedSize)
+    }
+}

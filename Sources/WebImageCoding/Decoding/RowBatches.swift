@@ -1,0 +1,16 @@
+internal import WebImageCore
+
+extension PixelSize {
+    /// Calls `body` with ranges of rows that together make up this size, and looks at `cancellation` before each.
+    ///
+    /// - Parameter pixelCount: about how many pixels a range has. The default is a millisecond or two of decoding.
+    func forEachRowBatch(
+        pixelCount: Int = 1 << 18, cancellation: Cancellation?, _ body: (Range<Int>) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        let rowCount = max(1, pixelCount / max(1, width))
+        for first in stride(from: 0, to: height, by: rowCount) {
+            try cancellation?.check()
+            try body(first..<min(first + rowCount, height))
+        }
+    }
+}

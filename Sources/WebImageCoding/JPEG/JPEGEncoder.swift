@@ -1,0 +1,72 @@
+internal import CWebImageJPEG
+internal import CWebImageKernels
+public import FoundationEssentials
+internal import Glibc
+public import WebImageCore
+
+/// Writes baseline JPEG with libjpeg-turbo.
+///
+/// Transparent pixels are laid over ``EncodingOptions/background``. Chroma is halved both ways (4:2:0) below a quality
+/// of 0.9, where its loss is not seen, and kept whole (4:4:4) from there on.
+public struct JPEGEncoder: ImageEncoder {
+    /// Makes an encoder.
+    public init() {}
+
+    /// ``ImageFormat/jpeg``.
+    public var format: ImageFormat { .jpeg }
+
+    /// Encodes the picture. ``EncodingOptions/quality`` 0 to 1 becomes libjpeg's 1 to 100.
+    public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        let pixels = image.pixels
+        guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
+            throw .encoding(
+                format: .jpeg, reason: .tooLarge(pixels.size, maximumDimension: Self.maximumDimension))
+        }
+        guard
+            let encoder = cwi_jpeg_encoder_create(
+                UInt32(pixels.width), UInt32(pixels.height), max(1, Int32((options.quality * 100).rounded())),
+                options.quality < Self.fullChromaQuality)
+        else { throw .outOfMemory(byteCount: pixels.bytesPerRow) }
+        defer { cwi_jpeg_encoder_destroy(encoder) }
+        func check(_ status: cwi_jpeg_status) throws(WebImageError) {
+            guard status == CWI_JPEG_OK else {
+                let message = String(cString: cwi_jpeg_encoder_message(encoder))
+                throw .encoding(format: .jpeg, reason: .codec(message))
+            }
+        }
+
+        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let background = options.background.opaqueBytes
+        var line = [UInt8](repeating: 0, count: pixels.isOpaque ? 0 : pixels.width * 4)
+        try pixels.size.forEachRowBatch(cancellation: options.cancellation) { (rows) throws(WebImageError) in
+            if pixels.isOpaque {
+                let start = source + rows.lowerBound * pixels.bytesPerRow
+                try check(cwi_jpeg_write_rows(encoder, start, pixels.bytesPerRow, UInt32(rows.count)))
+                return
+            }
+            for row in rows {
+                cwi_flatten(
+                    source + row * pixels.bytesPerRow, &line, pixels.width, background.red, background.green,
+                    background.blue)
+                try check(cwi_jpeg_write_rows(encoder, line, line.count, 1))
+            }
+        }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        try check(cwi_jpeg_finish(encoder, &bytes, &count))
+        guard let bytes else { throw .encoding(format: .jpeg, reason: .codec("no output")) }
+        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+    }
+
+    private static let fullChromaQuality = 0.9
+    /// libjpeg's own limit, JPEG_MAX_DIMENSION.
+    private static let maximumDimension = 65_500
+}
+
+extension Color {
+    /// The colour over black, in 8 bits.
+    fileprivate var opaqueBytes: (red: UInt8, green: UInt8, blue: UInt8) {
+        func byte(_ component: Double) -> UInt8 { UInt8(min(max(component * alpha, 0), 1) * 255 + 0.5) }
+        return (byte(red), byte(green), byte(blue))
+    }
+}

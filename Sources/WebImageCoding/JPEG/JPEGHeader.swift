@@ -1,0 +1,76 @@
+internal import WebImageCore
+
+/// What the markers before a JPEG's first scan tell (ITU-T T.81, annex B).
+struct JPEGHeader {
+    /// As stored.
+    let size: PixelSize
+    let orientation: ImageOrientation
+    let hasColorProfile: Bool
+
+    init(reading data: RawSpan) throws(WebImageError) {
+        var size: PixelSize?
+        var orientation: ImageOrientation?
+        var hasColorProfile = false
+        var offset = 2
+        while let marker = Self.nextMarker(in: data, from: &offset), marker != Self.startOfScan,
+            marker != Self.endOfImage
+        {
+            if Self.standalone.contains(marker) { continue }
+            guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { break }
+            guard length >= 2 else {
+                throw .decoding(format: .jpeg, reason: .corrupt("a segment shorter than its length"))
+            }
+            switch marker {
+            case _ where Self.startsFrame(marker):
+                guard let height = data.integer(at: offset + 3, count: 2, isBigEndian: true),
+                    let width = data.integer(at: offset + 5, count: 2, isBigEndian: true)
+                else { throw .decoding(format: .jpeg, reason: .truncated) }
+                size = PixelSize(width: width, height: height)
+            case 0xE1 where orientation == nil && data.hasText("Exif\0\0", at: offset + 2):
+                let end = min(offset + length, data.byteCount)
+                orientation = ImageOrientation(exif: data.extracting(offset + 2..<end))
+            case 0xE2 where data.hasText("ICC_PROFILE\0", at: offset + 2):
+                hasColorProfile = true
+            default:
+                break
+            }
+            offset += length
+        }
+        guard let size else {
+            let isCut = offset >= data.byteCount
+            throw .decoding(
+                format: .jpeg, reason: isCut ? .truncated : .corrupt("no frame header before the first scan"))
+        }
+        guard size.width > 0, size.height > 0 else {
+            throw .decoding(format: .jpeg, reason: .corrupt("a picture of \(size) pixels"))
+        }
+        self.size = size
+        self.orientation = orientation ?? .up
+        self.hasColorProfile = hasColorProfile
+    }
+
+    /// Moves `offset` behind the next marker and returns its code, passing over stray bytes as libjpeg does.
+    private static func nextMarker(in data: RawSpan, from offset: inout Int) -> UInt8? {
+        while let byte = data.byte(at: offset) {
+            offset += 1
+            guard byte == 0xFF else { continue }
+            while let code = data.byte(at: offset) {
+                offset += 1
+                if code == 0xFF { continue }
+                if code == 0 { break }
+                return code
+            }
+        }
+        return nil
+    }
+
+    /// SOF0 to SOF15, without the three codes among them that mean something else.
+    private static func startsFrame(_ marker: UInt8) -> Bool {
+        (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
+    }
+
+    /// Markers without a length: TEM, RST0 to RST7, SOI.
+    private static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
+    private static let startOfScan: UInt8 = 0xDA
+    private static let endOfImage: UInt8 = 0xD9
+}

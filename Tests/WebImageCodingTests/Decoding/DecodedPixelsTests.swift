@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+import WebImageCoding
+import WebImageCore
+
+/// Pixels as other programs get them from the same files.
+@Suite struct DecodedPixelsTests {
+    // libjpeg-turbo's releases differ by a rounding step in upsampling.
+    @Test(arguments: Fixture.all(withExtension: "jpg"))
+    func decodesJPEGLikePillow(_ fixture: Fixture) throws {
+        let image = try JPEGDecoder().decode(fixture.data(), options: DecodingOptions())
+        let difference = try #require(Pixels(image.pixels).difference(from: fixture.reference()))
+        #expect(difference <= 2)
+        #expect(image.format == .jpeg)
+        #expect(image.pixels.isOpaque)
+    }
+
+    @Test(arguments: Fixture.all(withExtension: "png"))
+    func decodesEveryKindOfPNGExactly(_ fixture: Fixture) throws {
+        let image = try PNGDecoder().decode(fixture.data(), options: DecodingOptions())
+        let reference = try fixture.reference()
+        #expect(Pixels(image.pixels) == reference)
+        #expect(image.pixels.isOpaque == reference.isOpaque)
+    }
+
+    @Test func findsAllFixtures() {
+        #expect(Fixture.all(withExtension: "jpg").count >= 18)
+        #expect(Fixture.all(withExtension: "png").count >= 36)
+        #expect(Fixture.all(withExtension: "gif").count >= 7)
+        #expect(Fixture.all(withExtension: "webp").count >= 6)
+    }
+}
+
+extension Pixels {
+    fileprivate var isOpaque: Bool { stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 } }
+}
