@@ -27,7 +27,7 @@ enum Interrupts {
         if !isStarted { pthread_sigmask(SIG_UNBLOCK, &signals, nil) }
     }
 
-    /// Whether whoever started this process wants the signal ignored, as `nohup` does; waiting for it would still see it.
+    /// Whether whoever started this process wants the signal ignored, as `nohup` does; waiting would still see it.
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         sigaction(signal, nil, &action)

@@ -3,8 +3,8 @@ internal import WebImage
 
 /// `webimage`: loads, describes and converts pictures from a shell.
 ///
-/// Commands run on the main actor, that is on the main thread, which is theirs to block; what takes long runs on threads
-/// of its own, never on Swift's cooperative ones.
+/// Commands run on the main actor, that is on the main thread, which is theirs to block; what takes long runs on
+/// threads of its own, never on Swift's cooperative ones.
 @main
 struct WebImageTool {
     @MainActor private static let commands: [any Command.Type] = [
@@ -60,8 +60,8 @@ struct WebImageTool {
 
             Commands:
             \(list.joined())
-            'webimage COMMAND --help' tells more. The exit status is 0 if everything succeeded, 1 if something failed, 2 if
-            the arguments make no sense. Complaints go to standard error.
+            'webimage COMMAND --help' tells more. The exit status is 0 if everything succeeded, 1 if something
+            failed, 2 if the arguments make no sense. Complaints go to standard error.
 
             """
     }

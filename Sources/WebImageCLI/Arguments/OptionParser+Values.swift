@@ -100,5 +100,9 @@ extension ImageFormat {
     /// The formats that can be written.
     static let writable = CodecRegistry.builtInEncoders.map(\.format)
 
-    static var writableNames: String { writable.map(\.name).joined(separator: " or ") }
+    /// For example `jpeg, png or webp`.
+    static var writableNames: String {
+        let names = writable.map(\.name)
+        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "none")
+    }
 }

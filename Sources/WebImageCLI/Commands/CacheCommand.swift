@@ -32,8 +32,8 @@ struct CacheCommand: Command {
                   get KEY      write the bytes of an entry to --output, or to standard output
                   remove KEY…  remove entries
                   clear        remove everything
-                  trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K, 20M, 1G), or
-                               to the cache's own limit
+                  trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K,
+                               20M, 1G), or to the cache's own limit
 
                 An entry's key is the URL its picture came from; 'list' prints it.
                 """)

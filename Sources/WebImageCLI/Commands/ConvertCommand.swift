@@ -16,8 +16,9 @@ struct ConvertCommand: Command {
         let parser = OptionParser(
             command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT",
             details: """
-                OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN. With
-                --json an object: path, format, width, height, bytes, milliseconds, error (null, or code and message).
+                OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN.
+                With --json an object: path, format, width, height, bytes, milliseconds, error (null, or code and
+                message).
                 """)
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
         let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")

@@ -17,13 +17,13 @@ struct GetCommand: Command {
         let parser = OptionParser(
             command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
             details: """
-                Each picture gives a line on standard output as soon as it is there, not in the order of the arguments; with
-                --json an object: url, source (memory, disk, network, file or none), format, width, height, frames, bytes (of
-                the file as it came), milliseconds, path, error (null, or code and message).
+                Each picture gives a line on standard output as soon as it is there, not in the order of the
+                arguments; with --json an object: url, source (memory, disk, network, file or none), format, width,
+                height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and message).
 
-                With --output the file's bytes are written as they came; with --size, --format or --quality the picture is
-                encoded anew: in the format given, or that of FILE's extension, or its own, or PNG where that can't be written.
-                A file appears whole or not at all.
+                With --output the file's bytes are written as they came; with --size, --format or --quality the
+                picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG where
+                that can't be written. A file appears whole or not at all.
                 """)
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR",

@@ -14,9 +14,10 @@ struct InfoCommand: Command {
         let parser = OptionParser(
             command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
             details: """
-                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height (upright, in
-                pixels), frames, loopCount (0 means for ever, null that it does not move), durations (milliseconds), alpha,
-                orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and message).
+                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height
+                (upright, in pixels), frames, loopCount (0 means for ever, null that it does not move), durations
+                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and
+                message).
 
                 A URL is loaded as 'webimage get' does, and cached; a file is not decoded.
                 """)

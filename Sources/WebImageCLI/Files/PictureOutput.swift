@@ -38,15 +38,16 @@ struct PictureOutput: Sendable {
     private let encoding: EncodingRequest
     private let inputFiles: [String]
 
-    /// Chooses all names; touches nothing but to see what is a directory.
+    /// Chooses all names; looks only whether `path` is a directory.
     init(path: String, inputs texts: [String], encoding: EncodingRequest, parser: OptionParser) throws(ArgumentError) {
         let inputs = texts.map { try? ImageInput($0) }
         var encoding = encoding
         let isDirectory = path.hasSuffix("/") || OutputFile.isDirectory(path)
         if texts.count == 1, !isDirectory {
             target = .file(path)
-            encoding.format = encoding.format ?? ImageFormat(fileName: path)
+            if encoding.isNeeded { encoding.format = encoding.format ?? ImageFormat(fileName: path) }
         } else {
+            if encoding.quality != nil { encoding.format = encoding.format ?? .jpeg }
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if encoding.isNeeded { .picture } else { .own }
             var names = OutputNames()

@@ -1,5 +1,11 @@
 /// A JSON value (RFC 8259) that is written on one line; an object's fields keep their order.
-enum JSON {
+enum JSON: Sendable {
+    /// A field of an object.
+    struct Field: Sendable {
+        let name: String
+        let value: JSON
+    }
+
     case null
     case bool(Bool)
     case integer(Int)
@@ -7,7 +13,7 @@ enum JSON {
     case decimal(Double)
     case string(String)
     case array([JSON])
-    case object([(name: String, value: JSON)])
+    case object([Field])
 
     /// `null` for `nil`.
     static func optional(_ value: Int?) -> JSON { value.map(JSON.integer) ?? .null }
@@ -49,6 +55,6 @@ enum JSON {
 
 extension JSON: ExpressibleByDictionaryLiteral {
     init(dictionaryLiteral fields: (String, JSON)...) {
-        self = .object(fields.map { (name: $0.0, value: $0.1) })
+        self = .object(fields.map { Field(name: $0.0, value: $0.1) })
     }
 }

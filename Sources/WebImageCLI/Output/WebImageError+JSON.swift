@@ -6,7 +6,7 @@ extension WebImageError {
 
     /// The description, with what it is about in front where it does not say so itself.
     func description(about subject: String) -> String {
-        description.hasPrefix(subject) ? description : "\(subject): \(description)"
+        description.contains(subject) ? description : "\(subject): \(description)"
     }
 }
 
