@@ -61,7 +61,7 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
-    tests("WebImageCodingTests", ["WebImageCoding"]),
+    tests("WebImageCodingTests", ["WebImageCoding", "CWebImageKernels"]),
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageTests", ["WebImage"]),
