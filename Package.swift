@@ -61,7 +61,7 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
-    tests("WebImageCodingTests", ["WebImageCoding"]),
+    tests("WebImageCodingTests", ["WebImageCoding", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),

@@ -1,0 +1,29 @@
+internal import CWebImageGTK
+internal import Glibc
+
+/// Lets Swift's main actor run under GLib's main loop.
+///
+/// GTK's loop knows nothing of `MainActor` and `DispatchQueue.main`: without this, whatever is sent there waits for
+/// ever. Once installed, both run on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main
+/// actor. `RunLoop.main` and Foundation's `Timer` stay undriven.
+///
+/// ```swift
+/// MainLoop.install()
+/// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one gives the thread away
+/// ```
+@MainActor public enum MainLoop {
+    /// Adds the source that drains the main queue; does so once, however often it is called.
+    ///
+    /// Call it before `g_application_run`. The first ``WebPicture`` installs it as well.
+    public static func install() { _ = sourceID }
+
+    private static let sourceID = g_unix_fd_add_full(
+        G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
+        { eventDescriptor, _, _ in
+            // The event is reset before the queue is drained: what is queued meanwhile raises it again.
+            var count: UInt64 = 0
+            _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
+            _dispatch_main_queue_callback_4CF(nil)
+            return gboolean(1)
+        }, nil, nil)
+}

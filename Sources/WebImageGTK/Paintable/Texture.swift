@@ -1,0 +1,37 @@
+internal import CWebImageGTK
+internal import WebImage
+
+/// An image's pixels as GDK draws them: not a copy, the texture keeps the ``PixelBuffer`` alive.
+@MainActor enum Texture {
+    /// The texture of `image`; views that show the same pixels at the same time share one, and with it the upload to
+    /// the graphics card.
+    static func of(_ image: Image) -> ObjectReference {
+        let address = Unmanaged.passUnretained(image.pixels).toOpaque()
+        if let texture = live[address] { return ObjectReference(retaining: texture) }
+        let texture = make(image.pixels)
+        live[address] = texture
+        g_object_weak_ref(
+            texture.object,
+            { address, _ in
+                nonisolated(unsafe) let address = address  // The last reference goes on main: `ObjectReference`.
+                MainActor.assumeIsolated { if let address { Texture.live[address] = nil } }
+            }, address)
+        return ObjectReference(owning: texture)
+    }
+
+    /// Textures somebody holds, by the address of the pixels they keep alive. A texture leaves this table in the same
+    /// main-thread call that lets its pixels go, so an address found here is never that of other pixels.
+    private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
+
+    private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
+        let bytes = g_bytes_new_with_free_func(
+            pixels.baseAddress, gsize(pixels.byteCount),
+            { data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
+            Unmanaged.passRetained(pixels).toOpaque())
+        defer { g_bytes_unref(bytes) }
+        return ObjectPointer(
+            gdk_memory_texture_new(
+                gint(pixels.width), gint(pixels.height), GDK_MEMORY_R8G8B8A8_PREMULTIPLIED, bytes,
+                gsize(pixels.bytesPerRow)))
+    }
+}

@@ -1,0 +1,24 @@
+internal import WebImage
+
+/// What a call of `setImage` asks for.
+struct ImageWish {
+    /// Its priority is the one while the view is on screen; off screen it is at most `low`.
+    var request: WebImageRequest
+    var placeholder: Placeholder?
+    var manager: WebImageManager
+    var progress: ProgressHandler?
+    /// Taken out when it is called.
+    var completion: CompletionHandler?
+
+    typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    typealias CompletionHandler = @MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+
+    /// Whether what was found for `earlier` is what this one wants.
+    func canShare(with earlier: ImageWish) -> Bool {
+        request.cachePolicy != .reload && manager === earlier.manager && request.cacheKey == earlier.request.cacheKey
+    }
+
+    func priority(isOnScreen: Bool) -> LoadPriority {
+        isOnScreen ? request.priority : min(request.priority, .low)
+    }
+}

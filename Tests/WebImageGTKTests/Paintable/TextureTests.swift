@@ -1,0 +1,44 @@
+import CWebImageGTK
+import XCTest
+
+@testable import WebImageGTK
+
+final class TextureTests: XCTestCase {
+    /// Registers the types of render nodes, also where it finds no display.
+    override func setUp() { _ = gtk_init_check() }
+
+    func testIsSharedByViewsOfTheSamePixels() throws {
+        try MainActor.assumeIsolated {
+            let image = try Swatch.red.image()
+            let (first, second) = (Texture.of(image), Texture.of(image))
+            XCTAssertEqual(first.pointer, second.pointer)
+            XCTAssertNotEqual(Texture.of(try Swatch.red.image()).pointer, first.pointer)
+        }
+    }
+
+    func testKeepsThePixelsAliveAndThenReturnsThem() throws {
+        try MainActor.assumeIsolated {
+            var image: Image? = try Swatch.green.image()
+            weak let pixels = image?.pixels
+            var texture = image.map(Texture.of)
+            image = nil
+            XCTAssertNotNil(pixels)
+            withExtendedLifetime(texture) {}
+            texture = nil
+            XCTAssertNil(pixels)
+        }
+    }
+
+    func testOldPixelsAreNeverTakenForNewOnes() throws {
+        try MainActor.assumeIsolated {
+            // The allocator likes to hand the same address out again.
+            for number in 0..<200 {
+                let swatch = Swatch(red: UInt8(number), green: 7, blue: 9)
+                let paintable = PicturePaintable()
+                paintable.show(.image(try swatch.image()))
+                let drawing = Rendering(of: paintable.reference.pointer.opaque, width: 2, height: 2)
+                XCTAssertEqual(drawing[1, 1], swatch.pixel)
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import CWebImageGTK
+import XCTest
+
+@testable import WebImageGTK
+
+final class PictureOptionsTests: GTKTestCase {
+    func testShowsThePlaceholderWhileLoading() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (first, second) = (try fixture.url("1"), try fixture.url("2"))
+            try fixture.remember(.red, at: first)
+            picture.setImage(first, manager: fixture.manager)
+            picture.setImage(second, placeholder: .image(try Swatch.green.image()), manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+            XCTAssertNil(picture.image)
+            picture.setImage(try fixture.url("3"), manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testIgnorePlaceholderKeepsTheOldPicture() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (old, new) = (try fixture.url("old"), try fixture.url("new"))
+            try fixture.remember(.red, at: old)
+            picture.setImage(old, manager: fixture.manager)
+            picture.setImage(new, placeholder: .color(.white), options: .ignorePlaceholder, manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            fixture.loader.lastLoad(of: new)?.answer(.blue)
+            pump("the new picture") { picture.loadState == .loaded(.remote) }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testDelayPlaceholderShowsItAfterAFailure() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("gone")
+            picture.setImage(url, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
+            pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAvoidSettingImageLeavesThePictureToTheCompletion() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            var delivered: Image?
+            picture.setImage(
+                url, placeholder: .image(try Swatch.green.image()), options: .avoidSettingImage,
+                manager: fixture.manager, completion: { delivered = try? $0.get().image })
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { delivered != nil }
+            XCTAssertEqual(delivered?.pixels[0, 0], Swatch.red.pixel)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+
+            picture.setImage(url, manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testFadesInWhatWasLoaded() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("red")
+            picture.setImage(url, options: .fadeIn, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            XCTAssertTrue(picture.isFading)
+            pump("the end of the fade") { !picture.isFading }
+            XCTAssertEqual(picture.fadeTickID, 0)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+        }
+    }
+
+    func testDoesNotFadeUnlessAsked() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            XCTAssertFalse(picture.isFading)
+        }
+    }
+
+    func testFadesWhatCameFromMemoryOnlyWhenForced() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let (red, blue) = (try fixture.url("red"), try fixture.url("blue"))
+            try fixture.remember(.red, at: red)
+            try fixture.remember(.blue, at: blue)
+            picture.setImage(red, options: .fadeIn, manager: fixture.manager)
+            XCTAssertFalse(picture.isFading)
+            picture.setImage(blue, options: [.fadeIn, .forceTransition], manager: fixture.manager)
+            XCTAssertTrue(picture.isFading)
+        }
+    }
+
+    func testDoesNotFadeWhenTheUserWantsNoAnimations() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            setAnimations(false)
+            defer { setAnimations(true) }
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
+            XCTAssertFalse(picture.isFading)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+        }
+    }
+
+    func testUnmappingEndsAFade() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
+            XCTAssertTrue(picture.isFading)
+            gtk_widget_set_visible(picture.widget, gboolean(0))
+            XCTAssertFalse(picture.isFading)
+            XCTAssertEqual(picture.fadeTickID, 0)
+        }
+    }
+
+    func testAFadeTakesAFifthOfASecond() throws {
+        try MainActor.assumeIsolated {
+            let paintable = PicturePaintable()
+            paintable.show(.image(try Swatch.red.image()))
+            paintable.beginFade(to: .image(try Swatch.blue.image()))
+            var isDone = false
+            let timeline = FadeTimeline(paintable: paintable) { isDone = true }
+            @MainActor func bluePart() -> Double {
+                Double(Rendering(of: paintable.reference.pointer.opaque, width: 4, height: 4)[2, 2].z) / 255
+            }
+
+            let start: gint64 = 5_000_000
+            for (milliseconds, part) in [(0, 0), (50, 0.25), (100, 0.5), (150, 0.75), (199, 0.995)] {
+                XCTAssertNotEqual(timeline.advance(to: start + gint64(milliseconds) * 1000), 0)
+                XCTAssertEqual(bluePart(), part, accuracy: 0.01)
+                XCTAssertFalse(isDone)
+            }
+            XCTAssertEqual(timeline.advance(to: start + 200_000), 0)
+            XCTAssertEqual(bluePart(), 1)
+            XCTAssertTrue(isDone)
+        }
+    }
+}
+
+@MainActor private func setAnimations(_ areEnabled: Bool) {
+    var value = GValue()
+    g_value_init(&value, g_type_from_name("gboolean"))
+    g_value_set_boolean(&value, gboolean(areEnabled ? 1 : 0))
+    g_object_set_property(ObjectPointer(gtk_settings_get_default()).object, "gtk-enable-animations", &value)
+    g_value_unset(&value)
+}

@@ -1,0 +1,309 @@
+import CWebImageGTK
+import XCTest
+
+@testable import WebImageGTK
+
+/// What a view shows, in which order whatever happens.
+final class SetImageTests: GTKTestCase {
+    func testShowsThePictureOfItsURL() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.add(picture.widget)
+            let outcomes = Outcomes()
+            let url = try fixture.url("red")
+            picture.setImage(
+                url, manager: fixture.manager,
+                completion: {
+                    XCTAssertTrue(Thread.isMainThread)
+                    outcomes.append($0)
+                })
+            XCTAssertEqual(picture.imageURL, url)
+            XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            XCTAssertNil(picture.image)
+            pump("completion") { !outcomes.results.isEmpty }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.successCount, 1)
+            XCTAssertEqual(outcomes.results.count, 1)
+            XCTAssertEqual(picture.loadState, .loaded(.remote))
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+        }
+    }
+
+    func testTheLastURLWinsWhenAnswersComeInReverse() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.add(picture.widget)
+            let outcomes = Outcomes()
+            var shown: [SIMD4<UInt8>] = []
+            picture.onLoadStateChange = { _ in if let image = picture.image { shown.append(image.pixels[0, 0]) } }
+            let urls = try (0..<50).map { try fixture.url("\($0)") }
+            for url in urls { picture.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) }) }
+            for (number, url) in urls.enumerated().reversed() {
+                fixture.loader.lastLoad(of: url)?.answer(Swatch(red: UInt8(number), green: 0, blue: 0))
+            }
+            pump("50 completions") { outcomes.results.count == 50 }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.results.count, 50)
+            XCTAssertEqual(outcomes.successCount, 1)
+            XCTAssertEqual(outcomes.errors, Array(repeating: .cancelled, count: 49))
+            XCTAssertEqual(Set(shown), [SIMD4(49, 0, 0, 255)])
+        }
+    }
+
+    func testAResultThatWaitsForTheMainLoopIsStaleOnceAnotherURLIsSet() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (early, late) = (try fixture.url("early"), try fixture.url("late"))
+            var states: [LoadState] = []
+            picture.onLoadStateChange = { states.append($0) }
+            picture.setImage(early, manager: fixture.manager)
+            fixture.loader.lastLoad(of: early)?.answer(.red)
+            // Decoded and on its way, but the loop has not turned yet.
+            waitOffMain("the decode") { fixture.manager.cachedImage(for: early) != nil }
+            picture.setImage(late, manager: fixture.manager)
+            pumpUntilIdle()
+            XCTAssertNil(picture.image)
+            XCTAssertFalse(states.contains(.loaded(.remote)))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAPictureInMemoryIsSetAtOnce() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            var origin: ImageOrigin?
+            picture.setImage(
+                url, options: .fadeIn, manager: fixture.manager, completion: { origin = try? $0.get().origin })
+            XCTAssertEqual(origin, .memoryCacheFast)
+            XCTAssertEqual(picture.loadState, .loaded(.memoryCacheFast))
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            XCTAssertFalse(picture.isFading)
+            XCTAssertTrue(fixture.loader.loads.isEmpty)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testNilClears() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, manager: fixture.manager)
+            picture.imageURL = nil
+            XCTAssertNil(picture.image)
+            XCTAssertNil(picture.imageURL)
+            XCTAssertEqual(picture.loadState, .idle)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testNilCancelsAndCompletesWithInvalidURL() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            picture.setImage(nil, manager: fixture.manager, completion: { outcomes.append($0) })
+            XCTAssertTrue(outcomes.results.isEmpty)
+            pump("both completions") { outcomes.results.count == 2 }
+            XCTAssertEqual(outcomes.errors, [.cancelled, .invalidURL("")])
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTextThatIsNoURLFails() {
+        MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            picture.setImage(
+                "no url at all", placeholder: .color(.white), manager: fixture.manager,
+                completion: { outcomes.append($0) })
+            XCTAssertEqual(picture.loadState, .failed(.invalidURL("no url at all")))
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
+            pump("completion") { !outcomes.results.isEmpty }
+            XCTAssertEqual(outcomes.errors, [.invalidURL("no url at all")])
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTextThatIsAURLLoads() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            picture.setImage("manual://host/text", manager: fixture.manager)
+            fixture.loader.loads.last?.answer(.green)
+            pump("the picture") { picture.image != nil }
+            XCTAssertEqual(picture.imageURL, try fixture.url("text"))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTheSameURLNeitherBlanksNorReloads() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            fixture.cache.memory.removeAll()
+
+            var changes = 0
+            picture.onLoadStateChange = { _ in changes += 1 }
+            let outcomes = Outcomes()
+            picture.setImage(
+                url, placeholder: .color(.white), manager: fixture.manager, completion: { outcomes.append($0) })
+            XCTAssertEqual(outcomes.successCount, 1)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            pumpUntilIdle()
+            XCTAssertEqual(changes, 0)
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTheSameURLAtAnotherSizeLoads() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, manager: fixture.manager)
+            picture.setImage(url, thumbnail: Thumbnail(width: 2, height: 1), manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTheSameURLUnderWayIsJoined() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            let (first, second) = (Outcomes(), Outcomes())
+            picture.setImage(url, manager: fixture.manager, completion: { first.append($0) })
+            picture.setImage(url, manager: fixture.manager, completion: { second.append($0) })
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            XCTAssertEqual(fixture.loader.loads.first?.isCancelled, false)
+            fixture.loader.loads.first?.answer(.red)
+            pump("both completions") { first.results.count == 1 && second.results.count == 1 }
+            pumpUntilIdle()
+            XCTAssertEqual(first.errors, [.cancelled])
+            XCTAssertEqual(second.successCount, 1)
+            XCTAssertEqual(first.results.count + second.results.count, 2)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testReloadLoadsTheSameURLAgain() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, manager: fixture.manager)
+            picture.setImage(WebImageRequest(url, cachePolicy: .reload), manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.blue)
+            pump("the new picture") { picture.loadState == .loaded(.remote) }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAFailureIsToldAndTheSameURLTriesAgain() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("gone")
+            let outcomes = Outcomes()
+            let error = WebImageError.httpStatus(code: 404, url: url)
+            picture.setImage(
+                url, placeholder: .image(try Swatch.green.image()), manager: fixture.manager,
+                completion: { outcomes.append($0) })
+            fixture.loader.lastLoad(of: url)?.end(.failure(error))
+            pump("the failure") { !outcomes.results.isEmpty }
+            XCTAssertEqual(outcomes.errors, [error])
+            XCTAssertEqual(picture.loadState, .failed(error))
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            XCTAssertEqual(fixture.loader.loads.count, 2)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTellsProgress() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            var reports: [Int64] = []
+            picture.setImage(url, manager: fixture.manager) { received, expected in
+                XCTAssertEqual(expected, 5)
+                reports.append(received)
+            }
+            let load = fixture.loader.lastLoad(of: url)
+            load?.begin(expectedByteCount: 5)
+            pump("the length") { picture.loadState == .loading(received: 0, expected: 5) }
+            load?.send(Swatch.red.data.prefix(3))
+            pump("three bytes") { picture.loadState == .loading(received: 3, expected: 5) }
+            XCTAssertEqual(reports, [0, 3])
+            destroyUnparented(picture)
+        }
+    }
+
+    func testCancelKeepsWhatIsShown() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            let url = try fixture.url("red")
+            picture.setImage(
+                url, placeholder: .image(try Swatch.green.image()), manager: fixture.manager,
+                completion: { outcomes.append($0) })
+            picture.cancelCurrentRequest()
+            XCTAssertEqual(picture.loadState, .idle)
+            pump("completion") { !outcomes.results.isEmpty }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.errors, [.cancelled])
+            XCTAssertEqual(outcomes.results.count, 1)
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testReuseCancelsAndBlanks() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            picture.setImage(url, placeholder: .color(.white), manager: fixture.manager)
+            picture.prepareForReuse()
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            XCTAssertNil(picture.imageURL)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAnObserverMaySetAnotherURL() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (broken, other) = (try fixture.url("broken"), try fixture.url("other"))
+            try fixture.remember(.blue, at: other)
+            let outcomes = Outcomes()
+            picture.onLoadStateChange = { [weak picture] state in
+                if case .failed = state { picture?.setImage(other, manager: fixture.manager) }
+            }
+            picture.setImage(broken, manager: fixture.manager, completion: { outcomes.append($0) })
+            fixture.loader.lastLoad(of: broken)?.end(.failure(.emptyBody(url: broken)))
+            pump("the failure") { !outcomes.results.isEmpty }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.errors, [.emptyBody(url: broken)])
+            XCTAssertEqual(outcomes.results.count, 1)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            destroyUnparented(picture)
+        }
+    }
+}
