@@ -55,7 +55,10 @@ var targets: [Target] = [
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
-    program("Benchmarks", ["WebImage", "CWebImageJPEG"], path: "Benchmarks/Benchmarks"),
+    .target(
+        name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
+        linkerSettings: [.linkedLibrary("jpeg")]),
+    program("Benchmarks", ["WebImage", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",

@@ -1,0 +1,71 @@
+/// Rows that belong together; `make bench GROUP=name` runs one group.
+struct BenchmarkGroup {
+    let name: String
+    let run: @Sendable (inout BenchmarkTable) throws -> Void
+}
+
+/// A benchmark's own check of its results failed: its times would mean nothing.
+struct WrongResult: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Measures and prints one row after the other: what, our time, the yardstick's time, and the quotient.
+///
+/// The two run in turns, so that a busy moment of the machine meets both, and the median of each counts. Both must
+/// produce results that were compared before.
+struct BenchmarkTable {
+    private let clock = ContinuousClock()
+
+    init() {
+        print(Self.padded("", 44), Self.padded("ours", 12), Self.padded("yardstick", 12), "ratio")
+    }
+
+    /// Compares two ways of doing the same.
+    ///
+    /// - Parameters:
+    ///   - operationCount: how many operations one call performs; times are printed for one of them.
+    ///   - roundCount: how often each is timed, after one call that does not count.
+    func compare(
+        _ name: String, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void,
+        yardstick: () throws -> Void
+    ) rethrows {
+        try ours()
+        try yardstick()
+        var times: (ours: [Duration], yardstick: [Duration]) = ([], [])
+        for _ in 0..<roundCount {
+            times.ours.append(try clock.measure(ours))
+            times.yardstick.append(try clock.measure(yardstick))
+        }
+        printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
+    }
+
+    /// Compares with a time that must not be exceeded.
+    func compare(_ name: String, budget: Duration, roundCount: Int = 15, ours: () throws -> Void) rethrows {
+        try ours()
+        var times: [Duration] = []
+        for _ in 0..<roundCount { times.append(try clock.measure(ours)) }
+        printRow(name + " (budget)", Self.median(times), budget)
+    }
+
+    private func printRow(_ name: String, _ ours: Duration, _ yardstick: Duration) {
+        let ratio = (ours / yardstick * 100).rounded() / 100
+        print(Self.padded(name, 44), Self.padded(Self.text(ours), 12), Self.padded(Self.text(yardstick), 12), ratio)
+    }
+
+    private static func median(_ times: [Duration]) -> Duration { times.sorted()[times.count / 2] }
+
+    private static func text(_ time: Duration) -> String {
+        let nanoseconds = time / .nanoseconds(1)
+        let (value, unit) =
+            switch nanoseconds {
+            case ..<1e3: (nanoseconds, "ns")
+            case ..<1e6: (nanoseconds / 1e3, "µs")
+            default: (nanoseconds / 1e6, "ms")
+            }
+        return "\((value * 100).rounded() / 100) \(unit)"
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}

@@ -1,0 +1,72 @@
+import CWebImageBenchmarkPeers
+import FoundationEssentials
+import WebImageCoding
+import WebImageCore
+
+extension BenchmarkGroup {
+    /// Decoding, beside the C libraries alone.
+    static let coding = BenchmarkGroup(name: "coding") { table in
+        let photo = try twelveMegapixelJPEG()
+        try compareWithBareLibrary(photo, in: table)
+        for (side, milliseconds) in [(1024, 35), (200, 22)] {
+            let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side))
+            try table.compare("JPEG, 12 MP to \(side) px", budget: .milliseconds(milliseconds)) {
+                let image = try CodecRegistry.shared.decode(photo, options: options)
+                guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
+            }
+        }
+    }
+
+    private static func compareWithBareLibrary(_ photo: Data, in table: BenchmarkTable) throws {
+        let image = try CodecRegistry.shared.decode(photo)
+        var reused = [UInt8](repeating: 0, count: image.pixels.byteCount)
+        func decodeBare() throws {
+            let fits = photo.withUnsafeBytes { bytes in
+                peer_decode_jpeg(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &reused, reused.count)
+            }
+            guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
+        }
+        try decodeBare()
+        guard image.pixels.withUnsafeBytes({ $0.elementsEqual(reused) }) else {
+            throw WrongResult(description: "our pixels are not libjpeg-turbo's")
+        }
+        try table.compare("JPEG, 12 MP, against libjpeg-turbo alone") {
+            _ = try CodecRegistry.shared.decode(photo)
+        } yardstick: {
+            try decodeBare()
+        }
+    }
+
+    /// A photograph of Debian's mate-backgrounds where they are installed, else a drawing with noise, with 12
+    /// megapixels in about 2 MB, like the photograph for which the budgets were set.
+    private static func twelveMegapixelJPEG() throws -> Data {
+        let size = PixelSize(width: 4032, height: 3024)
+        let path = "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg"
+        let picture: PixelBuffer
+        if let data = try? Data(contentsOf: URL(filePath: path)) {
+            picture = try CodecRegistry.shared.decode(data).pixels.resampled(to: size)
+        } else {
+            picture = try drawing(size)
+        }
+        return try CodecRegistry.shared.encode(
+            Image(pixels: picture), as: .jpeg, options: EncodingOptions(quality: 0.6))
+    }
+
+    private static func drawing(_ size: PixelSize) throws -> PixelBuffer {
+        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        var generator = SystemRandomNumberGenerator()
+        pixels.withUnsafeMutableBytes { bytes in
+            for y in 0..<size.height {
+                for x in 0..<size.width {
+                    let grain = UInt8.random(in: 0..<24, using: &generator)
+                    let offset = (y * size.width + x) * 4
+                    bytes[offset] = UInt8(x * 200 / size.width) + grain
+                    bytes[offset + 1] = UInt8(y * 200 / size.height) + grain
+                    bytes[offset + 2] = UInt8((x / 64 + y / 64) % 2 * 100) + grain
+                    bytes[offset + 3] = 255
+                }
+            }
+        }
+        return pixels.freeze(isOpaque: true)
+    }
+}

@@ -1,0 +1,13 @@
+#ifndef CWEBIMAGE_BENCHMARK_PEERS_H
+#define CWEBIMAGE_BENCHMARK_PEERS_H
+
+// What the benchmarks compare with: C libraries used in the plainest way. Only for data known to be good.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Decodes a JPEG to RGBA with libjpeg-turbo's own memory source and one call a row. False if it does not fit.
+bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
+
+#endif
