@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 // swift run -c release Benchmarks [group …]; all groups without a name.
-let groups: [BenchmarkGroup] = [.coding]
+let groups: [BenchmarkGroup] = [.memoryCache, .coding]
 
 let names = CommandLine.arguments.dropFirst()
 let unknown = names.filter { name in !groups.contains { $0.name == name } }

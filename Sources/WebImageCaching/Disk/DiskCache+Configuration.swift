@@ -18,8 +18,13 @@ extension DiskCache {
         /// The bytes of the file system that the cache leaves free; 256 MiB by default. Below it the oldest entries go,
         /// and then nothing more is stored.
         public var freeSpaceFloor: Int64 = 256 << 20
-        /// Values up to this many bytes are kept in the index, larger ones in files of their own; 20 KiB by default.
+        /// Values up to this many bytes are kept in the index, larger ones in files of their own; 20 KiB by default, at
+        /// most 1 MiB.
+        ///
+        /// Measured on ext4 and tmpfs, both are read and written equally fast at 16 to 20 KB. At 1 KB the index takes a
+        /// third less time to read and a fraction of the time to write; at 128 KB it takes half as long again.
         public var inlineThreshold: Int = 20_480
+        static let largestInlineThreshold = 1 << 20
         /// Told, on a thread of the disk pool, why the cache stands aside: once for each cause. By default it prints
         /// a line to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in

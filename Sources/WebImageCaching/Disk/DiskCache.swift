@@ -112,7 +112,8 @@ public final class DiskCache: Sendable {
         }
         switch withReader({ reader throws(DiskFault) in try reader.read(key) }) {
         case .found(let data, let id):
-            let isFull = state.withLock { $0.staging.noteAccess(id: id, now: now()) }
+            let now = now()
+            let isFull = state.withLock { $0.staging.noteAccess(id: id, now: now) }
             if isFull { drain() }
             return data
         case .damaged(let id):
@@ -175,18 +176,16 @@ public final class DiskCache: Sendable {
 
     /// Writes everything that waits, accesses too, and applies the limits. After a failure it tries the directory again.
     public func flush() async {
-        await onLane { writer in
-            writer.retry()
-            writer.enforceLimits()
-        }
+        lane.submit { [writer] in writer.retry() }
+        await onLane { $0.enforceLimits() }
     }
 
     // MARK: Counting
 
-    /// The bytes of all values, those that wait to be written included once they are. Takes constant time.
+    /// The bytes of all values, after everything stored before is written. Looking it up takes constant time.
     public var totalSize: Int64 { get async { await onLane { $0.totals()?.size ?? 0 } } }
 
-    /// How many entries there are. Takes constant time.
+    /// How many entries there are, after everything stored before is written. Looking it up takes constant time.
     public var count: Int { get async { await onLane { Int($0.totals()?.count ?? 0) } } }
 
     /// A page of the entries, in the order in which they were stored.
@@ -220,24 +219,33 @@ public final class DiskCache: Sendable {
 
     private func writeNextBatch() {
         state.withLock { $0.isDrainQueued = false }
-        if writeBatch() { drain() }
+        if writeBatch() != nil { drain() }
     }
 
-    /// Whether there was anything to write.
-    private func writeBatch() -> Bool {
+    /// How many changes were written; `nil` when there was nothing to do.
+    private func writeBatch() -> Int? {
         let batch = state.withLock { $0.staging.nextBatch() }
-        guard !batch.isEmpty else { return false }
+        guard !batch.isEmpty else { return nil }
         writer.write(batch)
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
-        return true
+        return batch.changes.count
+    }
+
+    /// Writes what waits now, but not for ever what comes in the meantime.
+    private func writeWaiting() {
+        var remaining = state.withLock { $0.staging.waitingCount }
+        while let count = writeBatch() {
+            remaining -= count
+            if remaining <= 0 { return }
+        }
     }
 
     /// Runs `body` after everything that was asked for before is written.
     private func onLane<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             lane.submit {
-                while self.writeBatch() {}
+                self.writeWaiting()
                 continuation.resume(returning: body(self.writer))
             }
         }

@@ -63,8 +63,8 @@ struct DiskDirectory: Sendable {
     var freeByteCount: Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        return Int64(
-            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+        let (bytes, overflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflows ? .max : Int64(clamping: bytes)
     }
 
     /// Moves a damaged index aside; the one moved aside before is deleted, so that only the last is kept.

@@ -4,8 +4,6 @@ internal import WebImageCore
 
 /// Why an operation on the disk failed, before it is decided what to do about it.
 enum DiskFault: Error {
-    /// It failed a short while ago, which was reported then.
-    case closed
     case system(errno: Int32)
     case index(code: Int32, message: String)
 
@@ -20,7 +18,6 @@ enum DiskFault: Error {
         switch self {
         case .system(let errno): errno == ENOSPC || errno == EDQUOT
         case .index(let code, _): code & 0xFF == SQLITE_FULL
-        case .closed: false
         }
     }
 
@@ -33,7 +30,6 @@ enum DiskFault: Error {
     /// What the client is told.
     var failure: WebImageError.DiskCacheFailure {
         switch self {
-        case .closed: .system(errno: EAGAIN)
         case .system(let errno): .system(errno: errno)
         case .index(let code, _) where code & 0xFF == SQLITE_FULL: .system(errno: ENOSPC)
         case .index(let code, let message): .index(code: Int(code), message: message)

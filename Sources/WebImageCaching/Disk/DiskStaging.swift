@@ -46,6 +46,8 @@ struct DiskStaging {
     let byteLimit: Int
 
     private(set) var byteCount = 0
+    /// Keys whose changes no batch has taken yet.
+    var waitingCount: Int { waiting.count }
     private var pending: [String: Pending] = [:]
     /// Keys in order of their change, without those that a batch has taken.
     private var waiting: [String] = []

@@ -46,20 +46,22 @@ final class DiskWriter: @unchecked Sendable {
     /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
     private func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
         do throws(DiskFault) {
-            return try body(try openIndex())
+            guard let index = try openIndex() else { return nil }
+            return try body(index)
         } catch let fault {
             handle(fault)
             return nil
         }
     }
 
-    private func openIndex() throws(DiskFault) -> DiskIndex {
+    /// `nil` soon after a failure, which was reported then.
+    private func openIndex() throws(DiskFault) -> DiskIndex? {
         if let index {
             if directory.indexIdentity == indexIdentity { return index }
             // Deleted, or moved aside by another process.
             close()
         }
-        guard now() >= retryTime else { throw .closed }
+        guard now() >= retryTime else { return nil }
         try directory.create()
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
             do throws(DiskFault) {
@@ -90,8 +92,6 @@ final class DiskWriter: @unchecked Sendable {
 
     private func handle(_ fault: DiskFault) {
         switch fault {
-        case .closed:
-            return
         case _ where fault.isCorruption:
             let damaged = indexIdentity
             close()
@@ -164,7 +164,8 @@ final class DiskWriter: @unchecked Sendable {
                     guard stores, case .store(let data) = pending.change, Int64(data.count) <= sizeLimit else {
                         continue
                     }
-                    let isInline = data.count <= configuration.inlineThreshold
+                    let isInline =
+                        data.count <= min(configuration.inlineThreshold, DiskCache.Configuration.largestInlineThreshold)
                     let id = try index.insert(
                         key: pending.key, size: data.count, time: pending.time, inlineData: isInline ? data : nil)
                     if !isInline {
@@ -246,10 +247,27 @@ final class DiskWriter: @unchecked Sendable {
         _ = withIndex { index throws(DiskFault) in try enforceLimits(index) }
     }
 
-    /// Down to 90 % of the limit, so that the next insertion does not trim again.
-    private func enforceLimits(_ index: DiskIndex) throws(DiskFault) {
+    /// Trims to the limits: below the size limit by a tenth, so that the next insertion does not trim again, and until
+    /// the file system has its free space, with `byteCount` more.
+    private func enforceLimits(_ index: DiskIndex, adding byteCount: Int64 = 0) throws(DiskFault) {
         try index.refreshTotals()
-        try trim(index, toSize: index.totals.size > sizeLimit ? sizeLimit / 10 * 9 : .max)
+        let size = index.totals.size
+        let missing = missingByteCount(adding: byteCount)
+        try trim(index, toSize: min(size > sizeLimit ? sizeLimit / 10 * 9 : .max, max(0, size - missing)))
+        if missing > 0 { try index.shrink() }
+    }
+
+    /// How far the file system is below the floor of its free space, with `byteCount` more.
+    private func missingByteCount(adding byteCount: Int64) -> Int64 {
+        guard let free = directory.freeByteCount else { return 0 }
+        return max(0, configuration.freeSpaceFloor + byteCount - free)
+    }
+
+    /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the oldest entries.
+    private func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        guard byteCount > 0, missingByteCount(adding: byteCount) > 0 else { return }
+        try enforceLimits(index, adding: byteCount)
+        if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
     }
 
     /// Deletes what is expired, then, oldest access first, as much as it takes. As age counts from the last access, both
@@ -269,15 +287,6 @@ final class DiskWriter: @unchecked Sendable {
             }
         } while deleted == stepCount
         try index.transaction { () throws(DiskFault) in index.noteTrim(time: now()) }
-    }
-
-    /// Keeps the file system's free space above the floor, at the cost of the oldest entries.
-    private func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
-        let needed = configuration.freeSpaceFloor + byteCount
-        guard byteCount > 0, let free = directory.freeByteCount, free < needed else { return }
-        try trim(index, toSize: max(0, index.totals.size - (needed - free)))
-        try index.shrink()
-        if let free = directory.freeByteCount, free < needed { throw .system(errno: ENOSPC) }
     }
 
     /// Deletes files that no row owns: a process died between the file and the commit, or between the commit and the

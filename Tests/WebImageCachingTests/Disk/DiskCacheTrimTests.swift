@@ -29,6 +29,12 @@ import WebImageTestSupport
         var order: [String] = []
         var cache = fixture.cache()
         for step in 0..<2_000 {
+            if step == 1_000 {
+                await cache.flush()
+                cache = fixture.cache()
+                // A cache numbers its events from the clock's time on.
+                fixture.advance(seconds: 1)
+            }
             let key = "key \(Int.random(in: 0..<60, using: &random))"
             if Bool.random(using: &random) {
                 cache.store(Data(step % 2 == 0 ? 100 : 30_000, of: 1), for: key)
@@ -41,10 +47,6 @@ import WebImageTestSupport
             if step % 3 == 0 { await cache.flush() }
             order.removeAll { $0 == key }
             order.append(key)
-            if step == 1_000 {
-                await cache.flush()
-                cache = fixture.cache()
-            }
         }
         await cache.flush()
         while let victim = order.first {
