@@ -1,1 +1,29 @@
 #include "CWebImageCurl.h"
+
+CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode cwi_curl_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode cwi_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data_callback callback) {
+    return curl_easy_setopt(easy, option, callback);
+}
+
+CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+CURLcode cwi_curl_message_result(const CURLMsg *message) {
+    return message->data.result;
+}

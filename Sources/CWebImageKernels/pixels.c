@@ -41,6 +41,13 @@ bool cwi_premultiply(uint8_t *pixels, size_t count) {
     return alphas == 0xFF;
 }
 
+FOR_EVERY_PROCESSOR
+bool cwi_is_opaque(const uint8_t *pixels, size_t count) {
+    uint32_t all = 0xFF000000;
+    for (size_t i = 0; i < count; i++) all &= load(pixels, i);
+    return all == 0xFF000000;
+}
+
 void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t pixel = load(source, i);

@@ -87,6 +87,7 @@ final class ChildProcess: Sendable {
 
 /// Why a test server could not be used.
 public struct TestServerError: Error, CustomStringConvertible {
+    /// What failed.
     public let description: String
 
     init(_ description: String) { self.description = description }

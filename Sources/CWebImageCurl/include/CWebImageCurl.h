@@ -1,3 +1,29 @@
 #ifndef CWEBIMAGE_CURL_H
 #define CWEBIMAGE_CURL_H
+
+#include <curl/curl.h>
+#include <stddef.h>
+
+// libcurl's setters and getters are variadic, which Swift can't call. These are one for each type of argument; the
+// rest of its API imports as it is. The caller must choose the one that fits the option (curl's symbols-in-versions).
+
+CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value);
+/// Strings are copied by libcurl; pointers are kept and must live as long as the handle uses them.
+CURLcode cwi_curl_set_string(CURL *easy, CURLoption option, const char *value);
+CURLcode cwi_curl_set_pointer(CURL *easy, CURLoption option, void *value);
+
+/// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+typedef size_t (*cwi_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
+CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data_callback callback);
+
+/// For CURLOPT_PREREQFUNCTION: a connection is there and the request about to be sent.
+typedef int (*cwi_curl_connected_callback)(
+    void *context, char *remote_address, char *local_address, int remote_port, int local_port);
+CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback);
+
+CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
+
+/// The result of a finished transfer: CURLMsg keeps it in a union.
+CURLcode cwi_curl_message_result(const CURLMsg *message);
+
 #endif

@@ -12,6 +12,9 @@
 // Multiplies colour by alpha, rounding to nearest. Returns whether all pixels are opaque.
 bool cwi_premultiply(uint8_t *pixels, size_t count);
 
+// Whether every alpha is 255.
+bool cwi_is_opaque(const uint8_t *pixels, size_t count);
+
 // Divides colour by alpha, rounding to nearest; clear pixels become 0.
 void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count);
 

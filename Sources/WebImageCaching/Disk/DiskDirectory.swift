@@ -74,9 +74,14 @@ struct DiskDirectory: Sendable {
         let number = (older.compactMap { Int($0.dropFirst(prefix.count)) }.max() ?? 0) + 1
         let target = "\(path)/\(prefix)\(number)"
         guard rename(indexPath, target) == 0 else { throw .system(errno: errno) }
-        // A log without its index would be taken for the new one's.
-        for name in older + ["index.sqlite-wal", "index.sqlite-shm"] { unlink("\(path)/\(name)") }
+        for name in older { unlink("\(path)/\(name)") }
+        removeIndex()
         return target
+    }
+
+    /// Deletes the index with its log, which would be taken for the next one's.
+    func removeIndex() {
+        for suffix in ["", "-wal", "-shm"] { unlink(indexPath + suffix) }
     }
 
     static func names(in path: String) -> [String] {

@@ -132,8 +132,8 @@ final class DiskWriter: @unchecked Sendable {
     // MARK: Writing
 
     func write(_ batch: DiskStaging.Batch) {
+        if batch.clearTime != nil { removeAll() }
         _ = withIndex { index throws(DiskFault) in
-            if batch.clearTime != nil { try removeAll(index) }
             guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
             do throws(DiskFault) {
                 try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.byteCount) })
@@ -161,7 +161,9 @@ final class DiskWriter: @unchecked Sendable {
                         try index.delete(old)
                         if old.isInFile { obsolete.append("\(folder)/\(DiskIndex.fileName(old.id))") }
                     }
-                    guard stores, case .store(let data) = pending.change, Int64(data.count) <= sizeLimit else { continue }
+                    guard stores, case .store(let data) = pending.change, Int64(data.count) <= sizeLimit else {
+                        continue
+                    }
                     let isInline = data.count <= configuration.inlineThreshold
                     let id = try index.insert(
                         key: pending.key, size: data.count, time: pending.time, inlineData: isInline ? data : nil)
@@ -201,10 +203,32 @@ final class DiskWriter: @unchecked Sendable {
         return rows.count
     }
 
-    private func removeAll(_ index: DiskIndex) throws(DiskFault) {
-        try index.transaction { () throws(DiskFault) in try index.deleteAll() }
-        try sweep(index)
-        try index.shrink()
+    private func removeAll() {
+        let needsSpace = withIndex { index throws(DiskFault) in
+            do throws(DiskFault) {
+                try index.transaction { () throws(DiskFault) in try index.deleteAll() }
+                try sweep(index)
+                try index.shrink()
+                return false
+            } catch let fault where fault.isFullDisk {
+                return true
+            }
+        }
+        // On a full disk SQLite has no room to write down that rows are gone. The next use makes a new index, with a
+        // generation of its own, and sweeps the files of this one.
+        if needsSpace == true { discardIndex() }
+    }
+
+    private func discardIndex() {
+        let discarded = indexIdentity
+        close()
+        do throws(DiskFault) {
+            try directory.withExclusiveLock { () throws(DiskFault) in
+                if directory.indexIdentity == discarded { directory.removeIndex() }
+            }
+        } catch let fault {
+            report(fault.failure)
+        }
     }
 
     // MARK: Trimming

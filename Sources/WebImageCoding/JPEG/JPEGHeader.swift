@@ -12,9 +12,12 @@ struct JPEGHeader {
         var orientation: ImageOrientation?
         var hasColorProfile = false
         var offset = 2
-        while let marker = Self.nextMarker(in: data, from: &offset), marker != Self.startOfScan,
-            marker != Self.endOfImage
-        {
+        var isCut = true
+        while let marker = Self.nextMarker(in: data, from: &offset) {
+            if marker == Self.startOfScan || marker == Self.endOfImage {
+                isCut = false
+                break
+            }
             if Self.standalone.contains(marker) { continue }
             guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { break }
             guard length >= 2 else {
@@ -37,7 +40,6 @@ struct JPEGHeader {
             offset += length
         }
         guard let size else {
-            let isCut = offset >= data.byteCount
             throw .decoding(
                 format: .jpeg, reason: isCut ? .truncated : .corrupt("no frame header before the first scan"))
         }

@@ -16,9 +16,11 @@ public struct PNGDecoder: ImageDecoder {
     /// Reads the header and hops over the other chunks.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let header = try PNGHeader(reading: data.bytes)
+        let isAnimation = header.frameCount > 1
         return ImageInfo(
             format: .png, size: header.orientation.upright(header.size), frameCount: header.frameCount,
-            loopCount: header.loopCount, frameDurations: header.frameDurations, hasAlpha: header.hasAlpha,
+            loopCount: isAnimation ? header.loopCount : nil,
+            frameDurations: isAnimation ? header.frameDurations : [], hasAlpha: header.hasAlpha,
             orientation: header.orientation, hasColorProfile: header.hasColorProfile)
     }
 

@@ -25,9 +25,11 @@ public final class CodecRegistry: Sendable {
     }
 
     /// The decoders this package brings.
-    public static var builtInDecoders: [any ImageDecoder] { [PNGDecoder(), JPEGDecoder()] }
+    public static var builtInDecoders: [any ImageDecoder] {
+        [GIFDecoder(), PNGDecoder(), JPEGDecoder(), WebPDecoder()]
+    }
     /// The encoders this package brings.
-    public static var builtInEncoders: [any ImageEncoder] { [PNGEncoder(), JPEGEncoder()] }
+    public static var builtInEncoders: [any ImageEncoder] { [PNGEncoder(), JPEGEncoder(), WebPEncoder()] }
 
     /// Adds a decoder that is asked before those already there.
     public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }

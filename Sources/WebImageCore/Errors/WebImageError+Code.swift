@@ -5,6 +5,7 @@ extension WebImageError {
         case .invalidURL: 100
         case .unsupportedScheme: 101
         case .cancelled: 102
+        case .invalidHeader: 103
         case .httpStatus: 200
         case .transport: 201
         case .timedOut: 202

@@ -8,6 +8,8 @@ extension WebImageError: CustomStringConvertible {
             "'\(text)' is not a URL that can be loaded. Write it in full, such as https://example.org/picture.jpg."
         case .unsupportedScheme(let scheme, let url):
             "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
+        case .invalidHeader(let name):
+            "The header '\(name)' can't be sent: names take letters, digits and hyphens, values no line breaks or NUL."
         case .cancelled:
             "The load was cancelled."
         case .httpStatus(let code, let url):

@@ -11,6 +11,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case invalidURL(String)
     /// No loader handles this URL's scheme.
     case unsupportedScheme(String, url: URL)
+    /// A request header's name is no token, or its value has a line break or NUL in it.
+    case invalidHeader(name: String)
     /// The caller gave up, or everybody did who shared the load.
     case cancelled
 

@@ -23,6 +23,24 @@ import WebImageCore
         #expect(image.pixels.isOpaque == reference.isOpaque)
     }
 
+    @Test(arguments: Fixture.all(withExtension: "gif"))
+    func decodesTheFirstFrameOfAGIFExactly(_ fixture: Fixture) throws {
+        let image = try GIFDecoder().decode(fixture.data(), options: DecodingOptions())
+        let reference = try fixture.reference()
+        #expect(Pixels(image.pixels) == reference)
+        #expect(image.pixels.isOpaque == reference.isOpaque)
+    }
+
+    // libwebp premultiplies with a rounding of its own.
+    @Test(arguments: Fixture.all(withExtension: "webp"))
+    func decodesWebPLikePillow(_ fixture: Fixture) throws {
+        let image = try WebPDecoder().decode(fixture.data(), options: DecodingOptions())
+        let reference = try fixture.reference()
+        let difference = try #require(Pixels(image.pixels).difference(from: reference))
+        #expect(difference <= 1)
+        #expect(image.pixels.isOpaque == reference.isOpaque)
+    }
+
     @Test func findsAllFixtures() {
         #expect(Fixture.all(withExtension: "jpg").count >= 18)
         #expect(Fixture.all(withExtension: "png").count >= 36)

@@ -1,0 +1,50 @@
+# WEBIMAGE_WITHOUT=gtk leaves out the views, here as in Package.swift. Each choice has its own build folder, so that
+# going from one to the other builds nothing twice.
+comma := ,
+scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
+build := swift build --scratch-path $(scratch)
+
+ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
+benchmarks := Benchmarks GTKBenchmarks
+headless := Scripts/headless
+else
+benchmarks := Benchmarks
+# XCTest is there for the views alone.
+test_flags := --disable-xctest
+endif
+
+.PHONY: help setup build test lint format bench demo clean
+
+help: ## List these targets.
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+setup: ## Install the missing Debian or Ubuntu packages.
+	@Scripts/setup
+
+build: ## Build the library, webimage and the Gallery for use.
+	@Scripts/setup build
+	$(build) -c release
+
+test: ## Build and run all tests; FILTER=… runs some.
+	@Scripts/setup build test
+	$(build) --build-tests
+	$(headless) swift test --scratch-path $(scratch) --skip-build $(test_flags) $(addprefix --filter ,$(FILTER))
+
+lint: ## Check the layout of all sources.
+	@Scripts/lint
+
+format: ## Lay all sources out.
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks
+
+bench: ## Measure against yardsticks in the same run; GROUP=… measures one group.
+	@Scripts/setup build test
+	@for program in $(benchmarks); do $(build) -c release --product $$program || exit; done
+	@for program in $(benchmarks); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
+
+demo: ## Show real photographs from a real server, first cold, then from disk.
+	@Scripts/setup build demo
+	$(build) -c release --product $(if $(headless),Gallery,webimage)
+	@Demo/run $(scratch)/release
+
+clean: ## Remove what was built.
+	rm -rf .build Demo/Output

@@ -1,0 +1,108 @@
+internal import FoundationEssentials
+internal import WebImage
+
+/// Values as they are written on the command line. Each throws a usage error that names the option and what it takes.
+extension OptionParser {
+    /// `--size WxH`, `Wx` or `xH`, with `--mode`.
+    func thumbnail(size: Option, mode: Option) throws(ArgumentError) -> Thumbnail? {
+        let resizeMode = try resizeMode(mode)
+        guard let text = size.value else {
+            if resizeMode != nil { throw error("--mode needs --size") }
+            return nil
+        }
+        let sides = text.split(separator: "x", omittingEmptySubsequences: false)
+        let lengths = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
+        let maximum = MutablePixelBuffer.maximumDimension
+        guard lengths.count == 2, lengths != [0, 0], lengths.allSatisfy({ (0...maximum).contains($0) }) else {
+            throw error(
+                "--size takes WIDTHxHEIGHT in pixels (or WIDTHx, or xHEIGHT), each at most \(maximum), not '\(text)'")
+        }
+        return Thumbnail(width: lengths[0], height: lengths[1], mode: resizeMode ?? .aspectFit)
+    }
+
+    private func resizeMode(_ option: Option) throws(ArgumentError) -> ResizeMode? {
+        switch option.value {
+        case nil: nil
+        case "fit": .aspectFit
+        case "fill": .aspectFill
+        case "stretch": .stretch
+        case let other?: throw error("--mode takes fit, fill or stretch, not '\(other)'")
+        }
+    }
+
+    /// A format that can be written.
+    func writableFormat(_ option: Option) throws(ArgumentError) -> ImageFormat? {
+        guard let text = option.value else { return nil }
+        guard let format = ImageFormat(named: text), ImageFormat.writable.contains(format) else {
+            throw error("--format takes \(ImageFormat.writableNames), not '\(text)'")
+        }
+        return format
+    }
+
+    /// 0 to 100 on the command line, 0 to 1 in the library.
+    func quality(_ option: Option) throws(ArgumentError) -> Double? {
+        guard let text = option.value else { return nil }
+        guard let percent = Double(text), (0...100).contains(percent) else {
+            throw error("--quality takes a number from 0 to 100, not '\(text)'")
+        }
+        return percent / 100
+    }
+
+    /// `default` where the option is not given.
+    func count(_ option: Option, named name: String, in range: ClosedRange<Int>, default: Int) throws(ArgumentError)
+        -> Int
+    {
+        guard let text = option.value else { return `default` }
+        guard let count = Int(text), range.contains(count) else {
+            throw error("--\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+        }
+        return count
+    }
+
+    /// A number of seconds above 0.
+    func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
+        guard let text = option.value else { return nil }
+        guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
+            throw error("--\(name) takes seconds, more than 0 and at most a day, not '\(text)'")
+        }
+        return seconds
+    }
+
+    /// Fields written as `Name: value`.
+    func headers(_ option: Option) throws(ArgumentError) -> [String: String] {
+        var headers: [String: String] = [:]
+        for text in option.values {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let name = parts.first, isToken(name) else {
+                throw error("--header takes 'Name: value', not '\(text)'")
+            }
+            let value = parts[1].drop { $0 == " " || $0 == "\t" }
+            guard !value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) else {
+                throw error("--header \(name): the value holds a control character")
+            }
+            headers[String(name)] = String(value)
+        }
+        return headers
+    }
+
+    /// RFC 9110, 5.6.2.
+    private func isToken(_ text: Substring) -> Bool {
+        let marks = Set("!#$%&'*+-.^_`|~".unicodeScalars)
+        return !text.isEmpty
+            && text.unicodeScalars.allSatisfy { scalar in
+                scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+                    || marks.contains(scalar)
+            }
+    }
+}
+
+extension ImageFormat {
+    /// The formats that can be written.
+    static let writable = CodecRegistry.builtInEncoders.map(\.format)
+
+    /// For example `jpeg, png or webp`.
+    static var writableNames: String {
+        let names = writable.map(\.name)
+        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "none")
+    }
+}

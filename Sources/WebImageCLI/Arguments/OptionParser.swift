@@ -1,0 +1,176 @@
+internal import CWebImageGLib
+
+/// Declares what a command takes and reads it with GLib's option parser (`GOptionContext`).
+///
+/// ```swift
+/// let parser = OptionParser(command: "webimage get", summary: "Loads pictures.", operands: "URL|FILE…")
+/// let size = parser.option("size", value: "WxH", help: "…")
+/// let inputs = try parser.parse(arguments)
+/// size.value
+/// ```
+///
+/// Everything of C lives inside ``parse(_:)``: declarations and results are plain Swift.
+final class OptionParser {
+    /// An option without a value.
+    final class Flag {
+        /// Whether it was given.
+        fileprivate(set) var isSet = false
+    }
+
+    /// An option with a value, which may be given several times.
+    final class Option {
+        /// All its values, in order.
+        fileprivate(set) var values: [String] = []
+        /// The last one, which wins where only one counts.
+        var value: String? { values.last }
+    }
+
+    private enum Target {
+        case flag(Flag)
+        case option(Option, valueName: String)
+    }
+
+    private struct Declaration {
+        let name: String
+        let letter: Character?
+        let help: String
+        let target: Target
+    }
+
+    private let command: String
+    private let summary: String
+    private let details: String
+    private let operands: String
+    private var declarations: [Declaration] = []
+
+    /// - Parameters:
+    ///   - command: how it is called, such as `webimage get`.
+    ///   - operands: what follows the options, such as `URL|FILE…`.
+    ///   - details: shown below the options in the help.
+    init(command: String, summary: String, operands: String, details: String = "") {
+        self.command = command
+        self.summary = summary
+        self.operands = operands
+        self.details = details
+    }
+
+    func flag(_ name: String, letter: Character? = nil, help: String) -> Flag {
+        let flag = Flag()
+        declarations.append(Declaration(name: name, letter: letter, help: help, target: .flag(flag)))
+        return flag
+    }
+
+    func option(_ name: String, letter: Character? = nil, value valueName: String, help: String) -> Option {
+        let option = Option()
+        let target = Target.option(option, valueName: valueName)
+        declarations.append(Declaration(name: name, letter: letter, help: help, target: target))
+        return option
+    }
+
+    /// Fills the declared flags and options from `arguments` and gives back the operands.
+    ///
+    /// - Throws: ``ArgumentError/usage(command:reason:)``; ``ArgumentError/help(_:)`` for `--help`.
+    func parse(_ arguments: [String]) throws(ArgumentError) -> [String] {
+        let help = flag("help", letter: "h", help: "Print this and exit")
+        let rest = Option()
+        let rows =
+            declarations
+            + [
+                // GLib's G_OPTION_REMAINING is the empty name.
+                Declaration(name: "", letter: nil, help: "", target: .option(rest, valueName: operands))
+            ]
+
+        // GLib copies the rows but not their strings, and writes into the cells.
+        let strings = CStrings()
+        let cells = rows.map { _ in UnsafeMutablePointer<gpointer?>.allocate(capacity: 1) }
+        for cell in cells { cell.initialize(to: nil) }
+        defer { for cell in cells { cell.deallocate() } }
+        let entries =
+            zip(rows, cells).map { row, cell in entry(for: row, cell: cell, strings: strings) } + [GOptionEntry()]
+
+        let context = g_option_context_new(nil)
+        defer { g_option_context_free(context) }
+        // GLib's own --help would print in the locale's encoding and exit.
+        g_option_context_set_help_enabled(context, 0)
+        g_option_context_set_summary(context, summary)
+        g_option_context_set_description(context, details.isEmpty ? nil : details + "\n")
+        g_option_context_add_main_entries(context, entries, nil)
+        g_set_prgname(command)
+
+        var vector = CStrings.vector([command] + arguments)
+        defer { g_strfreev(vector) }
+        var failure: UnsafeMutablePointer<GError>?
+        let isParsed = g_option_context_parse_strv(context, &vector, &failure) != 0
+        for (row, cell) in zip(rows, cells) { collect(cell, into: row.target) }
+
+        if let failure {
+            defer { g_error_free(failure) }
+            throw .usage(command: command, reason: String(cString: failure.pointee.message))
+        }
+        guard isParsed else { throw .usage(command: command, reason: "the arguments can't be read") }
+        if help.isSet, let text = g_option_context_get_help(context, 1, nil) {
+            defer { g_free(text) }
+            throw .help(String(cString: text))
+        }
+        return rest.values
+    }
+
+    /// A complaint about this command's arguments.
+    func error(_ reason: String) -> ArgumentError { .usage(command: command, reason: reason) }
+
+    private func entry(
+        for row: Declaration, cell: UnsafeMutablePointer<gpointer?>, strings: CStrings
+    ) -> GOptionEntry {
+        var entry = GOptionEntry()
+        entry.long_name = strings.add(row.name)
+        entry.short_name = row.letter?.asciiValue.map(gchar.init) ?? 0
+        entry.arg_data = UnsafeMutableRawPointer(cell)
+        entry.description = strings.add(row.help)
+        switch row.target {
+        case .flag:
+            entry.arg = G_OPTION_ARG_NONE
+        case .option(_, let valueName):
+            // FILENAME hands the bytes over as they came; STRING would convert them from the locale's encoding and
+            // refuse "ä" in the C locale.
+            entry.arg = G_OPTION_ARG_FILENAME_ARRAY
+            entry.arg_description = strings.add(valueName)
+        }
+        return entry
+    }
+
+    private func collect(_ cell: UnsafeMutablePointer<gpointer?>, into target: Target) {
+        switch target {
+        case .flag(let flag):
+            flag.isSet = cell.withMemoryRebound(to: gboolean.self, capacity: 1) { $0.pointee != 0 }
+        case .option(let option, _):
+            guard let vector = cell.pointee?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self) else { return }
+            defer { g_strfreev(vector) }
+            var next = vector
+            while let text = next.pointee {
+                option.values.append(String(cString: text))
+                next += 1
+            }
+        }
+    }
+}
+
+/// C strings that live as long as this object.
+private final class CStrings {
+    private var owned: [UnsafeMutablePointer<gchar>?] = []
+
+    func add(_ text: String) -> UnsafePointer<gchar>? {
+        let copy = g_strdup(text)
+        owned.append(copy)
+        return UnsafePointer(copy)
+    }
+
+    deinit { for text in owned { g_free(text) } }
+
+    /// A null-terminated vector for `g_strfreev`, which GLib may shorten in place.
+    static func vector(_ texts: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
+        let size = (texts.count + 1) * MemoryLayout<UnsafeMutablePointer<gchar>?>.stride
+        let vector = g_malloc0(gsize(size))?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self)
+        for (index, text) in texts.enumerated() { vector?[index] = g_strdup(text) }
+        return vector
+    }
+}

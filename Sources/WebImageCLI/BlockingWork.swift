@@ -1,0 +1,18 @@
+internal import Glibc
+internal import WebImage
+internal import WebImageCore
+
+/// Where the tool blocks: on threads of its own, not on Swift's cooperative ones.
+enum BlockingWork {
+    private static let queue = WorkQueue(label: "webimage.tool", threadCount: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    /// Runs `body` on a thread that may block.
+    static func run<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(WebImageError) -> Result
+    ) async throws(WebImageError) -> Result {
+        let result: Swift.Result<Result, WebImageError> = await withCheckedContinuation { continuation in
+            queue.submit { continuation.resume(returning: Swift.Result(catching: body)) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImage
+
+/// `webimage cache`: what the disk cache holds.
+struct CacheCommand: Command {
+    static let name = "cache"
+    static let summary = "Look into the disk cache, or clean it"
+
+    /// What to do with it.
+    enum Action {
+        case stats
+        case list
+        case get(key: String, path: String?)
+        case remove(keys: [String])
+        case clear
+        /// `size` in bytes; `nil` applies the cache's own limits.
+        case trim(size: Int64?)
+    }
+
+    let action: Action
+    let isJSON: Bool
+    let cache: SourceOptions.Cache
+
+    init(_ arguments: [String]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: "webimage cache", summary: Self.summary + ".", operands: "ACTION",
+            details: """
+                Actions:
+                  stats        how many entries there are, and how large they are together
+                  list         the entries, in the order in which they were stored
+                  get KEY      write the bytes of an entry to --output, or to standard output
+                  remove KEY…  remove entries
+                  clear        remove everything
+                  trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K,
+                               20M, 1G), or to the cache's own limit
+
+                An entry's key is the URL its picture came from; 'list' prints it.
+                """)
+        let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+        let output = parser.option("output", letter: "o", value: "FILE", help: "Where 'get' writes")
+        let json = parser.flag("json", help: "Print one JSON object a line")
+        let operands = try parser.parse(arguments)
+
+        cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
+        isJSON = json.isSet
+        guard let name = operands.first else { throw parser.error("no action given") }
+        action = try Self.action(name, operands: Array(operands.dropFirst()), output: output.value, parser: parser)
+        guard case .get(_, let path) = action else {
+            if output.value != nil { throw parser.error("--output goes with 'get' only") }
+            return
+        }
+        if path == nil, isJSON { throw parser.error("'get' with --json needs --output") }
+        if path == nil, isatty(STDOUT_FILENO) == 1 {
+            throw parser.error("'get' would fill the terminal with bytes; name a file with --output")
+        }
+    }
+
+    private static func action(
+        _ name: String, operands: [String], output: String?, parser: OptionParser
+    ) throws(ArgumentError) -> Action {
+        switch (name, operands.count) {
+        case ("stats", 0): return .stats
+        case ("list", 0): return .list
+        case ("clear", 0): return .clear
+        case ("get", 1): return .get(key: operands[0], path: output)
+        case ("remove", 1...): return .remove(keys: operands)
+        case ("trim", 0): return .trim(size: nil)
+        case ("trim", 1):
+            guard let size = byteCount(operands[0]) else {
+                throw parser.error("'trim' takes a size such as 500K, 20M or 1G, not '\(operands[0])'")
+            }
+            return .trim(size: size)
+        case ("stats", _), ("list", _), ("clear", _): throw parser.error("'\(name)' takes nothing more")
+        case ("get", _): throw parser.error("'get' takes one key")
+        case ("remove", _): throw parser.error("'remove' takes a key")
+        case ("trim", _): throw parser.error("'trim' takes one size")
+        default: throw parser.error("there is no action '\(name)'")
+        }
+    }
+
+    private static func byteCount(_ text: String) -> Int64? {
+        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let unit = text.last.flatMap { units[$0] }
+        guard let number = Int64(unit == nil ? text[...] : text.dropLast()), number >= 0 else { return nil }
+        let (count, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1)
+        return isTooLarge ? nil : count
+    }
+
+    func run() async -> ExitStatus {
+        let failures = Lock(0)
+        let disk = cache.diskCache { error in
+            failures.withLock { $0 += 1 }
+            Console.standard.complain(error.description)
+        }
+        guard let disk else { return .failure }
+        let isDone = await perform(on: disk)
+        await disk.flush()
+        return isDone && failures.withLock({ $0 == 0 }) ? .success : .failure
+    }
+}

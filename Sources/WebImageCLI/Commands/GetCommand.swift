@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import WebImage
+
+/// `webimage get`: loads pictures, as many at once as asked for, and writes them out if asked to.
+struct GetCommand: Command {
+    static let name = "get"
+    static let summary = "Load pictures into the cache, or into files"
+
+    let inputs: [String]
+    let isJSON: Bool
+    let concurrency: Int
+    let thumbnail: Thumbnail?
+    let source: SourceOptions
+    let output: PictureOutput?
+
+    init(_ arguments: [String]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
+            details: """
+                Each picture gives a line on standard output as soon as it is there, not in the order of the
+                arguments; with --json an object: url, source (memory, disk, network, file or none), format, width,
+                height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and message).
+
+                With --output the file's bytes are written as they came; with --size, --format or --quality the
+                picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG where
+                that can't be written. A file appears whole or not at all.
+                """)
+        let output = parser.option(
+            "output", letter: "o", value: "FILE|DIR",
+            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several pictures)")
+        let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels, never larger than it is")
+        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
+        let format = parser.option("format", value: "NAME", help: "Encode as \(ImageFormat.writableNames)")
+        let quality = parser.option("quality", value: "0…100", help: "Encode lossily; 85 unless given")
+        let source = SourceOptions.Declaration(in: parser)
+        let concurrency = parser.option("concurrency", value: "N", help: "Load so many at once; 6 unless given")
+        let json = parser.flag("json", help: "Print one JSON object a line")
+
+        inputs = try parser.parse(arguments)
+        guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
+        isJSON = json.isSet
+        self.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256, default: 6)
+        thumbnail = try parser.thumbnail(size: size, mode: mode)
+        self.source = try source.options(from: parser)
+        let encoding = EncodingRequest(
+            format: try parser.writableFormat(format), quality: try parser.quality(quality),
+            isResized: thumbnail != nil)
+        if let path = output.value {
+            self.output = try PictureOutput(path: path, inputs: inputs, encoding: encoding, parser: parser)
+        } else if encoding.format != nil || encoding.quality != nil {
+            throw parser.error("--format and --quality need --output")
+        } else {
+            self.output = nil
+        }
+    }
+
+    func run() async -> ExitStatus {
+        let session = LoadingSession(options: source)
+        let bar = ProgressBar(count: inputs.count, console: .standard)
+        var status = ExitStatus.success
+        await withTaskGroup(of: (Int, LoadReport).self) { group in
+            var waiting = inputs.indices.makeIterator()
+            func startNext() {
+                guard let index = waiting.next() else { return }
+                let input = inputs[index]
+                group.addTask { [self] in
+                    (index, await report(on: input, index: index, session: session, bar: bar))
+                }
+            }
+            for _ in 0..<concurrency { startNext() }
+            for await (index, report) in group {
+                bar.end(index)
+                report.print(on: .standard, isJSON: isJSON)
+                if report.error != nil { status = .failure }
+                startNext()
+            }
+        }
+        bar.clear()
+        await session.finish()
+        return status
+    }
+
+    private nonisolated func report(
+        on input: String, index: Int, session: LoadingSession, bar: ProgressBar
+    ) async -> LoadReport {
+        let start = ContinuousClock.now
+        var report = LoadReport(url: input)
+        do throws(WebImageError) {
+            let input = try ImageInput(input)
+            let request = session.request(for: input, thumbnail: thumbnail)
+            let response = try await session.load(request) { bar.update(index, received: $0, expected: $1) }
+            let data = try await session.bytes(of: response, for: request, areNeeded: output?.writesBytes ?? false)
+            report.note(response, byteCount: data?.count, isFile: input.isFile)
+            report.path = try await output?.write(response.image, bytes: data, index: index)
+        } catch {
+            report.error = error
+        }
+        report.duration = ContinuousClock.now - start
+        return report
+    }
+}

@@ -1,0 +1,107 @@
+internal import FoundationEssentials
+internal import WebImage
+
+/// `webimage info`: what files say about themselves.
+struct InfoCommand: Command {
+    static let name = "info"
+    static let summary = "Describe pictures"
+
+    let inputs: [String]
+    let isJSON: Bool
+    let source: SourceOptions
+
+    init(_ arguments: [String]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
+            details: """
+                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height
+                (upright, in pixels), frames, loopCount (0 means for ever, null that it does not move), durations
+                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and
+                message).
+
+                A URL is loaded as 'webimage get' does, and cached; a file is not decoded.
+                """)
+        let source = SourceOptions.Declaration(in: parser)
+        let json = parser.flag("json", help: "Print one JSON object a line")
+        inputs = try parser.parse(arguments)
+        guard !inputs.isEmpty else { throw parser.error("no file or URL given") }
+        isJSON = json.isSet
+        self.source = try source.options(from: parser)
+    }
+
+    func run() async -> ExitStatus {
+        let session = LoadingSession(options: source)
+        var status = ExitStatus.success
+        for input in inputs {
+            var report = InfoReport(url: input)
+            do throws(WebImageError) {
+                let input = try ImageInput(input)
+                let data = try await bytes(of: input, session: session)
+                report.byteCount = data.count
+                report.info = try CodecRegistry.shared.info(of: data)
+            } catch {
+                report.error = error
+                status = .failure
+            }
+            report.print(on: .standard, isJSON: isJSON)
+        }
+        await session.finish()
+        return status
+    }
+
+    private func bytes(of input: ImageInput, session: LoadingSession) async throws(WebImageError) -> Data {
+        if input.isFile { return try await session.fileBytes(at: input.url) }
+        let request = session.request(for: input)
+        let response = try await session.load(request)
+        return try await session.bytes(of: response, for: request, areNeeded: true) ?? Data()
+    }
+}
+
+/// What `info` says about one picture.
+struct InfoReport {
+    /// As on the command line.
+    let url: String
+    var info: ImageInfo?
+    var byteCount: Int?
+    var error: WebImageError?
+
+    init(url: String) { self.url = url }
+
+    @MainActor
+    func print(on console: Console, isJSON: Bool) {
+        if isJSON { console.print(json.text) }
+        if let error {
+            console.complain(error.description(about: url))
+        } else if let info, !isJSON {
+            console.print("\(url): \(line(info))")
+        }
+    }
+
+    private func line(_ info: ImageInfo) -> String {
+        var facts = ["\(info.format)", "\(info.size)"]
+        if info.frameCount > 1 { facts.append("\(info.frameCount) frames") }
+        if !info.frameDurations.isEmpty {
+            facts.append("\((info.frameDurations.reduce(0, +) * 1000).rounded() / 1000) s")
+        }
+        if let loopCount = info.loopCount {
+            facts.append(loopCount == 0 ? "plays for ever" : "plays \(loopCount) times")
+        }
+        if info.hasAlpha { facts.append("alpha") }
+        if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
+        if info.hasColorProfile { facts.append("colour profile") }
+        if let byteCount { facts.append("\(ByteCount(byteCount))") }
+        return facts.joined(separator: ", ")
+    }
+
+    private var json: JSON {
+        [
+            "url": .string(url), "format": .optional(info?.format.name), "width": .optional(info?.size.width),
+            "height": .optional(info?.size.height), "frames": .optional(info?.frameCount),
+            "loopCount": .optional(info?.loopCount),
+            "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
+            "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
+            "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null, "bytes": .optional(byteCount),
+            "error": error.map(\.json) ?? .null,
+        ]
+    }
+}

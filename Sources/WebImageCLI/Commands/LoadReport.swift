@@ -1,0 +1,58 @@
+internal import WebImage
+
+/// What `get` says about one picture.
+struct LoadReport: Sendable {
+    /// As on the command line.
+    let url: String
+    /// `memory`, `disk`, `network`, `file`, or `none` where there is no picture.
+    var source = "none"
+    var format: ImageFormat?
+    var size: PixelSize?
+    var frameCount: Int?
+    var byteCount: Int?
+    var duration = Duration.zero
+    var path: String?
+    var error: WebImageError?
+
+    init(url: String) { self.url = url }
+
+    mutating func note(_ response: WebImageResponse, byteCount: Int?, isFile: Bool) {
+        source =
+            switch response.origin {
+            case .none: "none"
+            case .memoryCacheFast, .memoryCache: "memory"
+            case .diskCache: "disk"
+            case .remote: isFile ? "file" : "network"
+            }
+        format = response.image.format
+        size = PixelSize(width: response.image.width, height: response.image.height)
+        frameCount = response.image.frameCount
+        self.byteCount = byteCount
+    }
+
+    @MainActor
+    func print(on console: Console, isJSON: Bool) {
+        if isJSON { console.print(json.text) }
+        if let error {
+            console.complain(error.description(about: url))
+        } else if !isJSON {
+            console.print(line)
+        }
+    }
+
+    private var line: String {
+        var facts = [format.map(\.name), size.map(\.description), byteCount.map { ByteCount($0).description }]
+        facts.append(source)
+        facts.append("\(Int(duration.milliseconds.rounded())) ms")
+        return "\(url): " + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
+    }
+
+    private var json: JSON {
+        [
+            "url": .string(url), "source": .string(source), "format": .optional(format?.name),
+            "width": .optional(size?.width), "height": .optional(size?.height), "frames": .optional(frameCount),
+            "bytes": .optional(byteCount), "milliseconds": .decimal(duration.milliseconds), "path": .optional(path),
+            "error": error.map(\.json) ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,101 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImage
+
+/// Writes files that are there whole or not at all.
+///
+/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt removes the
+/// temporary files; see ``Interrupts``.
+enum OutputFile {
+    /// Temporary files being written now.
+    private static let unfinished = Lock<Set<String>>([])
+
+    /// Writes `data`; blocks the calling thread. A link stays a link, and a device or pipe is written to as it is.
+    ///
+    /// - Throws: ``WebImageError/file(path:errno:)``.
+    static func write(_ data: Data, to path: String) throws(WebImageError) {
+        switch kind(of: path) {
+        case nil, S_IFREG: try replace(resolved(path), with: data)
+        case S_IFDIR: throw .file(path: path, errno: EISDIR)
+        default: try append(data, toDevice: path)
+        }
+    }
+
+    private static func replace(_ path: String, with data: Data) throws(WebImageError) {
+        let (descriptor, temporaryPath) = try createTemporaryFile(beside: path)
+        var status = FileDescriptor(descriptor).write(data)
+        if close(descriptor) != 0, status == 0 { status = errno }
+        // Under the lock, so that an interrupt finds either the temporary name or the finished file.
+        unfinished.withLock { unfinished in
+            if status == 0, rename(temporaryPath, path) != 0 { status = errno }
+            if status != 0 { unlink(temporaryPath) }
+            unfinished.remove(temporaryPath)
+        }
+        guard status == 0 else { throw .file(path: path, errno: status) }
+    }
+
+    /// Removes the temporary files and keeps `body`'s caller from starting another: it must not return.
+    static func removeUnfinished(then end: () -> Never) -> Never {
+        unfinished.withLock { unfinished in
+            for path in unfinished { unlink(path) }
+            end()
+        }
+    }
+
+    /// Makes a directory and those above it, as `mkdir -p` does.
+    static func createDirectory(_ path: String) throws(WebImageError) {
+        var index = path.startIndex
+        while index < path.endIndex {
+            let end = path[path.index(after: index)...].firstIndex(of: "/") ?? path.endIndex
+            let part = String(path[..<end])
+            if mkdir(part, 0o777) != 0, errno != EEXIST { throw .file(path: part, errno: errno) }
+            index = end
+        }
+        guard isDirectory(path) else { throw .file(path: path, errno: ENOTDIR) }
+    }
+
+    static func isDirectory(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
+
+    /// `S_IFREG`, `S_IFDIR` and so on; `nil` when there is nothing.
+    private static func kind(of path: String) -> mode_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+
+    /// Where links lead to; `path` itself when there is nothing yet.
+    private static func resolved(_ path: String) -> String {
+        guard let target = realpath(path, nil) else { return path }
+        defer { free(target) }
+        return String(cString: target)
+    }
+
+    private static func append(_ data: Data, toDevice path: String) throws(WebImageError) {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
+        defer { close(descriptor) }
+        let status = FileDescriptor(descriptor).write(data)
+        guard status == 0 else { throw .file(path: path, errno: status) }
+    }
+
+    /// Whether both paths lead to one file, by whatever names and links.
+    static func isSameFile(_ path: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return stat(path, &first) == 0 && stat(other, &second) == 0
+            && first.st_ino == second.st_ino && first.st_dev == second.st_dev
+    }
+
+    private static func createTemporaryFile(beside path: String) throws(WebImageError) -> (Int32, String) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
+        for _ in 0..<100 {
+            let temporaryPath = "\(path).\(String(UInt32.random(in: 0...UInt32.max), radix: 36)).part"
+            let (descriptor, status) = unfinished.withLock { unfinished in
+                let descriptor = open(temporaryPath, flags, 0o666)
+                if descriptor >= 0 { unfinished.insert(temporaryPath) }
+                return (descriptor, errno)
+            }
+            if descriptor >= 0 { return (descriptor, temporaryPath) }
+            guard status == EEXIST else { throw .file(path: path, errno: status) }
+        }
+        throw .file(path: path, errno: EEXIST)
+    }
+}

@@ -1,0 +1,76 @@
+internal import FoundationEssentials
+internal import WebImage
+
+/// The library as one command uses it: a manager with its caches and loaders.
+final class LoadingSession: Sendable {
+    private let options: SourceOptions
+    private let disk: DiskCache?
+    private let manager: WebImageManager
+    private let fileLoader = FileLoader()
+
+    init(options: SourceOptions) {
+        self.options = options
+        disk = options.cache.diskCache
+        let cache = ImageCache(disk: disk)
+        let loaders: [any ImageLoader] = [fileLoader, options.downloader]
+        manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: loaders))
+    }
+
+    func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
+        WebImageRequest(input.url, cachePolicy: options.policy, thumbnail: thumbnail, headers: options.headers)
+    }
+
+    /// Loads one picture.
+    ///
+    /// - Parameter progress: called on Swift's threads; it must be short.
+    func load(
+        _ request: WebImageRequest, progress: (_ received: Int64, _ expected: Int64?) -> Void = { _, _ in }
+    ) async throws(WebImageError) -> WebImageResponse {
+        for await event in manager.events(for: request) {
+            switch event {
+            case .progress(let received, let expected): progress(received, expected)
+            case .finished(let result): return try result.get()
+            }
+        }
+        throw .cancelled
+    }
+
+    /// The file's bytes. Memory keeps pixels only, so a picture from there has none: they are fetched if needed.
+    func bytes(
+        of response: WebImageResponse, for request: WebImageRequest, areNeeded: Bool
+    ) async throws(WebImageError) -> Data? {
+        if response.data != nil || !areNeeded { return response.data }
+        if let data = await disk?.data(for: request.cacheKey.source) { return data }
+        var request = request
+        request.cachePolicy = .reload
+        return try await load(request).data
+    }
+
+    /// A local file's bytes, whatever they are.
+    func fileBytes(at url: URL) async throws(WebImageError) -> Data {
+        let body = Lock(Data())
+        let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
+            _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
+                switch event {
+                case .response: break
+                case .bytes(let bytes): body.withLock { $0.append(bytes) }
+                case .finished(let result): continuation.resume(returning: result)
+                }
+            }
+        }
+        try result.get()
+        return body.withLock { $0 }
+    }
+
+    /// Waits until everything is on the disk; the process may end then.
+    func finish() async { await disk?.flush() }
+}
+
+extension SourceOptions {
+    fileprivate var downloader: ImageDownloader {
+        guard let idleTimeout else { return .shared }
+        var configuration = ImageDownloader.Configuration()
+        configuration.idleTimeout = idleTimeout
+        return ImageDownloader(configuration: configuration)
+    }
+}

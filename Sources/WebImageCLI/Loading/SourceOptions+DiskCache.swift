@@ -1,0 +1,29 @@
+internal import FoundationEssentials
+internal import WebImage
+
+extension SourceOptions.Cache {
+    /// The disk cache, or `nil`. It complains on standard error, once for each cause, and is done without.
+    var diskCache: DiskCache? { diskCache { Console.standard.complain($0.description) } }
+
+    func diskCache(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache? {
+        var configuration: DiskCache.Configuration
+        switch self {
+        case .none:
+            return nil
+        case .standard:
+            let directory = DiskCache.Configuration.defaultDirectory(application: "webimage")
+            configuration = DiskCache.Configuration(directory: directory)
+        case .directory(let path):
+            configuration = DiskCache.Configuration(directory: URL(filePath: path, directoryHint: .isDirectory))
+        }
+        let reported = Lock<[WebImageError]>([])
+        configuration.onFailure = { error in
+            let isNew = reported.withLock { reported in
+                defer { reported.append(error) }
+                return !reported.contains(error)
+            }
+            if isNew { onFailure(error) }
+        }
+        return DiskCache(configuration: configuration)
+    }
+}

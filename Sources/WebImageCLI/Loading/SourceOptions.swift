@@ -1,0 +1,56 @@
+internal import WebImage
+
+/// Where `get` and `info` may take pictures from, and how.
+struct SourceOptions: Sendable {
+    /// Which disk cache takes part.
+    enum Cache: Sendable {
+        case none
+        /// The tool's own, where the system wants caches.
+        case standard
+        case directory(String)
+    }
+
+    var cache = Cache.standard
+    var policy = CachePolicy.cacheFirst
+    var headers: [String: String] = [:]
+    /// Seconds without a byte; `nil` for the library's own.
+    var idleTimeout: Double?
+
+    static let withoutCache = SourceOptions(cache: .none)
+
+    /// The options as a parser declares them.
+    struct Declaration {
+        private let directory, policy, header, timeout: OptionParser.Option
+        private let noCache: OptionParser.Flag
+
+        init(in parser: OptionParser) {
+            directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+            noCache = parser.flag("no-cache", help: "Use no disk cache")
+            policy = parser.option(
+                "policy", value: "NAME", help: "cacheFirst (default), reload (ask the server anyway) or cacheOnly")
+            header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
+            timeout = parser.option("timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15")
+        }
+
+        func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
+            var options = SourceOptions()
+            if let path = directory.value {
+                if noCache.isSet { throw parser.error("--cache-dir and --no-cache exclude each other") }
+                if path.isEmpty { throw parser.error("--cache-dir takes a directory") }
+                options.cache = .directory(path)
+            } else if noCache.isSet {
+                options.cache = .none
+            }
+            if let text = policy.value {
+                guard let policy = CachePolicy(rawValue: text) else {
+                    let names = CachePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw parser.error("--policy takes one of \(names), not '\(text)'")
+                }
+                options.policy = policy
+            }
+            options.headers = try parser.headers(header)
+            options.idleTimeout = try parser.seconds(timeout, named: "timeout")
+            return options
+        }
+    }
+}

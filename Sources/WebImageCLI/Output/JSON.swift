@@ -1,0 +1,60 @@
+/// A JSON value (RFC 8259) that is written on one line; an object's fields keep their order.
+enum JSON: Sendable {
+    /// A field of an object.
+    struct Field: Sendable {
+        let name: String
+        let value: JSON
+    }
+
+    case null
+    case bool(Bool)
+    case integer(Int)
+    /// Written with one digit after the point.
+    case decimal(Double)
+    case string(String)
+    case array([JSON])
+    case object([Field])
+
+    /// `null` for `nil`.
+    static func optional(_ value: Int?) -> JSON { value.map(JSON.integer) ?? .null }
+    /// `null` for `nil`.
+    static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
+
+    /// Without a line end.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .integer(let value): String(value)
+        case .decimal(let value): value.isFinite ? String((value * 10).rounded() / 10) : "null"
+        case .string(let value): Self.quoted(value)
+        case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .object(let fields):
+            "{" + fields.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",") + "}"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            case _ where scalar.value < 0x20:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
+
+extension JSON: ExpressibleByDictionaryLiteral {
+    init(dictionaryLiteral fields: (String, JSON)...) {
+        self = .object(fields.map { Field(name: $0.0, value: $0.1) })
+    }
+}

@@ -1,0 +1,68 @@
+internal import Glibc
+internal import WebImage
+
+/// `webimage`: loads, describes and converts pictures from a shell.
+///
+/// Commands run on the main actor, that is on the main thread, which is theirs to block; what takes long runs on
+/// threads of its own, never on Swift's cooperative ones.
+@main
+struct WebImageTool {
+    @MainActor private static let commands: [any Command.Type] = [
+        GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self,
+    ]
+
+    static func main() async {
+        Interrupts.handle()
+        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        exit(status.rawValue)
+    }
+
+    @MainActor
+    private static func run(_ arguments: [String]) async -> ExitStatus {
+        let console = Console.standard
+        do throws(ArgumentError) {
+            return try await command(for: arguments).run()
+        } catch {
+            switch error {
+            case .help(let text):
+                console.print(text: text)
+                return .success
+            case .usage(let command, let reason):
+                console.complain(reason)
+                console.complain("'\(command) --help' tells what it takes.")
+                return .usage
+            }
+        }
+    }
+
+    @MainActor
+    private static func command(for arguments: [String]) throws(ArgumentError) -> any Command {
+        guard let first = arguments.first else { throw .usage(command: "webimage", reason: "no command given") }
+        if let type = commands.first(where: { $0.name == first }) {
+            return try type.init(Array(arguments.dropFirst()))
+        }
+        if ["--help", "-h", "help"].contains(first) { throw .help(help) }
+        throw .usage(command: "webimage", reason: "there is no command '\(first)'")
+    }
+
+    @MainActor
+    private static var help: String {
+        let width = commands.map { $0.name.count }.max() ?? 0
+        let list = commands.map { type in
+            let padding = String(repeating: " ", count: width - type.name.count)
+            return "  \(type.name)\(padding)  \(type.summary)\n"
+        }
+        return """
+            Usage:
+              webimage COMMAND [OPTION…] …
+
+            Loads pictures from servers and files, keeps them in a cache, and converts them.
+
+            Commands:
+            \(list.joined())
+            'webimage COMMAND --help' tells more. The exit status is 0 if everything succeeded, 1 if something
+            failed, 2 if the arguments make no sense. Complaints go to standard error.
+
+            """
+    }
+}

@@ -1,0 +1,181 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Hands loads from the queue to the transport and gives their slots back.
+///
+/// Loads under way keep it alive, not the downloader alone.
+final class DownloadScheduler: Sendable {
+    private struct State {
+        var queue: DownloadQueue
+        var downloads: [TransferID: Download] = [:]
+        /// Loads that are about to end; a running one may be between two hops, where the transport does not know it.
+        var cancelled: Set<TransferID> = []
+        var lastID: UInt64 = 0
+    }
+
+    private let configuration: ImageDownloader.Configuration
+    private let transport: any HTTPTransport
+    /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
+    /// never overtakes the start it is meant for.
+    private let state: Lock<State>
+
+    init(_ configuration: ImageDownloader.Configuration, transport: any HTTPTransport) {
+        self.configuration = configuration
+        self.transport = transport
+        let queue = DownloadQueue(
+            limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections)
+        state = Lock(State(queue: queue))
+    }
+
+    var loadCounts: (running: Int, waiting: Int) {
+        state.withLock { ($0.queue.runningCount, $0.queue.waitingCount) }
+    }
+
+    func submit(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> DownloadTask {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return TransferID(rawValue: state.lastID)
+        }
+        do throws(WebImageError) {
+            let download = Download(
+                id: id, state: try DownloadState(request, configuration: configuration), scheduler: self,
+                handler: handler)
+            let origin = download.hop.origin
+            state.withLock { state in
+                state.downloads[id] = download
+                state.queue.enqueue(id, origin: origin, priority: priority)
+                startWaiting(&state)
+            }
+        } catch {
+            transport.perform { handler(.finished(.failure(error))) }
+        }
+        return DownloadTask(id: id, scheduler: self)
+    }
+
+    func cancel(_ id: TransferID) {
+        state.withLock { state in
+            guard let download = state.downloads[id], state.cancelled.insert(id).inserted else { return }
+            if state.queue.isRunning(id) {
+                transport.cancel(id)
+            } else {
+                state.queue.remove(id)
+                transport.perform { download.finish(.failure(.cancelled)) }
+            }
+        }
+    }
+
+    func setPriority(_ priority: LoadPriority, of id: TransferID) {
+        state.withLock { state in
+            state.queue.setPriority(priority, of: id)
+            startWaiting(&state)
+        }
+    }
+
+    /// A redirect: stays in its slot on the same origin, else waits for one of the next. `false` when the load was
+    /// cancelled between its hops.
+    func `continue`(_ download: Download, from origin: HTTPOrigin, to hop: DownloadState.Hop) -> Bool {
+        state.withLock { state in
+            guard !state.cancelled.contains(download.id) else { return false }
+            if hop.origin == origin {
+                start(download, hop)
+            } else {
+                state.queue.move(download.id, to: hop.origin)
+                startWaiting(&state)
+            }
+            return true
+        }
+    }
+
+    /// Gives the slot of a load that has ended to the next.
+    func remove(_ download: Download) {
+        state.withLock { state in
+            state.downloads[download.id] = nil
+            state.cancelled.remove(download.id)
+            state.queue.remove(download.id)
+            startWaiting(&state)
+        }
+    }
+
+    private func startWaiting(_ state: inout State) {
+        while let id = state.queue.startNext() {
+            guard let download = state.downloads[id] else { continue }
+            start(download, download.hop)
+        }
+    }
+
+    private func start(_ download: Download, _ hop: DownloadState.Hop) {
+        transport.start(
+            TransferRequest(url: hop.url, headers: hop.headers.fields), id: download.id, receiver: download)
+    }
+}
+
+/// One load's events, from the transport to the caller.
+final class Download: TransferReceiver {
+    let id: TransferID
+    private let state: Lock<DownloadState>
+    private let scheduler: DownloadScheduler
+    private let handler: @Sendable (LoaderEvent) -> Void
+
+    init(
+        id: TransferID, state: DownloadState, scheduler: DownloadScheduler,
+        handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
+        self.id = id
+        self.state = Lock(state)
+        self.scheduler = scheduler
+        self.handler = handler
+    }
+
+    var hop: DownloadState.Hop { state.withLock { $0.hop } }
+
+    func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
+        let (response, disposition) = state.withLock { $0.receive(head) }
+        if let response { handler(.response(response)) }
+        return disposition
+    }
+
+    func transferDidReceive(_ bytes: Data) -> TransferDisposition {
+        let (isWanted, disposition) = state.withLock { $0.receive(bytes) }
+        if isWanted { handler(.bytes(bytes)) }
+        return disposition
+    }
+
+    func transferDidEnd(_ end: TransferEnd) {
+        let (conclusion, origin) = state.withLock { state in
+            let origin = state.hop.origin
+            let conclusion = state.conclude(end)
+            if case .redirected(let next) = conclusion { state.begin(next) }
+            return (conclusion, origin)
+        }
+        switch conclusion {
+        case .redirected(let next):
+            if !scheduler.continue(self, from: origin, to: next) { finish(.failure(.cancelled)) }
+        case .finished(let result):
+            finish(result)
+        }
+    }
+
+    /// Gives its slot to the next load, then reports the end.
+    func finish(_ result: Result<Void, WebImageError>) {
+        scheduler.remove(self)
+        handler(.finished(result))
+    }
+}
+
+/// What the caller of a load holds.
+final class DownloadTask: LoaderTask {
+    private let id: TransferID
+    /// Loads under way keep it alive; a task kept after its load must not, or the network thread would stay.
+    private weak let scheduler: DownloadScheduler?
+
+    init(id: TransferID, scheduler: DownloadScheduler) {
+        self.id = id
+        self.scheduler = scheduler
+    }
+
+    func cancel() { scheduler?.cancel(id) }
+
+    func setPriority(_ priority: LoadPriority) { scheduler?.setPriority(priority, of: id) }
+}

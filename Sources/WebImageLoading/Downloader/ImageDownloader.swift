@@ -1,0 +1,50 @@
+public import FoundationEssentials
+public import WebImageCore
+
+/// Loads `http:` and `https:` URLs, several at once, the most urgent first.
+///
+///     load ──► DownloadQueue ──► HTTPTransport ──► Download ──► the caller's handler
+///              who may start     one exchange      redirects, status, length, limits
+///                  ▲                                  │
+///                  └────── next, or another hop ──────┘
+///
+/// Handlers are called on the one network thread: they hold up every other transfer until they return. A downloader that
+/// is let go finishes what it has begun; its thread then ends.
+public final class ImageDownloader: ImageLoader {
+    /// The one used unless a caller makes their own; it has the default configuration.
+    public static let shared = ImageDownloader()
+
+    /// What it was made with.
+    public let configuration: Configuration
+    private let scheduler: DownloadScheduler
+
+    /// Makes a downloader with connections and a queue of its own; its thread starts with the first load.
+    public convenience init(configuration: Configuration = Configuration()) {
+        let transport = CurlTransport(
+            .init(
+                connectTimeout: configuration.connectTimeout, idleTimeout: configuration.idleTimeout,
+                usesEnvironmentProxy: configuration.proxy == .environment))
+        self.init(configuration: configuration, transport: transport)
+    }
+
+    package init(configuration: Configuration, transport: any HTTPTransport) {
+        self.configuration = configuration
+        scheduler = DownloadScheduler(configuration, transport: transport)
+    }
+
+    /// Whether the scheme is `http` or `https`.
+    public func canLoad(_ url: URL) -> Bool { HTTPOrigin.isHTTP(url) }
+
+    /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``.
+    ///
+    /// Besides the errors of the transfer it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and
+    /// ``WebImageError/invalidHeader(name:)`` for a header that can't be sent.
+    public func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        scheduler.submit(request, priority: priority, handler: handler)
+    }
+
+    /// How many loads have a connection or are getting one, and how many wait for their turn.
+    public var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
+}

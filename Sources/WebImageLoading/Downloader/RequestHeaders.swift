@@ -1,0 +1,37 @@
+internal import WebImageCore
+
+/// The header fields of a request, in the order of their names.
+struct RequestHeaders {
+    private(set) var fields: [HTTPField]
+
+    /// The defaults with the request's own over them; names are the same in any case.
+    init(defaults: [String: String], own: [String: String]) throws(WebImageError) {
+        var byName: [String: HTTPField] = [:]
+        for (name, value) in defaults { byName[name.lowercased()] = HTTPField(name: name, value: value) }
+        for (name, value) in own { byName[name.lowercased()] = HTTPField(name: name, value: value) }
+        for field in byName.values where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
+        fields = byName.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Drops what another origin must not see: everything but what says nothing about who asks for what with which
+    /// right.
+    mutating func removeFieldsPrivateToOrigin() {
+        fields.removeAll { !Self.namesForAnyOrigin.contains($0.name.lowercased()) }
+    }
+
+    private static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent"]
+
+    /// A name must be a token, and a value must not end its line: more of a request could follow (RFC 9110 §5.1, §5.5).
+    private static func isValid(_ field: HTTPField) -> Bool {
+        let isToken = field.name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
+        let breaksLine = field.value.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        return isToken && !field.name.isEmpty && !breaksLine
+    }
+}

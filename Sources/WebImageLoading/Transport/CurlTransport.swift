@@ -1,0 +1,98 @@
+internal import CWebImageCurl
+internal import WebImageCore
+
+/// libcurl on one thread of its own.
+///
+///     any thread                                 network thread
+///     ──────────                                 ──────────────
+///     start, cancel, perform ──► mailbox ──────► CurlEngine: the multi handle, the transfers, the receivers' calls
+///                                 (lock) wakeup
+///
+/// The mailbox is all that is shared. The thread starts with the first command and ends after this object is gone and
+/// the last transfer has ended.
+package final class CurlTransport: HTTPTransport {
+    package struct Configuration: Sendable {
+        package var connectTimeout: Duration
+        package var idleTimeout: Duration
+        /// `false` goes to the servers themselves whatever `http_proxy` and its kin say.
+        package var usesEnvironmentProxy: Bool
+    }
+
+    private let mailbox: CurlMailbox
+
+    package init(_ configuration: Configuration) { mailbox = CurlMailbox(configuration) }
+
+    deinit { mailbox.post(.stop) }
+
+    package func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
+        mailbox.post(.start(request, id, receiver))
+    }
+
+    package func cancel(_ id: TransferID) { mailbox.post(.cancel(id)) }
+
+    package func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
+}
+
+/// Commands on their way to the network thread.
+final class CurlMailbox: Sendable {
+    enum Command: Sendable {
+        case start(TransferRequest, TransferID, any TransferReceiver)
+        case cancel(TransferID)
+        case perform(@Sendable () -> Void)
+        case stop
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isRunning = false
+        /// The handle to wake, set only while the thread waits on it: it exists for at least as long.
+        var sleeper: Sleeper?
+    }
+
+    /// `@unchecked`: curl_multi_wakeup is the one function that may be called for a multi handle from any thread.
+    private struct Sleeper: @unchecked Sendable {
+        let multi: UnsafeMutableRawPointer
+    }
+
+    private let configuration: CurlTransport.Configuration
+    private let state = Lock(State())
+
+    init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
+
+    func post(_ command: Command) {
+        let startsThread = state.withLock { state in
+            if case .stop = command, !state.isRunning { return false }
+            state.commands.append(command)
+            if let sleeper = state.sleeper {
+                curl_multi_wakeup(sleeper.multi)
+                state.sleeper = nil
+            }
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard startsThread else { return }
+        let isStarted = PlatformThread.start(name: "webimage-net") { [self, configuration] in
+            CurlEngine(configuration, mailbox: self).run()
+        }
+        // Out of threads: what was posted waits for the next command to try again.
+        if !isStarted { state.withLock { $0.isRunning = false } }
+    }
+
+    /// Empties the mailbox; on the network thread.
+    func takeAll() -> [Command] {
+        state.withLock { state in
+            state.sleeper = nil
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Says that the network thread is about to wait on `multi`; `false` when there are commands to do first.
+    func prepareToSleep(on multi: UnsafeMutableRawPointer) -> Bool {
+        state.withLock { state in
+            guard state.commands.isEmpty else { return false }
+            state.sleeper = Sleeper(multi: multi)
+            return true
+        }
+    }
+}

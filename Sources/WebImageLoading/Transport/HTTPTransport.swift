@@ -1,0 +1,91 @@
+package import FoundationEssentials
+
+/// What carries single HTTP exchanges: one request, one answer, no redirect followed, no judgement of the status.
+///
+/// ``CurlTransport`` is the one in use; tests put their own in its place, and another platform could too.
+package protocol HTTPTransport: Sendable {
+    /// Starts an exchange. Returns at once; never calls `receiver` before it returns, since the caller holds a lock.
+    func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver)
+
+    /// Ends an exchange with ``TransferEnd/cancelled``, unless it has ended. Returns at once, as above.
+    func cancel(_ id: TransferID)
+
+    /// Runs `body` on the thread that calls the receivers, after what was asked for before. Returns at once, as above.
+    func perform(_ body: @escaping @Sendable () -> Void)
+}
+
+/// Names an exchange; its maker sees to it that no two at the same time have the same.
+package struct TransferID: Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A GET as it goes over the wire.
+package struct TransferRequest: Sendable {
+    package var url: URL
+    /// Checked by ``RequestHeaders``: no line breaks, no NUL.
+    package var headers: [HTTPField]
+
+    package init(url: URL, headers: [HTTPField]) {
+        self.url = url
+        self.headers = headers
+    }
+}
+
+/// Gets what an exchange brings: a head, pieces of the body, then the end, exactly once. All calls come one after the
+/// other on the transport's thread.
+package protocol TransferReceiver: Sendable {
+    func transferDidReceive(_ head: TransferHead) -> TransferDisposition
+    func transferDidReceive(_ bytes: Data) -> TransferDisposition
+    func transferDidEnd(_ end: TransferEnd)
+}
+
+/// Whether the receiver wants the rest.
+package enum TransferDisposition: Sendable {
+    case proceed
+    /// The exchange ends with ``TransferEnd/stopped``.
+    case stop
+}
+
+/// Status and header fields of an answer; interim (1xx) ones are left out.
+package struct TransferHead: Sendable {
+    package var statusCode: Int
+    package var fields: [HTTPField]
+
+    package init(statusCode: Int, fields: [HTTPField] = []) {
+        self.statusCode = statusCode
+        self.fields = fields
+    }
+
+    /// The value of the last field with that name; `name` in lower case.
+    package func value(_ name: String) -> String? {
+        fields.last { $0.name.lowercased() == name }?.value
+    }
+
+    /// How long the body will be, where the server says so.
+    package var contentLength: Int64? {
+        // With a transfer coding the length means nothing (RFC 9112 §6.3).
+        guard value("transfer-encoding") == nil, let text = value("content-length"), let length = Int64(text),
+            length >= 0
+        else { return nil }
+        return length
+    }
+}
+
+/// How an exchange ended.
+package enum TransferEnd: Sendable, Equatable {
+    /// The answer is whole, as far as the protocol tells.
+    case complete
+    /// The connection closed in the middle of the body.
+    case cut
+    /// The receiver said ``TransferDisposition/stop``.
+    case stopped
+    case cancelled
+    /// No connection came about within the time for it.
+    case connectTimedOut
+    /// A connection was there, but nothing arrived for the time allowed.
+    case idleTimedOut
+    /// Anything else: libcurl's number and words.
+    case failed(code: Int, message: String)
+}

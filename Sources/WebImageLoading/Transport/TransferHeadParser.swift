@@ -1,0 +1,49 @@
+/// Puts an answer's head together from its lines.
+struct TransferHeadParser {
+    /// Servers send a few hundred bytes; more than this is an attack on our memory.
+    static let byteLimit = 256 << 10
+
+    enum Outcome: Equatable {
+        case incomplete
+        /// The blank line after a final status has come.
+        case complete
+        /// The head is longer than ``byteLimit``.
+        case tooLong
+    }
+
+    private(set) var head = TransferHead(statusCode: 0)
+    private var byteCount = 0
+    private var isComplete = false
+
+    /// Takes the next line, with its line break.
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Outcome {
+        // What comes after the body are trailers, of no interest here.
+        guard !isComplete else { return .incomplete }
+        byteCount += line.count
+        guard byteCount <= Self.byteLimit else { return .tooLong }
+
+        var text = line[...]
+        while let last = text.last, Self.isSpace(last) { text = text.dropLast() }
+        if text.isEmpty {
+            isComplete = head.statusCode >= 200
+            return isComplete ? .complete : .incomplete
+        }
+        if text.starts(with: "HTTP/".utf8) {
+            let parts = text.split(separator: UInt8(ascii: " "), maxSplits: 2)
+            let code = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
+            head = TransferHead(statusCode: code ?? 0)
+        } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+            let value = text[(colon + 1)...].drop(while: Self.isSpace)
+            head.fields.append(
+                HTTPField(
+                    name: String(decoding: text[..<colon], as: UTF8.self), value: String(decoding: value, as: UTF8.self)
+                ))
+        }
+        return .incomplete
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+            || byte == UInt8(ascii: "\n")
+    }
+}

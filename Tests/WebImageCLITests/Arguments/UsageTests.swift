@@ -1,0 +1,85 @@
+import Testing
+
+@Suite struct UsageTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test(arguments: ["--help", "-h", "help"])
+    func listsItsCommands(argument: String) async throws {
+        let run = try await tool.run(argument)
+        #expect(run.status == 0)
+        #expect(run.errors.isEmpty)
+        for command in ["get", "info", "convert", "cache"] { #expect(run.output.contains("  \(command) ")) }
+    }
+
+    @Test(arguments: [
+        (
+            "get",
+            [
+                "--output", "--size", "--mode", "--format", "--quality", "--cache-dir", "--no-cache", "--policy",
+                "--header", "--timeout", "--concurrency", "--json",
+            ]
+        ),
+        ("info", ["--cache-dir", "--no-cache", "--policy", "--header", "--timeout", "--json"]),
+        ("convert", ["--size", "--mode", "--format", "--quality", "--json"]),
+        ("cache", ["stats", "list", "get", "remove", "clear", "trim", "--cache-dir", "--output", "--json"]),
+    ])
+    func explainsEachCommand(command: String, words: [String]) async throws {
+        let run = try await tool.run(command, "--help")
+        #expect(run.status == 0)
+        #expect(run.errors.isEmpty)
+        #expect(run.output.hasPrefix("Usage:\n  webimage \(command) "))
+        for word in words { #expect(run.output.contains(word), "\(word) is missing") }
+    }
+
+    @Test(arguments: [
+        ([], "no command"),
+        (["fetch"], "fetch"),
+        (["get"], "no URL"),
+        (["get", "--progressive", "d", "x.png"], "--progressive"),
+        (["get", "--policy", "offline", "x.png"], "cacheFirst, reload, cacheOnly"),
+        (["get", "--size", "12", "x.png"], "--size"),
+        (["get", "--size", "0x0", "x.png"], "--size"),
+        (["get", "--size", "-5x5", "x.png"], "--size"),
+        (["get", "--size", "70000x1", "x.png"], "65535"),
+        (["get", "--size", "5x5", "--mode", "crop", "x.png"], "fit, fill or stretch"),
+        (["get", "--mode", "fit", "x.png"], "--size"),
+        (["get", "--format", "png", "x.png"], "--output"),
+        (["get", "--format", "bmp", "-o", "y", "x.png"], "--format"),
+        (["get", "--quality", "101", "-o", "y.jpg", "x.png"], "0 to 100"),
+        (["get", "--quality", "50", "-o", "y.png", "x.png"], "PNG"),
+        (["get", "--concurrency", "0", "x.png"], "--concurrency"),
+        (["get", "--timeout", "never", "x.png"], "--timeout"),
+        (["get", "--header", "no colon", "x.png"], "--header"),
+        (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),
+        (["get", "--cache-dir", "d", "--no-cache", "x.png"], "exclude"),
+        (["get", "--size"], "--size"),
+        (["info"], "no file"),
+        (["convert", "a.png"], "IN and OUT"),
+        (["convert", "http://127.0.0.1/a.png", "b.png"], "webimage get"),
+        (["convert", "a.png", "b"], "--format"),
+        (["convert", "a.png", "b.gif"], "gif"),
+        (["convert", "a.png", "b.png", "--blur", "3"], "--blur"),
+        (["cache"], "no action"),
+        (["cache", "shrink"], "shrink"),
+        (["cache", "get"], "one key"),
+        (["cache", "get", "a", "--json"], "--output"),
+        (["cache", "stats", "-o", "x"], "--output"),
+        (["cache", "trim", "lots"], "500K"),
+    ])
+    func refusesArgumentsThatMakeNoSense(arguments: [String], word: String) async throws {
+        let run = try await tool.run(arguments)
+        #expect(run.status == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains(word), "\(run.errors)")
+        #expect(run.errors.contains("--help"))
+    }
+
+    @Test func takesWhatFollowsTwoDashesAsAFile() async throws {
+        _ = try tool.write(TestPicture().data(.png), to: "--json")
+        let run = try await tool.run("info", "--", "--json")
+        #expect(run.status == 0)
+        #expect(run.output.hasPrefix("--json: png, 64×48"))
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite struct GetFailureTests {
+    let tool: Tool
+    let faults: FaultServer
+
+    init() throws {
+        tool = try Tool()
+        faults = try FaultServer()
+    }
+
+    /// Expects that `address` fails with `code`, is called that on standard error, and leaves no file and no entry.
+    private func expectFailure(_ address: String, code: Int) async throws {
+        let run = try await tool.run("get", "--json", "--timeout", "2", address, "-o", "out.png")
+        #expect(run.status == 1)
+        let object = try run.object(LoadObject.self)
+        #expect(object.url == address)
+        #expect(object.source == "none")
+        let error = try #require(object.error)
+        #expect(error.code == code, "\(error)")
+        #expect(run.errors.contains(error.message))
+        #expect([object.format, object.path] == [nil, nil])
+        #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") })
+        let stats = try await tool.run("cache", "stats", "--json").object(StatsObject.self)
+        #expect(stats.entries == 0)
+    }
+
+    @Test(arguments: [
+        ("/status/a?code=404", 200), ("/status/a?code=500", 200), ("/html/a", 300), ("/empty/a", 205),
+        ("/cut-body/a", 204), ("/cut-chunked/a", 204), ("/short-length/a?size=100&sent=50", 204),
+        ("/redirect-loop/a", 203), ("/stall-headers/a", 202), ("/stall-body/a", 202), ("/bytes/a", 300),
+    ])
+    func reportsWhatAServerDoesWrong(path: String, code: Int) async throws {
+        try await expectFailure(faults.url(path).absoluteString, code: code)
+    }
+
+    @Test func reportsAHostThatDoesNotAnswer() async throws {
+        // Nothing listens on port 1 of this machine.
+        try await expectFailure("http://127.0.0.1:1/a.png", code: 201)
+    }
+
+    @Test func reportsWhatIsNoPicture() async throws {
+        let root = try TemporaryDirectory()
+        let server = try NGINXServer(root: root.path)
+        let picture = try TestPicture().data(.png)
+        try root.write(picture.prefix(picture.count / 2), to: "truncated.png")
+        try root.write(TestPicture.damaged(), to: "damaged.png")
+        try root.write(TestPicture.claimingTooMuch(), to: "claim.jpg")
+        try await expectFailure(server.url("/truncated.png").absoluteString, code: 301)
+        try await expectFailure(server.url("/damaged.png").absoluteString, code: 301)
+        try await expectFailure(server.url("/claim.jpg").absoluteString, code: 303)
+        try await expectFailure(server.url("/page.html").absoluteString, code: 300)
+        try await expectFailure(server.url("/missing.png").absoluteString, code: 200)
+    }
+
+    @Test func reportsWhatCanNotBeAskedFor() async throws {
+        try await expectFailure("ftp://127.0.0.1/a.png", code: 101)
+        try await expectFailure("http://", code: 100)
+        try await expectFailure(tool.path("missing.png"), code: 207)
+    }
+
+    @Test func goesOnAfterAFailure() async throws {
+        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let run = try await tool.run("get", tool.path("missing.png"), path)
+        #expect(run.status == 1)
+        #expect(run.output.contains("a.png: png"))
+        #expect(run.errors.contains("missing.png: No such file"))
+    }
+
+    @Test func failsWhereTheOutputCanNotBeWritten() async throws {
+        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let run = try await tool.run("get", "--json", path, "-o", "a.png/b.png")
+        #expect(run.status == 1)
+        #expect(try run.object(LoadObject.self).error?.code == 207)
+    }
+
+    @Test func endsAtOnceOnAnInterruptAndLeavesNoFile() async throws {
+        let address = try faults.url("/stall-body/a.png").absoluteString
+        let running = try tool.start(["get", address, "-o", "out.png"])
+        try await faults.wait(for: .requests, path: "/stall-body/a.png")
+        running.interrupt()
+        let run = try await running.wait()
+        #expect(run.status == 130)
+        #expect(run.output.isEmpty)
+        #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") })
+    }
+
+    @Test func carriesOnWithoutACacheAndSaysSoOnce() async throws {
+        let root = try TemporaryDirectory()
+        let server = try NGINXServer(root: root.path)
+        for number in 0..<3 { try root.write(TestPicture(number: number).data(.png), to: "\(number).png") }
+        // A file stands where the directory should be: also root can't write there.
+        let blocked = try tool.write(Data("x".utf8), to: "blocked")
+        let addresses = try (0..<3).map { try server.url("/\($0).png").absoluteString }
+        let run = try await tool.run(["get", "--cache-dir", blocked] + addresses)
+        #expect(run.status == 0)
+        #expect(run.output.split(separator: "\n").count == 3)
+        #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
+        #expect(run.errors.contains(blocked))
+    }
+
+    @Test func startsAnewAfterADamagedIndex() async throws {
+        let root = try TemporaryDirectory()
+        let server = try NGINXServer(root: root.path)
+        try root.write(TestPicture().data(.png), to: "a.png")
+        let arguments = ["get", "--json", "--cache-dir", tool.path("cache"), try server.url("/a.png").absoluteString]
+        _ = try await tool.run(arguments)
+        let index = try #require(tool.names(in: "cache").first { $0.contains("index") })
+        for name in tool.names(in: "cache") where name.hasPrefix(index) && name != index {
+            try FileManager.default.removeItem(atPath: tool.path("cache/" + name))
+        }
+        _ = try tool.write(Data(repeating: 0x5A, count: 100_000), to: "cache/" + index)
+
+        let run = try await tool.run(arguments)
+        #expect(run.status == 0)
+        #expect(try run.object(LoadObject.self).source == "network")
+        #expect(run.errors.contains("damaged index"))
+        let next = try await tool.run(arguments)
+        #expect(try next.object(LoadObject.self).source == "disk")
+        #expect(next.errors.isEmpty)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite struct GetTests {
+    let tool: Tool
+    let root: TemporaryDirectory
+    let server: NGINXServer
+
+    init() throws {
+        tool = try Tool()
+        root = try TemporaryDirectory()
+        server = try NGINXServer(root: root.path)
+    }
+
+    private func url(_ path: String) throws -> String { try server.url(path).absoluteString }
+
+    @Test func writesTheServersBytes() async throws {
+        let data = try TestPicture().data(.jpeg)
+        try root.write(data, to: "a.jpg")
+        let run = try await tool.run("get", url("/a.jpg"), "-o", "copy.jpg")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.errors.isEmpty)
+        #expect(try tool.contents(of: "copy.jpg") == data)
+    }
+
+    @Test func tellsWhereAPictureCameFrom() async throws {
+        let data = try TestPicture().data(.png)
+        try root.write(data, to: "a.png")
+        let address = try url("/a.png")
+        func sources(_ arguments: String...) async throws -> [String] {
+            let run = try await tool.run(["get", "--json", "--concurrency", "1"] + arguments)
+            let objects = try run.objects(LoadObject.self)
+            for object in objects {
+                #expect(object.url == address || object.url == tool.path("a.png"))
+                #expect(object.error == nil)
+                #expect([object.width, object.height, object.frames] == [64, 48, 1])
+                #expect(object.format == "png")
+                #expect(object.bytes == (object.source == "memory" ? nil : data.count))
+                #expect(object.milliseconds >= 0)
+                #expect(object.path == nil)
+            }
+            return objects.map(\.source)
+        }
+        #expect(try await sources(address, address) == ["network", "memory"])
+        #expect(try await sources(address) == ["disk"])
+        #expect(try await sources(address, "--policy", "cacheOnly") == ["disk"])
+        #expect(try await sources(address, "--policy", "reload") == ["network"])
+        #expect(try await sources(address, "--no-cache") == ["network"])
+        #expect(try await sources(address, "--cache-dir", tool.path("other")) == ["network"])
+        #expect(try await sources(tool.write(data, to: "a.png")) == ["file"])
+        #expect(try await server.accessLog().count == 4)
+    }
+
+    @Test func writesBytesOfAPictureThatMemoryHas() async throws {
+        let data = try TestPicture().data(.png)
+        try root.write(data, to: "a.png")
+        let run = try await tool.run(
+            "get", url("/a.png"), url("/a.png"), "--concurrency", "1", "--no-cache", "-o", "out")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(tool.names(in: "out") == ["a-2.png", "a.png"])
+        #expect(try tool.contents(of: "out/a-2.png") == data)
+    }
+
+    @Test func givesEachInputAFileOfItsOwn() async throws {
+        let pictures = try (0..<4).map { try TestPicture(number: $0).data(.png) }
+        for (index, data) in pictures.enumerated() { try root.write(data, to: "\(index)/a.png") }
+        let addresses = try (0..<4).map { try url("/\($0)/a.png") }
+        let run = try await tool.run(["get", "--json", "-o", "new/folder"] + addresses)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(tool.names(in: "new/folder") == ["a-2.png", "a-3.png", "a-4.png", "a.png"])
+        for object in try run.objects(LoadObject.self) {
+            let index = try #require(addresses.firstIndex(of: object.url))
+            let path = try #require(object.path)
+            #expect(path == "new/folder/" + (index == 0 ? "a.png" : "a-\(index + 1).png"))
+            #expect(try tool.contents(of: path) == pictures[index])
+        }
+    }
+
+    @Test func neverLeavesTheOutputDirectory() async throws {
+        try root.write(TestPicture().data(.png), to: "x")
+        let server = try NGINXServer(
+            root: root.path, locations: "location / { rewrite ^ /x break; }")
+        let paths = ["/..%2F..%2Fescaped.png", "/.hidden.png", "/%00.png", "/", "/plain"]
+        let run = try await tool.run(
+            ["get", "-o", "out/"] + paths.map { "http://127.0.0.1:\(server.port)\($0)" })
+        #expect(run.output.split(separator: "\n").count >= 4, "\(run.errors)")
+        #expect(tool.names(in: ".").filter { $0 != "cache-home" } == ["out"])
+        let names = tool.names(in: "out")
+        #expect(names.contains("escaped.png"))
+        #expect(names.contains("hidden.png"))
+        #expect(names.contains("plain.png"))
+        #expect(names.allSatisfy { !$0.hasPrefix(".") })
+    }
+
+    @Test func doesNotReplaceAnInputByItsOutput() async throws {
+        let data = try TestPicture().data(.png)
+        let path = try tool.write(data, to: "a.png")
+        let run = try await tool.run("get", path, "--size", "8x8", "-o", tool.directory.path)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("File exists"))
+        #expect(try tool.contents(of: "a.png") == data)
+    }
+
+    @Test func decodesAtTheSizeAskedFor() async throws {
+        try root.write(TestPicture().data(.jpeg), to: "a.jpg")
+        let sizes = [
+            ("16x16", "fit", 16, 12), ("16x16", "fill", 21, 16), ("16x16", "stretch", 16, 16), ("x12", "fit", 16, 12),
+        ]
+        for (size, mode, width, height) in sizes {
+            let object = try await tool.run("get", "--json", url("/a.jpg"), "--size", size, "--mode", mode)
+                .object(LoadObject.self)
+            #expect([object.width, object.height] == [width, height], "\(size) \(mode)")
+        }
+    }
+
+    @Test func encodesAnewWhenAskedTo() async throws {
+        try root.write(TestPicture().data(.png), to: "a.png")
+        let source = try TestPicture().image()
+        func write(_ arguments: String...) async throws -> Image {
+            let run = try await tool.run(["get", "--json", try url("/a.png")] + arguments)
+            let object = try run.object(LoadObject.self)
+            let path = try #require(object.path, "\(run.errors)")
+            return try CodecRegistry.shared.decode(tool.contents(of: path.replacing(tool.path(""), with: "")))
+        }
+        let jpeg = try await write("-o", "b.jpg", "--quality", "95")
+        #expect(jpeg.format == .jpeg)
+        #expect(largestDifference(jpeg, source) < 24)
+        let png = try await write("-o", "c.dat", "--format", "png")
+        #expect(png.format == .png)
+        #expect(largestDifference(png, source) == 0)
+        let small = try await write("-o", "d/", "--size", "32x32")
+        #expect(small.format == .png)
+        #expect([small.width, small.height] == [32, 24])
+        #expect(tool.names(in: "d") == ["a.png"])
+        // Without any of these, the name says nothing about the bytes.
+        #expect(try await write("-o", "e.jpg").format == .png)
+    }
+
+    @Test func sendsHeaders() async throws {
+        try root.write(TestPicture().data(.png), to: "a.png")
+        let server = try NGINXServer(
+            root: root.path,
+            locations: "location /guarded/ { if ($http_x_key != open) { return 403; } alias \(root.path)/; }")
+        let address = try server.url("/guarded/a.png").absoluteString
+        #expect(try await tool.run("get", address).status == 1)
+        #expect(try await tool.run("get", address, "--header", "X-Key: open").status == 0)
+    }
+
+    @Test func showsNoProgressOutsideATerminal() async throws {
+        try root.write(TestPicture(width: 400, height: 400).data(.png), to: "a.png")
+        let run = try await tool.run("get", url("/slow/a.png"))
+        #expect(run.status == 0)
+        #expect(run.errors.isEmpty)
+        #expect(!run.output.contains("\r"))
+    }
+
+    @Test func loadsAsManyAtOnceAsAllowed() async throws {
+        let faults = try FaultServer()
+        let addresses = try (0..<6).map { try faults.url("/drip/a\($0)?size=3&interval=0.2").absoluteString }
+        _ = try await tool.run(["get", "--no-cache", "--concurrency", "2"] + addresses)
+        let statistics = try await faults.statistics()
+        #expect(statistics.requests["/drip"] == 6)
+        #expect(statistics.peak["/drip"] == 2)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite struct InfoTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test func describesAStill() async throws {
+        let data = try TestPicture(isOpaque: false).data(.png)
+        let path = try tool.write(data, to: "a.png")
+        let object = try await tool.run("info", "--json", path).object(InfoObject.self)
+        #expect(
+            object
+                == InfoObject(
+                    url: path, format: "png", width: 64, height: 48, frames: 1, durations: [], alpha: true,
+                    orientation: 1, colorProfile: false, bytes: data.count))
+    }
+
+    @Test func describesAnAnimation() async throws {
+        let path = try tool.write(TestPicture.animation, to: "a.gif")
+        let run = try await tool.run("info", "--json", path)
+        let object = try run.object(InfoObject.self)
+        #expect([object.width, object.height, object.frames, object.loopCount] == [1, 1, 2, 0])
+        #expect(object.durations == [100, 100])
+        #expect(try await tool.run("info", path).output == "\(path): gif, 1×1, 2 frames, 0.2 s, plays for ever, 91 B\n")
+    }
+
+    @Test func describesWithoutDecoding() async throws {
+        let path = try tool.write(TestPicture.claimingTooMuch(), to: "claim.jpg")
+        let object = try await tool.run("info", "--json", path).object(InfoObject.self)
+        #expect([object.width, object.height] == [65_535, 65_535])
+        #expect(object.error == nil)
+    }
+
+    @Test func loadsAndCachesAURL() async throws {
+        let root = try TemporaryDirectory()
+        let server = try NGINXServer(root: root.path)
+        let data = try TestPicture().data(.jpeg)
+        try root.write(data, to: "a.jpg")
+        let address = try server.url("/a.jpg").absoluteString
+        for _ in 0..<2 {
+            let object = try await tool.run("info", "--json", address, address).objects(InfoObject.self)
+            #expect(object.map(\.format) == ["jpeg", "jpeg"])
+            #expect(object.map(\.bytes) == [data.count, data.count])
+        }
+        #expect(try await server.accessLog().count == 1)
+    }
+
+    @Test func reportsWhatItCanNotDescribeAndGoesOn() async throws {
+        let text = try tool.write(Data("hello".utf8), to: "a.txt")
+        let picture = try tool.write(TestPicture().data(.png), to: "a.png")
+        let run = try await tool.run("info", "--json", text, tool.path("missing"), picture)
+        #expect(run.status == 1)
+        let objects = try run.objects(InfoObject.self)
+        #expect(objects.map { $0.error?.code } == [300, 207, nil])
+        #expect(objects.map(\.url) == [text, tool.path("missing"), picture])
+        #expect(run.errors.split(separator: "\n").count == 2)
+    }
+}

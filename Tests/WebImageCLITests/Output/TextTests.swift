@@ -1,0 +1,25 @@
+import Foundation
+import Testing
+
+@testable import WebImageCLI
+
+@Suite struct TextTests {
+    @Test func writesJSONThatOthersRead() throws {
+        let text = "quote \" slash \\ line\n tab\t null\u{0} bell\u{7} é 🦊"
+        let value: JSON = [
+            "z": .string(text), "a": .array([.integer(-1), .decimal(2.25), .bool(true), .null]), "o": ["": .null],
+        ]
+        let line = value.text
+        #expect(!line.contains("\n"))
+        #expect(line.hasPrefix(#"{"z":"#))
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(object["z"] as? String == text)
+        #expect((object["a"] as? [Any])?.count == 4)
+    }
+
+    @Test(arguments: [
+        (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_048_575, "1.0 MiB"), (12_897_485, "12.3 MiB"),
+        (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB"),
+    ])
+    func namesByteCounts(count: Int, text: String) { #expect(ByteCount(count).description == text) }
+}

@@ -1,0 +1,68 @@
+/// What `get --json` prints.
+struct LoadObject: Decodable, Equatable {
+    var url: String
+    var source: String
+    var format: String?
+    var width: Int?
+    var height: Int?
+    var frames: Int?
+    var bytes: Int?
+    var milliseconds: Double
+    var path: String?
+    var error: ErrorObject?
+}
+
+struct ErrorObject: Decodable, Equatable {
+    var code: Int
+    var message: String
+}
+
+/// What `info --json` prints.
+struct InfoObject: Decodable, Equatable {
+    var url: String
+    var format: String?
+    var width: Int?
+    var height: Int?
+    var frames: Int?
+    var loopCount: Int?
+    var durations: [Double]?
+    var alpha: Bool?
+    var orientation: Int?
+    var colorProfile: Bool?
+    var bytes: Int?
+    var error: ErrorObject?
+}
+
+/// What `convert --json` prints.
+struct ConversionObject: Decodable, Equatable {
+    var path: String?
+    var format: String?
+    var width: Int?
+    var height: Int?
+    var bytes: Int?
+    var milliseconds: Double
+    var error: ErrorObject?
+}
+
+/// What `cache stats --json` prints.
+struct StatsObject: Decodable, Equatable {
+    var directory: String
+    var entries: Int
+    var bytes: Int
+}
+
+/// What `cache list --json`, `cache get --json` and `cache remove --json` print.
+struct EntryObject: Decodable, Equatable {
+    var key: String
+    var bytes: Int?
+    var created: String?
+    var lastAccess: String?
+    var path: String?
+    var error: ErrorObject?
+}
+
+/// What `cache clear --json` and `cache trim --json` print.
+struct RemovalObject: Decodable, Equatable {
+    var removed: Int
+    var bytes: Int
+}

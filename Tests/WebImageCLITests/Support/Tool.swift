@@ -1,0 +1,125 @@
+import Foundation
+import WebImageCore
+import WebImageTestSupport
+
+/// The built `webimage`, run with a home of its own.
+final class Tool: Sendable {
+    /// Holds the user's cache and whatever the test puts there.
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// A path in ``directory``.
+    func path(_ name: String) -> String { directory.path(name) }
+
+    /// Runs it to its end.
+    func run(_ arguments: String...) async throws -> ToolRun { try await run(arguments) }
+
+    /// Runs it to its end.
+    func run(_ arguments: [String]) async throws -> ToolRun { try await start(arguments).wait() }
+
+    /// Starts it.
+    func start(_ arguments: [String]) throws -> RunningTool {
+        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path)
+    }
+
+    /// Writes a file into ``directory`` and gives back its path.
+    func write(_ data: Data, to name: String) throws -> String {
+        try directory.write(data, to: name)
+        return path(name)
+    }
+
+    func contents(of name: String) throws -> Data { try Data(contentsOf: directory.url(name)) }
+
+    /// The names in a directory, sorted; empty when there is none.
+    func names(in name: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path(name))) ?? []).sorted()
+    }
+}
+
+/// What a run left behind.
+struct ToolRun: Sendable {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// The lines of standard output, each a JSON object.
+    func objects<Object: Decodable>(_ type: Object.Type) throws -> [Object] {
+        try output.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+
+    /// The only line of standard output.
+    func object<Object: Decodable>(_ type: Object.Type) throws -> Object {
+        let objects = try objects(type)
+        guard let first = objects.first, objects.count == 1 else { throw ToolError("not one line: \(output)\(errors)") }
+        return first
+    }
+}
+
+struct ToolError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// A process of the tool.
+final class RunningTool: Sendable {
+    private let process: ProcessBox
+    private let ended = Countdown()
+    private let scratch: TemporaryDirectory
+
+    // `@unchecked`: the process is set up before it is shared, and then only asked or signalled.
+    private final class ProcessBox: @unchecked Sendable {
+        let process = Process()
+    }
+
+    init(_ arguments: [String], home: String, workingDirectory: String) throws {
+        scratch = try TemporaryDirectory()
+        process = ProcessBox()
+        let process = process.process
+        process.executableURL = Self.program
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(filePath: workingDirectory)
+        var environment = ["HOME": home, "XDG_CACHE_HOME": home + "/cache-home", "PATH": "/usr/bin:/bin"]
+        environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try Self.create(scratch.path("output"))
+        process.standardError = try Self.create(scratch.path("errors"))
+        process.terminationHandler = { [ended] _ in ended.signal() }
+        try process.run()
+    }
+
+    var processIdentifier: Int32 { process.process.processIdentifier }
+
+    func interrupt() { process.process.interrupt() }
+
+    func wait() async throws -> ToolRun {
+        do {
+            try await ended.wait(atMost: .seconds(60))
+        } catch {
+            process.process.terminate()
+            throw error
+        }
+        let process = process.process
+        let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        return ToolRun(status: status, output: try read("output"), errors: try read("errors"))
+    }
+
+    private func read(_ name: String) throws -> String {
+        String(decoding: try Data(contentsOf: scratch.url(name)), as: UTF8.self)
+    }
+
+    private static func create(_ path: String) throws -> FileHandle {
+        guard FileManager.default.createFile(atPath: path, contents: nil),
+            let handle = FileHandle(forWritingAtPath: path)
+        else { throw ToolError("\(path) can't be written") }
+        return handle
+    }
+
+    /// Beside the test program.
+    private static var program: URL {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
+            path: "webimage")
+    }
+}

@@ -1,0 +1,182 @@
+import CWebImageSQLite
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct DiskCacheFailureTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    /// A use of everything, which must neither fail nor find anything.
+    private func useInVain(_ cache: DiskCache) async {
+        for number in 0..<3 {
+            await cache.storeNow(Data(10, of: 1), for: "small \(number)")
+            await cache.storeNow(Data(50_000, of: 1), for: "large")
+            #expect(await cache.data(for: "small \(number)") == nil)
+            #expect(await cache.data(for: "large") == nil)
+        }
+        cache.remove(for: "large")
+        await cache.trim(toSize: 0)
+        await cache.removeAll()
+        await cache.flush()
+        #expect(await cache.count == 0)
+        #expect(await cache.totalSize == 0)
+        #expect(await cache.entries().isEmpty)
+    }
+
+    @Test func aDirectoryThatCanNotBeMadeIsReportedOnce() async throws {
+        try fixture.folder.write(Data(), to: "file")
+        await useInVain(fixture.cache(at: fixture.folder.path("file/cache")))
+        #expect(fixture.reported == [.system(errno: ENOTDIR)])
+    }
+
+    @Test func aDirectoryThatRefusesFilesIsReportedOnce() async {
+        await useInVain(fixture.cache(at: "/proc/self/cache"))
+        #expect(fixture.reported.count == 1)
+    }
+
+    @Test func aLookUpAloneReportsAnUnusableDirectory() async throws {
+        try fixture.folder.write(Data(), to: "file")
+        let cache = fixture.cache(at: fixture.folder.path("file/cache"))
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.count == 0)
+        #expect(fixture.reported == [.system(errno: ENOTDIR)])
+    }
+
+    @Test func worksAgainWhenTheDirectoryDoes() async throws {
+        let file = try fixture.folder.write(Data(), to: "file")
+        let cache = fixture.cache(at: file.appending(path: "cache").path)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        unlink(file.path)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == nil)
+        fixture.advance(seconds: 61)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == Data(10, of: 1))
+        #expect(fixture.reported.count == 1)
+    }
+
+    @Test func makesADeletedDirectoryAnew() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(50_000, of: 1), for: "old")
+        try FileManager.default.removeItem(atPath: fixture.directory)
+        await cache.storeNow(Data(50_000, of: 2), for: "new")
+        #expect(await cache.data(for: "old") == nil)
+        #expect(await cache.data(for: "new") == Data(50_000, of: 2))
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test(arguments: [0, 100, 50_000])
+    func anIndexThatIsNoneIsMovedAside(byteCount: Int) async throws {
+        try fixture.folder.write(Data(byteCount, of: 0x5A), to: "cache/index.sqlite")
+        let cache = fixture.cache()
+        #expect(await cache.data(for: "key") == nil)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == Data(10, of: 1))
+        if byteCount == 0 {
+            #expect(fixture.reported.isEmpty)
+        } else {
+            let moved = "\(fixture.indexPath).corrupt-1"
+            #expect(fixture.reported == [.corruptIndex(movedTo: moved)])
+            #expect(try Data(contentsOf: URL(filePath: moved)).count == byteCount)
+        }
+    }
+
+    @Test func anIndexDamagedInsideIsMovedAsideWhenItIsMet() async throws {
+        do {
+            let cache = fixture.cache()
+            for number in 0..<300 { cache.store(Data(15_000, of: 1), for: "\(number)") }
+            await cache.trim(toSize: .max)
+        }
+        // All pages but the first, which holds the schema.
+        let file = open(fixture.indexPath, O_WRONLY)
+        let size = lseek(file, 0, SEEK_END)
+        let noise = [UInt8](repeating: 0xA5, count: Int(size) - 16_384)
+        #expect(pwrite(file, noise, noise.count, 16_384) == noise.count)
+        close(file)
+
+        let cache = fixture.cache()
+        for number in 0..<300 { #expect(await cache.data(for: "\(number)") == nil) }
+        await cache.storeNow(Data(30_000, of: 2), for: "new")
+        await cache.storeNow(Data(30_000, of: 2), for: "newer")
+        #expect(await cache.data(for: "newer") == Data(30_000, of: 2))
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
+    }
+
+    @Test func leavesTheIndexOfANewerVersionAlone() async throws {
+        do {
+            let cache = fixture.cache()
+            await cache.storeNow(Data(10, of: 1), for: "key")
+        }
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("PRAGMA user_version = 1000")
+        await useInVain(fixture.cache())
+        #expect(try other.integer("SELECT count(*) FROM entry") == 1)
+        #expect(
+            fixture.reported
+                == [.index(code: Int(SQLITE_SCHEMA), message: "made by a newer version of this library")])
+    }
+
+    @Test(arguments: [0, 100, 29_999, 30_001])
+    func aValueFileOfAnotherLengthIsAMissAndGoes(byteCount: Int) async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        let file = try #require(fixture.valueFiles.first)
+        try Data(byteCount, of: 1).write(to: URL(filePath: file))
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.count == 0)
+        #expect(fixture.valueFiles.isEmpty)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func aMissingValueFileIsAMissAndItsEntryGoes() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        unlink(try #require(fixture.valueFiles.first))
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.count == 0)
+    }
+
+    @Test(.enabled(if: FullDisk.isAvailable, "needs the right to mount a small tmpfs"))
+    func aFullDiskIsReportedOnceAndWhatIsStoredStaysGood() async throws {
+        let disk = try FullDisk(mebibytes: 4)
+        let cache = fixture.cache(at: disk.path + "/cache")
+        for number in 0..<120 {
+            let byteCount = number % 2 == 0 ? 15_000 : 90_000
+            await cache.storeNow(Data(byteCount, of: UInt8(number)), for: "\(number)")
+        }
+        #expect(fixture.reported == [.system(errno: ENOSPC)])
+        let kept = await cache.entries()
+        #expect(!kept.isEmpty && kept.count < 120)
+        for entry in kept {
+            let number = try #require(UInt8(entry.key))
+            #expect(await cache.data(for: entry.key) == Data(entry.byteCount, of: number))
+        }
+        await cache.removeAll()
+        await cache.storeNow(Data(90_000, of: 1), for: "again")
+        #expect(await cache.data(for: "again") == Data(90_000, of: 1))
+        #expect(fixture.reported.count == 1)
+    }
+}
+
+/// A small file system, unmounted when the test ends.
+private final class FullDisk {
+    let path: String
+    private let folder: TemporaryDirectory
+
+    static var isAvailable: Bool { (try? FullDisk(mebibytes: 1)) != nil }
+
+    init(mebibytes: Int) throws {
+        folder = try TemporaryDirectory()
+        path = folder.path("disk")
+        guard mkdir(path, 0o700) == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(mebibytes)m") == 0 else {
+            throw POSIXError(.EPERM)
+        }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+}

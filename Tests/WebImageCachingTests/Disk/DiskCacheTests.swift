@@ -1,0 +1,243 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct DiskCacheTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    @Test(arguments: [0, 1, 20_480, 20_481, 300_000])
+    func returnsTheBytesThatWereStored(byteCount: Int) async throws {
+        let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        do {
+            let cache = fixture.cache()
+            await cache.storeNow(data, for: "key")
+            #expect(await cache.data(for: "key") == data)
+            #expect(await cache.data(for: "other") == nil)
+        }
+        #expect(await fixture.cache().data(for: "key") == data)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func keepsSmallValuesInTheIndexAndLargeOnesInFiles() async {
+        let cache = fixture.cache(inlineThreshold: 1_000)
+        await cache.storeNow(Data(1_000, of: 1), for: "small")
+        #expect(fixture.valueFiles.isEmpty)
+        await cache.storeNow(Data(1_001, of: 2), for: "large")
+        #expect(fixture.valueFiles.count == 1)
+    }
+
+    @Test func givesTheDirectoryToItsOwnerOnly() async {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        for path in [fixture.directory] + fixture.valueFiles {
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o077 == 0)
+        }
+    }
+
+    @Test(arguments: [(10, 20), (10, 50_000), (50_000, 10), (50_000, 60_000)])
+    func replacesAValueAndItsFile(old: Int, new: Int) async {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(old, of: 1), for: "key")
+        await cache.storeNow(Data(new, of: 2), for: "key")
+        #expect(await cache.data(for: "key") == Data(new, of: 2))
+        #expect(await cache.count == 1)
+        #expect(await cache.totalSize == Int64(new))
+        #expect(fixture.valueFiles.count == (new > 20_480 ? 1 : 0))
+    }
+
+    @Test func removesAValueAndItsFile() async {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "small")
+        await cache.storeNow(Data(50_000, of: 2), for: "large")
+        cache.remove(for: "small")
+        cache.remove(for: "large")
+        cache.remove(for: "none")
+        #expect(await cache.data(for: "small") == nil)
+        #expect(await cache.data(for: "large") == nil)
+        #expect(await cache.count == 0)
+        #expect(await cache.totalSize == 0)
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test func removesEverythingThatWasStoredBeforeAndNothingAfter() async {
+        let cache = fixture.cache()
+        for number in 0..<50 { cache.store(Data(number * 1_000, of: 1), for: "\(number)") }
+        await cache.removeAll()
+        #expect(await cache.count == 0)
+        #expect(fixture.valueFiles.isEmpty)
+        cache.store(Data(10, of: 2), for: "after")
+        #expect(await cache.count == 1)
+        #expect(await cache.data(for: "0") == nil)
+        #expect(await cache.data(for: "after") == Data(10, of: 2))
+    }
+
+    @Test func tellsKeysWithOneHashApart() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "one")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("UPDATE entry SET hash = \("two".diskHash)")
+        #expect(await cache.data(for: "two") == nil)
+        #expect(await !cache.contains("two"))
+        await cache.storeNow(Data(10, of: 2), for: "two")
+        #expect(await cache.data(for: "two") == Data(10, of: 2))
+        #expect(await cache.count == 1)
+    }
+
+    @Test func acceptsAnyKey() async {
+        let cache = fixture.cache()
+        let keys = ["", "a\0b", "a\0c", "../../etc/passwd", String(repeating: "long", count: 10_000), "ключ 🔑"]
+        for (number, key) in keys.enumerated() { cache.store(Data(30_000, of: UInt8(number)), for: key) }
+        await cache.flush()
+        for (number, key) in keys.enumerated() {
+            #expect(await cache.data(for: key) == Data(30_000, of: UInt8(number)))
+        }
+    }
+
+    @Test func listsEntriesPageByPage() async {
+        let cache = fixture.cache()
+        for number in 0..<25 {
+            fixture.advance(seconds: 1)
+            await cache.storeNow(Data(number, of: 0), for: "key \(number)")
+        }
+        fixture.advance(seconds: 100)
+        _ = await cache.data(for: "key 7")
+        await cache.flush()
+        var listed: [DiskCache.Entry] = []
+        while true {
+            let page = await cache.entries(after: listed.last, limit: 10)
+            if page.isEmpty { break }
+            #expect(page.count <= 10)
+            listed += page
+        }
+        #expect(listed.map(\.key) == (0..<25).map { "key \($0)" })
+        #expect(listed.map(\.byteCount) == Array(0..<25))
+        #expect(listed[7].lastAccess.timeIntervalSince(listed[7].created) > 100)
+        #expect(listed[8].lastAccess == listed[8].created)
+    }
+
+    @Test func seesAValueBeforeItIsOnDisk() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(1, of: 0), for: "other")
+        // While another connection holds the write lock, nothing can reach the disk.
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        cache.store(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == Data(10, of: 1))
+        #expect(await cache.contains("key"))
+        cache.store(Data(20, of: 2), for: "key")
+        #expect(await cache.data(for: "key") == Data(20, of: 2))
+        cache.remove(for: "key")
+        #expect(await cache.data(for: "key") == nil)
+        cache.remove(for: "other")
+        #expect(await cache.data(for: "other") == nil)
+        cache.store(Data(30, of: 3), for: "key")
+        try other.execute("COMMIT")
+        await cache.flush()
+        #expect(await cache.data(for: "key") == Data(30, of: 3))
+        #expect(await !cache.contains("other"))
+    }
+
+    @Test func boundsTheBytesThatWait() async throws {
+        let cache = fixture.cache(stagedByteLimit: 100_000)
+        await cache.storeNow(Data(10, of: 0), for: "third")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        cache.store(Data(150_000, of: 1), for: "first")
+        cache.store(Data(10, of: 2), for: "second")
+        cache.store(Data(10, of: 3), for: "third")
+        try other.execute("COMMIT")
+        await cache.flush()
+        #expect(await cache.data(for: "first") == Data(150_000, of: 1))
+        #expect(await cache.data(for: "second") == nil)
+        // Neither the new value nor the one it was to replace.
+        #expect(await cache.data(for: "third") == nil)
+    }
+
+    @Test func writesManyValuesInFewTransactions() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(), for: "first")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        for number in 0..<200 { cache.store(Data(10, of: 1), for: "\(number)") }
+        try other.execute("COMMIT")
+        await cache.flush()
+        #expect(await cache.count == 201)
+        // A transaction writes at least four pages of 16 KiB to the log: one for each value would make 12 MiB.
+        var status = stat()
+        #expect(stat("\(fixture.indexPath)-wal", &status) == 0)
+        #expect(status.st_size < 2 << 20)
+    }
+
+    @Test func aCancelledLookUpIsNotAnswered() async {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        await confirmation(expectedCount: 0) { answered in
+            let item = cache.load("key", priority: .veryLow) { _ in answered() }
+            if !item.cancel() { answered(count: 0) }
+            await cache.flush()
+        }
+    }
+
+    @Test func twoCachesShareADirectory() async {
+        let (first, second) = (fixture.cache(), fixture.cache())
+        await withTaskGroup { group in
+            for (cache, name) in [(first, "first"), (second, "second")] {
+                group.addTask {
+                    for number in 0..<200 {
+                        cache.store(Data(number * 200, of: UInt8(number)), for: "\(name) \(number)")
+                        if number % 20 == 0 { await cache.flush() }
+                    }
+                    await cache.flush()
+                }
+            }
+        }
+        for number in 0..<200 {
+            let expected = Data(number * 200, of: UInt8(number))
+            #expect(await first.data(for: "second \(number)") == expected)
+            #expect(await second.data(for: "first \(number)") == expected)
+        }
+        await first.removeAll()
+        #expect(await second.data(for: "second 7") == nil)
+        #expect(await second.count == 0)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func behavesLikeADictionary(seed: UInt64) async {
+        var random = SplitMix64(seed: seed)
+        var cache = fixture.cache(inlineThreshold: 500)
+        var model: [String: Data] = [:]
+        for step in 0..<1_500 {
+            let key = "key \(Int.random(in: 0..<40, using: &random))"
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<45: #expect(await cache.data(for: key) == model[key])
+            case 45..<85:
+                let data = Data(Int.random(in: 0..<1_000, using: &random), of: UInt8(truncatingIfNeeded: step))
+                cache.store(data, for: key)
+                model[key] = data
+            case 85..<95:
+                cache.remove(for: key)
+                model[key] = nil
+            case 95..<97: #expect(await cache.contains(key) == (model[key] != nil))
+            case 97..<99:
+                #expect(await cache.count == model.count)
+                #expect(await cache.totalSize == Int64(model.values.reduce(0) { $0 + $1.count }))
+            default:
+                if step % 3 == 0 {
+                    await cache.removeAll()
+                    model = [:]
+                } else {
+                    await cache.flush()
+                    cache = fixture.cache(inlineThreshold: 500)
+                }
+            }
+        }
+        #expect(fixture.reported.isEmpty)
+    }
+}

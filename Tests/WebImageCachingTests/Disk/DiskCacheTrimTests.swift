@@ -1,0 +1,137 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct DiskCacheTrimTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    @Test func keepsTheMostRecentlyUsedWithinTheSizeLimit() async {
+        let cache = fixture.cache(sizeLimit: 100_000)
+        for number in 0..<10 { await cache.storeNow(Data(10_000, of: 1), for: "\(number)") }
+        #expect(await cache.count == 10)
+        _ = await cache.data(for: "0")
+        await cache.storeNow(Data(5_000, of: 2), for: "new")
+        // Down to 90 %: 105,000 bytes are 15,000 too many.
+        #expect(await cache.totalSize == 85_000)
+        #expect(await !cache.contains("1"))
+        #expect(await !cache.contains("2"))
+        #expect(await cache.contains("0"))
+        #expect(await cache.contains("3"))
+        #expect(await cache.contains("new"))
+    }
+
+    @Test func evictsInTheExactOrderOfUseAcrossAReopen() async {
+        var random = SplitMix64(seed: 7)
+        var order: [String] = []
+        var cache = fixture.cache()
+        for step in 0..<2_000 {
+            let key = "key \(Int.random(in: 0..<60, using: &random))"
+            if Bool.random(using: &random) {
+                cache.store(Data(step % 2 == 0 ? 100 : 30_000, of: 1), for: key)
+            } else if await cache.data(for: key) == nil {
+                continue
+            } else if !order.contains(key) {
+                Issue.record("\(key) was never stored")
+            }
+            // A value that was read while it waited is as new as its store; so settle each step that reads.
+            if step % 3 == 0 { await cache.flush() }
+            order.removeAll { $0 == key }
+            order.append(key)
+            if step == 1_000 {
+                await cache.flush()
+                cache = fixture.cache()
+            }
+        }
+        await cache.flush()
+        while let victim = order.first {
+            #expect(await cache.contains(victim))
+            await cache.trim(toSize: await cache.totalSize - 1)
+            order.removeFirst()
+            #expect(await !cache.contains(victim))
+            #expect(await cache.count == order.count)
+        }
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test func doesNotKeepAValueBeyondTheLimitNorWhatItReplaces() async {
+        let cache = fixture.cache(sizeLimit: 1_000)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        await cache.storeNow(Data(10, of: 2), for: "other")
+        await cache.storeNow(Data(1_001, of: 3), for: "key")
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.data(for: "other") == Data(10, of: 2))
+    }
+
+    @Test func dropsWhatWasNotUsedWithinTheAgeLimit() async {
+        let cache = fixture.cache(ageLimit: 100)
+        await cache.storeNow(Data(10, of: 1), for: "unused")
+        await cache.storeNow(Data(10, of: 2), for: "used")
+        fixture.advance(seconds: 80)
+        _ = await cache.data(for: "used")
+        fixture.advance(seconds: 80)
+        await cache.flush()
+        #expect(await !cache.contains("unused"))
+        #expect(await cache.contains("used"))
+    }
+
+    @Test func trimsWhenOpenedAnHourAfterTheLastTrim() async {
+        do {
+            let cache = fixture.cache(ageLimit: 1_000_000)
+            await cache.storeNow(Data(30_000, of: 1), for: "old")
+            await cache.flush()
+        }
+        fixture.advance(seconds: 3_500)
+        #expect(await fixture.cache(ageLimit: 10).count == 1)
+        fixture.advance(seconds: 200)
+        #expect(await fixture.cache(ageLimit: 10).count == 0)
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test func trimRemovesFilesWithoutAnEntry() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        let file = try #require(fixture.valueFiles.first)
+        let folder = URL(filePath: file).deletingLastPathComponent().path
+        try Data(10, of: 0).write(to: URL(filePath: "\(folder)/fffff"))
+        try Data(10, of: 0).write(to: URL(filePath: "\(folder)/not a number"))
+        try fixture.folder.write(Data(10, of: 0), to: "cache/values-old/1")
+        await cache.trim(toSize: .max)
+        #expect(fixture.valueFiles == [file])
+        #expect(await cache.data(for: "key") == Data(30_000, of: 1))
+    }
+
+    @Test func makesRoomToKeepTheFileSystemsFreeSpaceAboveTheFloor() async throws {
+        let free = try #require(DiskDirectory(path: fixture.folder.path).freeByteCount)
+        do {
+            let cache = fixture.cache()
+            for number in 0..<5 { await cache.storeNow(Data(50_000, of: 1), for: "\(number)") }
+        }
+        let cache = fixture.cache(freeSpaceFloor: free * 2)
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        #expect(await cache.data(for: "new") == nil)
+        #expect(await cache.count == 0)
+        #expect(fixture.reported == [.system(errno: ENOSPC)])
+    }
+
+    @Test func givesTheSpaceOfRemovedValuesBack() async {
+        let cache = fixture.cache()
+        for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }
+        await cache.flush()
+        await cache.removeAll()
+        var status = stat()
+        #expect(stat(fixture.indexPath, &status) == 0)
+        #expect(status.st_size < 500_000)
+    }
+
+    @Test func takesATenthOfTheFreeSpaceByDefault() {
+        let configuration = DiskCache.Configuration(directory: URL(filePath: fixture.directory))
+        #expect(configuration.sizeLimit == nil)
+        #expect(configuration.ageLimit == 30 * 24 * 3_600)
+        #expect(configuration.freeSpaceFloor == 256 << 20)
+        #expect(configuration.inlineThreshold == 20_480)
+    }
+}

@@ -1,0 +1,62 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// A directory, a clock that moves only when told, and what the caches made on them reported.
+final class DiskFixture: Sendable {
+    let folder: TemporaryDirectory
+    let clock = Mutex<Int64>(1_000_000_000_000_000)
+    private let failures = Mutex<[WebImageError]>([])
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    var directory: String { folder.path("cache") }
+    var indexPath: String { "\(directory)/index.sqlite" }
+
+    var reported: [WebImageError.DiskCacheFailure] {
+        failures.withLock { errors in
+            errors.compactMap { if case .diskCache(_, let reason) = $0 { reason } else { nil } }
+        }
+    }
+
+    func cache(
+        at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Double = 1_000, freeSpaceFloor: Int64 = 0,
+        inlineThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20
+    ) -> DiskCache {
+        var configuration = DiskCache.Configuration(directory: URL(filePath: path ?? directory))
+        configuration.sizeLimit = sizeLimit
+        configuration.ageLimit = ageLimit
+        configuration.freeSpaceFloor = freeSpaceFloor
+        configuration.inlineThreshold = inlineThreshold
+        configuration.onFailure = { error in self.failures.withLock { $0.append(error) } }
+        return DiskCache(
+            configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit)
+    }
+
+    func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
+
+    /// Names of the files that hold values.
+    var valueFiles: [String] {
+        let folders = DiskDirectory.names(in: directory).filter { $0.hasPrefix(DiskDirectory.valuesPrefix) }
+        return folders.flatMap { folder in
+            DiskDirectory.names(in: "\(directory)/\(folder)").map { "\(directory)/\(folder)/\($0)" }
+        }
+    }
+}
+
+extension Data {
+    init(_ byteCount: Int, of byte: UInt8) { self.init(repeating: byte, count: byteCount) }
+}
+
+extension DiskCache {
+    /// Stores and waits until it is on disk.
+    func storeNow(_ data: Data, for key: String) async {
+        await withCheckedContinuation { continuation in
+            store(data, for: key) { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct MemoryCacheTests {
+    @Test func findsWhatWasStored() {
+        let cache = MemoryCache<String, Int>(costLimit: 100)
+        cache.set(1, for: "a", cost: 10)
+        cache.set(2, for: "b", cost: 20)
+        #expect(cache.value(for: "a") == 1)
+        #expect(cache.value(for: "b") == 2)
+        #expect(cache.value(for: "c") == nil)
+        #expect(cache.contains("a"))
+        #expect(!cache.contains("c"))
+        #expect(cache.count == 2)
+        #expect(cache.totalCost == 30)
+    }
+
+    @Test func replacesAValueAndItsCost() {
+        let cache = MemoryCache<String, Int>(costLimit: 100)
+        cache.set(1, for: "a", cost: 90)
+        cache.set(2, for: "a", cost: 15)
+        #expect(cache.value(for: "a") == 2)
+        #expect(cache.count == 1)
+        #expect(cache.totalCost == 15)
+    }
+
+    @Test func evictsTheLeastRecentlyUsedEntry() {
+        let cache = MemoryCache<Int, Int>(costLimit: .max, countLimit: 3)
+        for key in 1...3 { cache.set(key, for: key) }
+        _ = cache.value(for: 1)
+        cache.set(4, for: 4)
+        #expect(!cache.contains(2))
+        #expect(cache.contains(1) && cache.contains(3) && cache.contains(4))
+    }
+
+    @Test func askingWhetherAnEntryExistsIsNoUse() {
+        let cache = MemoryCache<Int, Int>(costLimit: .max, countLimit: 2)
+        cache.set(1, for: 1)
+        cache.set(2, for: 2)
+        _ = cache.contains(1)
+        cache.set(3, for: 3)
+        #expect(!cache.contains(1))
+    }
+
+    @Test func keepsTheCostBelowItsLimit() {
+        let cache = MemoryCache<Int, Int>(costLimit: 100)
+        for key in 1...4 { cache.set(key, for: key, cost: 30) }
+        #expect(cache.totalCost == 90)
+        #expect(!cache.contains(1))
+        cache.set(5, for: 5, cost: 95)
+        #expect(cache.count == 1)
+        #expect(cache.totalCost == 95)
+    }
+
+    @Test func doesNotKeepAnEntryThatCostsMoreThanTheLimitNorWhatItReplaces() {
+        let cache = MemoryCache<Int, Int>(costLimit: 100)
+        cache.set(1, for: 1, cost: 10)
+        cache.set(2, for: 2, cost: 10)
+        cache.set(3, for: 1, cost: 101)
+        #expect(cache.value(for: 1) == nil)
+        #expect(cache.value(for: 2) == 2)
+        #expect(cache.totalCost == 10)
+    }
+
+    @Test func countsANegativeCostAsNone() {
+        let cache = MemoryCache<Int, Int>(costLimit: 100)
+        cache.set(1, for: 1, cost: -50)
+        #expect(cache.totalCost == 0)
+    }
+
+    @Test func doesNotOverflowWithTheGreatestCosts() {
+        let cache = MemoryCache<Int, Int>(costLimit: .max)
+        cache.set(1, for: 1, cost: .max / 2)
+        cache.set(2, for: 2, cost: .max / 2)
+        cache.set(3, for: 3, cost: .max)
+        #expect(cache.count == 1)
+        #expect(cache.value(for: 2) == 2)
+    }
+
+    @Test func removesAndReturnsAValue() {
+        let cache = MemoryCache<Int, Int>(costLimit: 100)
+        cache.set(1, for: 1, cost: 10)
+        #expect(cache.remove(for: 1) == 1)
+        #expect(cache.remove(for: 1) == nil)
+        #expect(cache.count == 0)
+        #expect(cache.totalCost == 0)
+    }
+
+    @Test func removesEverythingAndKeepsTheLimits() {
+        let cache = MemoryCache<Int, Int>(costLimit: 100, countLimit: 2)
+        cache.set(1, for: 1, cost: 10)
+        cache.removeAll()
+        #expect(cache.count == 0)
+        #expect(cache.totalCost == 0)
+        #expect(cache.costLimit == 100)
+        #expect(cache.countLimit == 2)
+        cache.set(2, for: 2)
+        #expect(cache.value(for: 2) == 2)
+    }
+
+    @Test func trimsToACostAndToACount() {
+        let cache = MemoryCache<Int, Int>(costLimit: 1_000)
+        for key in 1...10 { cache.set(key, for: key, cost: 10) }
+        cache.trim(toCost: 75)
+        #expect(cache.totalCost == 70)
+        #expect(!cache.contains(3) && cache.contains(4))
+        cache.trim(toCount: 2)
+        #expect(cache.count == 2)
+        #expect(cache.contains(9) && cache.contains(10))
+        cache.trim(toCount: 0)
+        #expect(cache.count == 0)
+    }
+
+    @Test func lowerLimitsTakeEffectAtOnce() {
+        let cache = MemoryCache<Int, Int>(costLimit: 1_000)
+        for key in 1...10 { cache.set(key, for: key, cost: 10) }
+        cache.costLimit = 50
+        #expect(cache.count == 5)
+        cache.countLimit = 1
+        #expect(cache.count == 1)
+        #expect(cache.contains(10))
+        cache.countLimit = 0
+        cache.set(11, for: 11)
+        #expect(cache.count == 0)
+    }
+
+    @Test func releasesValuesOutsideTheLock() {
+        final class Reentrant: Sendable {
+            let cache: MemoryCache<Int, Reentrant>
+            init(_ cache: MemoryCache<Int, Reentrant>) { self.cache = cache }
+            // Under the lock this would never return.
+            deinit { _ = cache.count }
+        }
+        let cache = MemoryCache<Int, Reentrant>(costLimit: 10, countLimit: 2)
+        for key in 0..<5 { cache.set(Reentrant(cache), for: key) }
+        cache.set(Reentrant(cache), for: 4)
+        cache.set(Reentrant(cache), for: 4, cost: 11)
+        cache.remove(for: 3)
+        for key in 0..<5 { cache.set(Reentrant(cache), for: key) }
+        cache.trim(toCount: 1)
+        cache.removeAll()
+        #expect(cache.count == 0)
+    }
+
+    @Test func findsEntriesWhoseHashesCollide() {
+        struct Colliding: Hashable {
+            let number: Int
+            func hash(into hasher: inout Hasher) { hasher.combine(number % 3) }
+        }
+        let cache = MemoryCache<Colliding, Int>(costLimit: .max)
+        for number in 0..<200 { cache.set(number, for: Colliding(number: number)) }
+        for number in stride(from: 0, to: 200, by: 2) { cache.remove(for: Colliding(number: number)) }
+        for number in 0..<200 {
+            #expect(cache.value(for: Colliding(number: number)) == (number % 2 == 0 ? nil : number))
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
+    func behavesLikeASimpleModel(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let (costLimit, countLimit) = (seed % 2 == 0 ? 500 : .max / 2, seed % 3 == 0 ? .max : 40)
+        let cache = MemoryCache<String, Int>(costLimit: costLimit, countLimit: countLimit)
+        var model = ModelLRU(costLimit: costLimit, countLimit: countLimit)
+        for step in 0..<10_000 {
+            let key = "k\(Int.random(in: 0..<80, using: &random))"
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<45: #expect(cache.value(for: key) == model.use(key))
+            case 45..<85:
+                let cost = Int.random(in: 0..<(step % 50 == 0 ? 600 : 40), using: &random)
+                cache.set(step, for: key, cost: cost)
+                model.set(step, for: key, cost: cost)
+            case 85..<95: #expect(cache.remove(for: key) == model.remove(key))
+            case 95..<97:
+                let cost = Int.random(in: 0..<500, using: &random)
+                cache.trim(toCost: cost)
+                model.trim(toCost: cost, toCount: .max)
+            case 97..<99:
+                let count = Int.random(in: 10..<40, using: &random)
+                cache.trim(toCount: count)
+                model.trim(toCost: .max, toCount: count)
+            default:
+                guard step % 7 == 0 else { continue }
+                cache.removeAll()
+                model.trim(toCost: 0, toCount: 0)
+            }
+            #expect(cache.count == model.entries.count)
+            #expect(cache.totalCost == model.totalCost)
+        }
+        // The order, oldest first, shows as the entries go one by one.
+        while let victim = model.entries.first?.key {
+            #expect(cache.contains(victim))
+            cache.trim(toCount: cache.count - 1)
+            model.entries.removeFirst()
+            #expect(!cache.contains(victim))
+        }
+        #expect(cache.count == 0)
+    }
+
+    @Test func keepsItsCountsUnderSeveralThreads() async {
+        let cache = MemoryCache<Int, Int>(costLimit: 1_000, countLimit: 50)
+        await withTaskGroup { group in
+            for seed in 0..<4 as Range<UInt64> {
+                group.addTask {
+                    var random = SplitMix64(seed: seed)
+                    for _ in 0..<20_000 {
+                        let key = Int.random(in: 0..<100, using: &random)
+                        switch Int.random(in: 0..<3, using: &random) {
+                        case 0: cache.set(key, for: key, cost: key)
+                        case 1: if let value = cache.value(for: key) { #expect(value == key) }
+                        default: cache.remove(for: key)
+                        }
+                    }
+                }
+            }
+        }
+        let left = (0..<100).filter { cache.contains($0) }
+        #expect(cache.count == left.count)
+        #expect(cache.totalCost == left.reduce(0, +))
+        #expect(cache.totalCost <= 1_000 && cache.count <= 50)
+    }
+}
+
+/// What a `MemoryCache` must do, in the plainest way: entries oldest first.
+private struct ModelLRU {
+    var entries: [(key: String, value: Int, cost: Int)] = []
+    let costLimit: Int
+    let countLimit: Int
+
+    init(costLimit: Int, countLimit: Int) {
+        self.costLimit = costLimit
+        self.countLimit = countLimit
+    }
+
+    var totalCost: Int { entries.reduce(0) { $0 + $1.cost } }
+
+    mutating func use(_ key: String) -> Int? {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        entries.append(entries.remove(at: index))
+        return entries.last?.value
+    }
+
+    mutating func set(_ value: Int, for key: String, cost: Int) {
+        remove(key)
+        guard cost <= costLimit else { return }
+        entries.append((key, value, cost))
+        trim(toCost: costLimit, toCount: countLimit)
+    }
+
+    @discardableResult
+    mutating func remove(_ key: String) -> Int? {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        return entries.remove(at: index).value
+    }
+
+    mutating func trim(toCost cost: Int, toCount count: Int) {
+        while totalCost > cost || entries.count > count { entries.removeFirst() }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+import WebImageCoding
+import WebImageCore
+
+/// Files cut short, files with flipped bits, and files made to hurt.
+@Suite struct DamagedDataTests {
+    private let registry = CodecRegistry()
+
+    private static let fixtures = [
+        "baseline-420.jpg", "progressive-444.jpg", "cmyk-adobe.jpg", "rgb-8.png", "rgba-16-adam7.png",
+        "palette-4-alpha.png", "interlaced.gif", "offset.gif", "lossy.webp", "lossless-alpha.webp", "animated.webp",
+    ].map(Fixture.init)
+
+    /// A picture is whole or refused. What may be missing is what follows the last pixel: the end mark, other frames.
+    @Test(arguments: fixtures)
+    func refusesCutDataUnlessEveryPixelIsThere(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try registry.decode(data).pixels)
+        var refusedCount = 0
+        for length in 0..<data.count {
+            do throws(WebImageError) {
+                let image = try registry.decode(data.prefix(length))
+                #expect(Pixels(image.pixels) == whole, "\(length) of \(data.count) bytes")
+            } catch {
+                refusedCount += 1
+                switch error {
+                case .unrecognizedFormat: #expect(length < 12)
+                case .decoding(_, .truncated): break
+                default: Issue.record("\(length) of \(data.count) bytes: \(error)")
+                }
+            }
+        }
+        #expect(refusedCount > 0)
+        if fixture.name.hasSuffix("jpg") { #expect(refusedCount >= data.count - 4) }
+        if fixture.name.hasSuffix("png") { #expect(refusedCount == data.count) }
+    }
+
+    @Test(arguments: fixtures)
+    func survivesFlippedBits(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        var options = DecodingOptions()
+        options.limits.pixelCount = 1_000_000
+        for position in data.indices.dropFirst(8) {
+            var damaged = data
+            damaged[position] ^= 1 << (position % 8)
+            // Every outcome but a crash is right: some bits do not matter, and some formats have no checksum.
+            if let image = try? registry.decode(damaged, options: options) {
+                #expect(image.pixels.size.pixelCount <= 1_000_000)
+            }
+            _ = try? registry.info(of: damaged)
+        }
+    }
+
+    @Test(arguments: ["jpg", "png", "gif", "webp"])
+    func survivesNoiseBehindASignature(_ fileExtension: String) throws {
+        let fixture = try #require(Fixture.all(withExtension: fileExtension).first)
+        let start = try fixture.data().prefix(12)
+        var generator = Noise(state: 42)
+        for count in 1...200 {
+            let data = start + Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            #expect(throws: WebImageError.self) { try registry.decode(data) }
+            _ = try? registry.info(of: data)
+        }
+    }
+
+    @Test(arguments: [
+        ("baseline-420.jpg", sizeOffsetOfFrameHeader, 2), ("rgb-8.png", 16, 4), ("87a.gif", 6, 2),
+    ])
+    func refusesAGiantBeforeAllocating(name: String, offset: Int, byteCount: Int) throws {
+        var data = try Fixture(name).data()
+        let offset = offset == Self.sizeOffsetOfFrameHeader ? try #require(Self.frameHeader(in: data)) + 5 : offset
+        for side in 0..<2 {
+            for index in 0..<byteCount {
+                let isLow = byteCount == 2 || index >= 2
+                data[offset + side * byteCount + index] = isLow ? 0xFF : 0
+            }
+        }
+        let size = PixelSize(width: 65_535, height: 65_535)
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) { try registry.decode(data) }
+        #expect(try registry.info(of: data).size == size)
+    }
+
+    @Test func refusesAGiantWebP() throws {
+        var data = try Fixture("animated.webp").data()
+        // The canvas of the extended header: width and height minus 1, 24 bits each.
+        data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
+        #expect(
+            throws: WebImageError.imageTooLarge(size: PixelSize(width: 16_383, height: 16_383), pixelLimit: 100_000_000)
+        ) {
+            try registry.decode(data)
+        }
+    }
+
+    @Test(arguments: ["photo.jpg", "photo.png", "87a.gif", "lossy.webp"])
+    func refusesMorePixelsThanAllowed(_ name: String) throws {
+        let data = try Fixture(name).data()
+        let size = try registry.info(of: data).size
+        var options = DecodingOptions(thumbnail: Thumbnail(width: 4, height: 4))
+        options.limits.pixelCount = size.pixelCount
+        #expect(throws: Never.self) { try registry.decode(data, options: options) }
+        options.limits.pixelCount = size.pixelCount - 1
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: size.pixelCount - 1)) {
+            try registry.decode(data, options: options)
+        }
+    }
+
+    @Test func refusesMoreScansThanAllowed() throws {
+        let data = try Fixture("scan-bomb.jpg").data()
+        #expect(throws: WebImageError.decoding(format: .jpeg, reason: .unsupported("more than 100 scans"))) {
+            try registry.decode(data)
+        }
+        var options = DecodingOptions()
+        options.limits.scanCount = 1_000
+        #expect(try registry.decode(data, options: options).width == 64)
+    }
+
+    @Test(arguments: ["photo.jpg", "progressive-444.jpg", "photo.png", "87a.gif", "lossy.webp"])
+    func stopsWhenCancelled(_ name: String) throws {
+        let options = DecodingOptions(cancellation: Cancellation())
+        options.cancellation?.cancel()
+        let data = try Fixture(name).data()
+        #expect(throws: WebImageError.cancelled) { try registry.decode(data, options: options) }
+    }
+
+    @Test func refusesAFrameOutsideItsCanvas() throws {
+        var data = try Fixture("offset.gif").data()
+        // 13 bytes of header and 12 of palette precede the frame, which begins 5 pixels from the left.
+        #expect(data[25] == 0x2C && data[26] == 5)
+        data[26] = 10
+        #expect(
+            throws: WebImageError.decoding(
+                format: .gif, reason: .corrupt("a frame that is empty or outside its canvas"))
+        ) {
+            try registry.decode(data)
+        }
+    }
+
+    @Test func refusesLZWCodesThatMeanNothing() throws {
+        var data = try Fixture("offset.gif").data()
+        // Behind the frame's descriptor: the code size of 2, a block's length, then a clear code of 3 bits.
+        #expect(data[35] == 2)
+        data[37] = 0b0011_1100
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("LZW code 7 before it is defined"))) {
+            try registry.decode(data)
+        }
+    }
+
+    private static let sizeOffsetOfFrameHeader = -1
+
+    private static func frameHeader(in data: Data) -> Int? {
+        data.indices.dropLast().first { data[$0] == 0xFF && data[$0 + 1] == 0xC0 }
+    }
+}
+
+/// The same noise on every run (Marsaglia's xorshift64).
+struct Noise: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+}

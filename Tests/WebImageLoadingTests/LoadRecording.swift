@@ -1,0 +1,98 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageLoading
+import WebImageTestSupport
+
+/// Keeps what a loader reports, and lets a test wait for the end.
+final class LoadRecording: Sendable {
+    private struct State {
+        var responses: [LoaderResponse] = []
+        var body = Data()
+        var results: [Result<Void, WebImageError>] = []
+        var isInOrder = true
+    }
+
+    private let state = Lock(State())
+    private let ended = Countdown()
+    private let firstBytes = Countdown()
+
+    func receive(_ event: LoaderEvent) {
+        state.withLock { state in
+            if !state.results.isEmpty { state.isInOrder = false }
+            switch event {
+            case .response(let response): state.responses.append(response)
+            case .bytes(let bytes):
+                if state.responses.isEmpty { state.isInOrder = false }
+                state.body.append(bytes)
+            case .finished(let result): state.results.append(result)
+            }
+        }
+        switch event {
+        case .bytes: firstBytes.signal()
+        case .finished: ended.signal()
+        case .response: break
+        }
+    }
+
+    /// Waits for the end, then gives the body or throws the error.
+    @discardableResult
+    func body() async throws -> Data {
+        try await ended.wait()
+        return try state.withLock { state in
+            try state.results.first?.get()
+            return state.body
+        }
+    }
+
+    /// Waits for the end; `nil` when it was a success.
+    func error() async throws -> WebImageError? {
+        do {
+            try await body()
+            return nil
+        } catch let error as WebImageError {
+            return error
+        }
+    }
+
+    func waitForFirstBytes() async throws { try await firstBytes.wait() }
+
+    var response: LoaderResponse? { state.withLock { $0.responses.last } }
+
+    /// One response at most, bytes after it, one end after everything.
+    var isInOrder: Bool {
+        state.withLock { $0.isInOrder && $0.responses.count <= 1 && $0.results.count == 1 }
+    }
+}
+
+extension ImageLoader {
+    /// Loads `url`, recording what is reported.
+    func record(
+        _ url: URL, headers: [String: String] = [:], priority: LoadPriority = .normal
+    ) -> (recording: LoadRecording, task: any LoaderTask) {
+        let recording = LoadRecording()
+        let task = load(LoaderRequest(url: url, headers: headers), priority: priority) { recording.receive($0) }
+        return (recording, task)
+    }
+
+    /// Loads `url` and waits for its body.
+    func body(_ url: URL, headers: [String: String] = [:]) async throws -> Data {
+        try await record(url, headers: headers).recording.body()
+    }
+
+    /// Loads `url` and waits for its error; `nil` when it succeeds.
+    func error(_ url: URL, headers: [String: String] = [:]) async throws -> WebImageError? {
+        let recording = record(url, headers: headers).recording
+        let error = try await recording.error()
+        return recording.isInOrder ? error : .invalidURL("events out of order")
+    }
+}
+
+extension ImageDownloader {
+    /// One for tests: straight to 127.0.0.1, with limits that are reached soon.
+    static func forTests(_ change: (inout Configuration) -> Void = { _ in }) -> ImageDownloader {
+        var configuration = Configuration()
+        configuration.proxy = .none
+        change(&configuration)
+        return ImageDownloader(configuration: configuration)
+    }
+}
