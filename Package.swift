@@ -84,7 +84,7 @@ if hasViews {
         program("Gallery", ["WebImageGTK", "CWebImageGTK"]),
         program(
             "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK"]),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
     ]
 }
 
