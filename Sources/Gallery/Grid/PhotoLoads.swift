@@ -4,9 +4,9 @@ import WebImageGTK
 @MainActor final class PhotoLoads {
     let manager: WebImageManager
     var figures = LoadFigures() {
-        didSet { onChange?(figures) }
+        didSet { onChange?() }
     }
-    var onChange: ((LoadFigures) -> Void)?
+    var onChange: (() -> Void)?
 
     init(manager: WebImageManager) { self.manager = manager }
 }

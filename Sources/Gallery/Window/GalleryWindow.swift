@@ -7,6 +7,7 @@ import WebImageGTK
     let grid: PhotoGrid
     let loads: PhotoLoads
     private let figuresLabel: ObjectPointer
+    private var isUpdateQueued = false
 
     init(application: ObjectPointer, arguments: GalleryArguments, loads: PhotoLoads) {
         self.loads = loads
@@ -21,7 +22,7 @@ import WebImageGTK
         gtk_window_set_titlebar(window, makeHeaderBar())
         gtk_window_set_child(window, grid.widget)
         addStyle()
-        loads.onChange = { [weak self] in self?.show($0.line) }
+        loads.onChange = { [weak self] in self?.queueUpdate() }
     }
 
     func present() { gtk_window_present(widget.address.assumingMemoryBound(to: GtkWindow.self)) }
@@ -71,6 +72,19 @@ import WebImageGTK
         Task {
             await cache.removeAll()
             show("Caches are empty")
+        }
+    }
+
+    /// Later, and once for many changes: cells are bound in the middle of a layout, where a label must not change.
+    private func queueUpdate() {
+        guard !isUpdateQueued else { return }
+        isUpdateQueued = true
+        ApplyQueue.main.enqueue { [weak self] in
+            MainActor.assumeIsolated {
+                guard let self else { return }
+                self.isUpdateQueued = false
+                self.show(self.loads.figures.line)
+            }
         }
     }
 
