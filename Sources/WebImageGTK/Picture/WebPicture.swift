@@ -21,8 +21,8 @@ public import WebImage
     /// The `GtkPicture`; valid as long as this object.
     public let widget: UnsafeMutablePointer<GtkWidget>
 
-    /// Called after each change of ``loadState``, on the main thread; inside ``setImage(_:placeholder:options:thumbnail:priority:manager:progress:completion:)-(URL?,_,_,_,_,_,_,_)``
-    /// for what is known at once.
+    /// Called after each change of ``loadState``, on the main thread: inside `setImage` for what is known at once. Not
+    /// called when the widget is destroyed, since its neighbours may be gone by then.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)?
 
     let setter = ImageSetter()
@@ -74,8 +74,7 @@ public import WebImage
     /// The picture on display; `nil` while there is none or only a placeholder.
     public var image: Image? { setter.image }
 
-    /// The URL last set; setting it is ``setImage(_:placeholder:options:thumbnail:priority:manager:progress:completion:)-(URL?,_,_,_,_,_,_,_)`` with
-    /// the defaults.
+    /// The URL last set; setting it is `setImage` with the defaults.
     public var imageURL: URL? {
         get { setter.url }
         set { setImage(newValue) }
@@ -104,6 +103,7 @@ public import WebImage
         isDestroyed = true
         g_object_ref(widget)
         pauseCall = nil
+        onLoadStateChange = nil
         endFade()
         setter.clear()
         forgetPaintable()

@@ -83,21 +83,21 @@ internal import WebImage
             guard let image, !newWish.request.options.contains(.avoidSettingImage) else { return false }
             self.wish = newWish
             let response = WebImageResponse(image: image, url: newWish.request.url, origin: .memoryCacheFast)
-            takeCompletion()?(.success(response))
+            closeWish()?(.success(response))
             return true
-        case .loading(let operation):
-            cancelCompletion()
+        case .loading(let operation) where newWish.canJoin(wish):
+            cancelWish()
             self.wish = newWish
-            operation.priority = newWish.priority(isOnScreen: isOnScreen)
+            operation.priority = priority
             return true
-        case .ended(isShown: false), .paused:
+        case .ended(isShown: false), .loading, .paused:
             return false
         }
     }
 
     private func giveUp() {
         stopLoading()
-        if !phase.isEnded { cancelCompletion() }
+        if !phase.isEnded { cancelWish() }
         phase = .ended(isShown: false)
     }
 
@@ -107,8 +107,8 @@ internal import WebImage
     func didAppear() {
         switch phase {
         case .loading(let operation): operation.priority = priority
-        case .paused where !showFromMemory(): startLoading()
-        case .paused, .ended: break
+        case .paused: if !showFromMemory() { startLoading() }
+        case .ended: break
         }
     }
 
@@ -169,7 +169,7 @@ internal import WebImage
             succeed(with: response)
         case .failure(let error):
             if let wish, wish.request.options.contains(.delayPlaceholder) { showPlaceholder(wish.placeholder) }
-            end(as: .failed(error), with: result, isShown: false)
+            end(as: error == .cancelled ? .idle : .failed(error), with: result, isShown: false)
         }
     }
 
@@ -197,19 +197,20 @@ internal import WebImage
     /// Calls out last, with everything in its final state: observer and completion may set another URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
         phase = .ended(isShown: isShown)
-        let completion = takeCompletion()
+        let completion = closeWish()
         move(to: newState)
         completion?(result)
     }
 
     /// Later, because this happens inside calls of the client's.
-    private func cancelCompletion() {
-        guard let completion = takeCompletion() else { return }
+    private func cancelWish() {
+        guard let completion = closeWish() else { return }
         ApplyQueue.main.enqueue { MainActor.assumeIsolated { completion(.failure(.cancelled)) } }
     }
 
-    private func takeCompletion() -> ImageWish.CompletionHandler? {
-        defer { wish?.completion = nil }
+    /// Lets go of what the wish holds, but for its request, and gives back the completion, which is to be called now.
+    private func closeWish() -> ImageWish.CompletionHandler? {
+        defer { wish = wish.map { ImageWish(request: $0.request, manager: $0.manager) } }
         return wish?.completion
     }
 

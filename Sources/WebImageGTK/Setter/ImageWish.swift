@@ -7,7 +7,6 @@ struct ImageWish {
     var placeholder: Placeholder?
     var manager: WebImageManager
     var progress: ProgressHandler?
-    /// Taken out when it is called.
     var completion: CompletionHandler?
 
     typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
@@ -18,6 +17,11 @@ struct ImageWish {
         // The key is made anew each time: the URL tells most apart for less.
         request.cachePolicy != .reload && manager === earlier.manager && request.url == earlier.request.url
             && request.cacheKey == earlier.request.cacheKey
+    }
+
+    /// Whether the load under way for `earlier`, whose picture it can share, asks the same places in the same way.
+    func canJoin(_ earlier: ImageWish) -> Bool {
+        request.cachePolicy == earlier.request.cachePolicy && request.headers == earlier.request.headers
     }
 
     func priority(isOnScreen: Bool) -> LoadPriority {

@@ -109,6 +109,7 @@ final class PictureLifeTests: GTKTestCase {
                 window.show(picture)
                 picture.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
             }
+            weakPicture?.onLoadStateChange = { XCTFail("told \($0) in the middle of the destruction") }
             XCTAssertNotNil(weakPicture)
             window.close()
             XCTAssertNil(weakPicture)

@@ -274,6 +274,49 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
+    func testALoadThatItsManagerCancelledIsNoFailure() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            picture.setImage(try fixture.url("red"), manager: fixture.manager, completion: { outcomes.append($0) })
+            fixture.manager.cancelAll()
+            pump("completion") { !outcomes.results.isEmpty }
+            XCTAssertEqual(outcomes.errors, [.cancelled])
+            XCTAssertEqual(picture.loadState, .idle)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testALoadThatAsksTheCacheOnlyIsNotJoinedByOneThatAsksTheLoader() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            picture.setImage(WebImageRequest(url, cachePolicy: .cacheOnly), manager: fixture.manager)
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            destroyUnparented(picture)
+        }
+    }
+
+    func testLetsGoOfItsHandlersAtTheEnd() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            var outcomes: Outcomes? = Outcomes()
+            weak let weakOutcomes = outcomes
+            picture.setImage(
+                url, manager: fixture.manager, progress: { [outcomes] _, _ in _ = outcomes },
+                completion: { [outcomes] in outcomes?.append($0) })
+            outcomes = nil
+            XCTAssertNotNil(weakOutcomes)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the end of the handlers") { weakOutcomes == nil }
+            XCTAssertNotNil(picture.image)
+            destroyUnparented(picture)
+        }
+    }
+
     func testReuseCancelsAndBlanks() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
