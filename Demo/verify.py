@@ -73,7 +73,7 @@ class Verifier:
             return 0.0
         photograph = ImageOps.exif_transpose(Image.open(self.photograph(cell["url"]))).convert("RGBA")
         expected = Image.new("RGBA", size, backdrop)
-        expected.alpha_composite(ImageOps.fit(photograph, size, Image.Resampling.BOX))
+        expected.alpha_composite(ImageOps.fit(photograph, size, Image.Resampling.BILINEAR))
         difference = ImageChops.difference(shown, expected.convert("RGB"))
         mean_square = sum(value**2 for value in ImageStat.Stat(difference).rms) / 3
         return math.inf if mean_square == 0 else 10 * math.log10(255**2 / mean_square)
