@@ -33,24 +33,24 @@ final class ScriptedLoad: LoaderTask {
     let request: LoaderRequest
     /// Yields once the load is cancelled.
     let cancellations: AsyncStream<Void>
+    /// Yields each priority the load is moved to.
+    let priorityChanges: AsyncStream<LoadPriority>
     private let cancelled: AsyncStream<Void>.Continuation
-    private let state: Lock<State>
+    private let priorityChanged: AsyncStream<LoadPriority>.Continuation
+    private let ended = Lock(false)
+    /// What it was started with.
+    let initialPriority: LoadPriority
     private let handler: @Sendable (LoaderEvent) -> Void
-
-    private struct State {
-        var isEnded = false
-        var priority: LoadPriority
-    }
 
     init(request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
         self.request = request
         self.handler = handler
-        state = Lock(State(priority: priority))
+        initialPriority = priority
         (cancellations, cancelled) = AsyncStream.makeStream()
+        (priorityChanges, priorityChanged) = AsyncStream.makeStream()
     }
 
-    var priority: LoadPriority { state.withLock { $0.priority } }
-    var isEnded: Bool { state.withLock { $0.isEnded } }
+    var isEnded: Bool { ended.withLock { $0 } }
 
     /// Sends `data` as a whole answer, in `pieceCount` pieces.
     func answer(_ data: Data, contentType: String = "image/png", pieceCount: Int = 1) {
@@ -73,9 +73,9 @@ final class ScriptedLoad: LoaderTask {
     func send(_ data: Data) { handler(.bytes(data)) }
 
     func end(_ result: Result<Void, WebImageError>) {
-        let isFirst = state.withLock { state in
-            defer { state.isEnded = true }
-            return !state.isEnded
+        let isFirst = ended.withLock { isEnded in
+            defer { isEnded = true }
+            return !isEnded
         }
         if isFirst { handler(.finished(result)) }
     }
@@ -85,5 +85,5 @@ final class ScriptedLoad: LoaderTask {
         end(.failure(.cancelled))
     }
 
-    func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
+    func setPriority(_ priority: LoadPriority) { priorityChanged.yield(priority) }
 }
