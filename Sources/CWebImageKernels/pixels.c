@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__)
+// Functions chosen when a program is loaded need glibc's loader.
+#if defined(__x86_64__) && defined(__GLIBC__)
 #define FOR_EVERY_PROCESSOR __attribute__((target_clones("avx2", "default")))
 #else
 #define FOR_EVERY_PROCESSOR
