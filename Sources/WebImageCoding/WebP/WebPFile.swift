@@ -42,12 +42,12 @@ struct WebPFile {
         var offset = 12
         while let length = data.integer(at: offset + 4, count: 4, isBigEndian: false) {
             let content = offset + 8..<offset + 8 + length
-            readChunk(named: offset, content: content, of: data)
+            readChunk(namedAt: offset, content: content, of: data)
             offset = content.upperBound + length % 2
         }
     }
 
-    private mutating func readChunk(named name: Int, content: Range<Int>, of data: RawSpan) {
+    private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) {
         func integer(at offset: Int, count: Int) -> Int? {
             data.integer(at: content.lowerBound + offset, count: count, isBigEndian: false)
         }
