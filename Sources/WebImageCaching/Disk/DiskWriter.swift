@@ -122,11 +122,12 @@ final class DiskWriter: @unchecked Sendable {
         configuration.onFailure(.diskCache(path: directory.path, reason: failure))
     }
 
-    /// Called when a reader met a fault: a damaged index is replaced, another fault reported.
-    func examine(_ fault: DiskFault) {
+    /// Called when a reader met a fault: a damaged index is replaced, unless that has happened since; another fault is
+    /// reported.
+    func examine(_ failure: DiskReaders.Failure) {
         openIfNeeded()
-        guard index != nil else { return }
-        if fault.isCorruption { handle(fault) } else { report(fault.failure) }
+        guard index != nil, failure.identity == indexIdentity else { return }
+        if failure.fault.isCorruption { handle(failure.fault) } else { report(failure.fault.failure) }
     }
 
     // MARK: Writing
