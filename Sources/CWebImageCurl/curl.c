@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include "CWebImageCurl.h"
+
+#include <sys/socket.h>
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -18,6 +21,16 @@ CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data
 
 CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+CURLcode cwi_curl_set_sockets_close_on_exec(CURL *easy) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 }
 
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -1,1 +1,9 @@
-print("")
+import Glibc
+
+do {
+    let arguments = try GalleryArguments(parsing: CommandLine.arguments)
+    exit(Gallery(arguments: arguments).run())
+} catch {
+    complain("\(error.reason)\nTry 'Gallery --help'.")
+    exit(2)
+}

@@ -1,33 +1,35 @@
+internal import Dispatch
 internal import Glibc
-internal import WebImageCore
 
 /// Ends the process at once on Ctrl-C, hang-up and termination, with the status a shell expects (128 + signal) and no
 /// unfinished file left behind.
-enum Interrupts {
-    /// Call it before the process has a second thread: those made later inherit the blocked signals, so that only the
-    /// thread that waits for them gets any, outside a signal handler's restrictions.
-    static func handle() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        for signal in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(signal) { sigaddset(&signals, signal) }
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
+///
+/// The signals come through dispatch, not `sigwait`: dispatch parks the main thread with all signals open, and there
+/// their default action would win.
+final class Interrupts {
+    private let sources: [any DispatchSourceSignal]
+
+    /// Handles them for as long as this object lives.
+    init() {
         // A pipe that nobody reads is an error where it is written to.
         signal(SIGPIPE, SIG_IGN)
-
-        let awaited = signals
-        let isStarted = PlatformThread.start(name: "interrupts") {
-            var awaited = awaited
-            var received: Int32 = 0
-            while sigwait(&awaited, &received) != 0 {}
-            OutputFile.removeUnfinished {
-                Console.standard.setBottomLine("")
-                _exit(128 + received)
-            }
+        let queue = DispatchQueue(label: "webimage.interrupts")
+        sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { number in
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { Self.end(status: 128 + number) }
+            source.resume()
+            return source
         }
-        if !isStarted { pthread_sigmask(SIG_UNBLOCK, &signals, nil) }
     }
 
-    /// Whether whoever started this process wants the signal ignored, as `nohup` does; waiting would still see it.
+    private static func end(status: Int32) {
+        OutputFile.removeUnfinished {
+            Console.standard.abandonBottomLine()
+            _exit(status)
+        }
+    }
+
+    /// Whether whoever started this process wants the signal ignored, as `nohup` does.
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         sigaction(signal, nil, &action)

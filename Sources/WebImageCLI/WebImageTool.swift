@@ -6,18 +6,18 @@ internal import WebImage
 /// Commands run on the main actor, that is on the main thread, which is theirs to block; what takes long runs on
 /// threads of its own, never on Swift's cooperative ones.
 @main
+@MainActor
 struct WebImageTool {
-    @MainActor private static let commands: [any Command.Type] = [
+    private static let commands: [any Command.Type] = [
         GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self,
     ]
 
     static func main() async {
-        Interrupts.handle()
+        let interrupts = Interrupts()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(status.rawValue)
+        withExtendedLifetime(interrupts) { exit(status.rawValue) }
     }
 
-    @MainActor
     private static func run(_ arguments: [String]) async -> ExitStatus {
         let console = Console.standard
         do throws(ArgumentError) {
@@ -35,7 +35,6 @@ struct WebImageTool {
         }
     }
 
-    @MainActor
     private static func command(for arguments: [String]) throws(ArgumentError) -> any Command {
         guard let first = arguments.first else { throw .usage(command: "webimage", reason: "no command given") }
         if let type = commands.first(where: { $0.name == first }) {
@@ -45,7 +44,6 @@ struct WebImageTool {
         throw .usage(command: "webimage", reason: "there is no command '\(first)'")
     }
 
-    @MainActor
     private static var help: String {
         let width = commands.map { $0.name.count }.max() ?? 0
         let list = commands.map { type in

@@ -8,6 +8,8 @@ import WebImageCore
 public final class NGINXServer: Sendable {
     /// Where it listens on 127.0.0.1.
     public let port: Int
+    /// The directory it serves.
+    public let root: String
     private let process: ChildProcess
     private let log: AccessLog
 
@@ -28,17 +30,22 @@ public final class NGINXServer: Sendable {
     /// Starts nginx; it stops with its last reference or the process.
     ///
     /// - Parameters:
-    ///   - root: the directory to serve.
+    ///   - root: the directory to serve; `nil` for an empty one of its own, removed with the server.
     ///   - locations: more of nginx's configuration, such as `location /x { return 500; }`.
-    public init(root: String, locations: String = "") throws {
+    public init(root: String? = nil, locations: String = "") throws {
         for _ in 0..<4 {
             // Another process may take the port before nginx does; it then does not answer as ours would.
             if let started = try Self.start(root: root, locations: locations) {
-                (port, process, log) = started
+                (port, self.root, process, log) = started
                 return
             }
         }
         throw TestServerError("nginx does not start; is nginx-light installed?")
+    }
+
+    /// Adds a file to what it serves.
+    public func write(_ data: Data, to name: String) throws {
+        try data.write(to: URL(filePath: root + "/" + name, directoryHint: .notDirectory))
     }
 
     /// Stops it now.
@@ -67,9 +74,13 @@ public final class NGINXServer: Sendable {
         try await log.wait(for: path)
     }
 
-    private static func start(root: String, locations: String) throws -> (Int, ChildProcess, AccessLog)? {
+    private static func start(
+        root: String?, locations: String
+    ) throws -> (Int, String, ChildProcess, AccessLog)? {
         let port = try LoopbackRequest.unusedPort()
         let directory = try ServerDirectory()
+        let root = root ?? directory.path + "/root"
+        mkdir(root, 0o755)
         let token = "\(UInt64.random(in: 1...UInt64.max))"
         let text = configuration(port: port, root: root, directory: directory.path, token: token, locations: locations)
         try Data(text.utf8).write(to: URL(filePath: directory.path + "/nginx.conf"))
@@ -83,7 +94,7 @@ public final class NGINXServer: Sendable {
         let deadline = ContinuousClock.now + .seconds(10)
         while ContinuousClock.now < deadline {
             if let answer = try? LoopbackRequest.getBlocking("/.ready", port: port, atMost: 2) {
-                return answer.body == Array(token.utf8) ? (port, process, log) : nil
+                return answer.body == Array(token.utf8) ? (port, root, process, log) : nil
             }
             usleep(5000)
         }

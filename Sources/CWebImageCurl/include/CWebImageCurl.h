@@ -21,6 +21,10 @@ typedef int (*cwi_curl_connected_callback)(
     void *context, char *remote_address, char *local_address, int remote_port, int local_port);
 CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback);
 
+/// Opens sockets that programs started by this process do not inherit: one that does would keep a connection open that
+/// we have closed. libcurl itself leaves them inheritable.
+CURLcode cwi_curl_set_sockets_close_on_exec(CURL *easy);
+
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 
 /// The result of a finished transfer: CURLMsg keeps it in a union.

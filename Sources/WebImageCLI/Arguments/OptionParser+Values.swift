@@ -48,11 +48,8 @@ extension OptionParser {
         return percent / 100
     }
 
-    /// `default` where the option is not given.
-    func count(_ option: Option, named name: String, in range: ClosedRange<Int>, default: Int) throws(ArgumentError)
-        -> Int
-    {
-        guard let text = option.value else { return `default` }
+    func count(_ option: Option, named name: String, in range: ClosedRange<Int>) throws(ArgumentError) -> Int? {
+        guard let text = option.value else { return nil }
         guard let count = Int(text), range.contains(count) else {
             throw error("--\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
         }
@@ -60,12 +57,12 @@ extension OptionParser {
     }
 
     /// A number of seconds above 0.
-    func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
+    func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
             throw error("--\(name) takes seconds, more than 0 and at most a day, not '\(text)'")
         }
-        return seconds
+        return .seconds(seconds)
     }
 
     /// Fields written as `Name: value`.

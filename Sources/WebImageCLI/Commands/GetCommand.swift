@@ -8,7 +8,6 @@ struct GetCommand: Command {
 
     let inputs: [String]
     let isJSON: Bool
-    let concurrency: Int
     let thumbnail: Thumbnail?
     let source: SourceOptions
     let output: PictureOutput?
@@ -39,9 +38,10 @@ struct GetCommand: Command {
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
         isJSON = json.isSet
-        self.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256, default: 6)
         thumbnail = try parser.thumbnail(size: size, mode: mode)
-        self.source = try source.options(from: parser)
+        var options = try source.options(from: parser)
+        options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
+        self.source = options
         let encoding = EncodingRequest(
             format: try parser.writableFormat(format), quality: try parser.quality(quality),
             isResized: thumbnail != nil)
@@ -67,7 +67,7 @@ struct GetCommand: Command {
                     (index, await report(on: input, index: index, session: session, bar: bar))
                 }
             }
-            for _ in 0..<concurrency { startNext() }
+            for _ in 0..<source.concurrency { startNext() }
             for await (index, report) in group {
                 bar.end(index)
                 report.print(on: .standard, isJSON: isJSON)

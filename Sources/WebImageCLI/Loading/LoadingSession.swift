@@ -68,9 +68,10 @@ final class LoadingSession: Sendable {
 
 extension SourceOptions {
     fileprivate var downloader: ImageDownloader {
-        guard let idleTimeout else { return .shared }
         var configuration = ImageDownloader.Configuration()
-        configuration.idleTimeout = idleTimeout
+        configuration.maximumConnectionsPerHost = concurrency
+        configuration.maximumConnections = concurrency
+        if let idleTimeout { configuration.idleTimeout = idleTimeout }
         return ImageDownloader(configuration: configuration)
     }
 }

@@ -13,8 +13,10 @@ struct SourceOptions: Sendable {
     var cache = Cache.standard
     var policy = CachePolicy.cacheFirst
     var headers: [String: String] = [:]
-    /// Seconds without a byte; `nil` for the library's own.
-    var idleTimeout: Double?
+    /// How long nothing may arrive; `nil` for the library's own limit.
+    var idleTimeout: Duration?
+    /// How many loads run at once.
+    var concurrency = 6
 
     static let withoutCache = SourceOptions(cache: .none)
 

@@ -37,6 +37,11 @@ final class Console: Sendable {
     /// Writes bytes as they are.
     func print(bytes: Data) { write(bytes, to: STDOUT_FILENO) }
 
+    /// Takes the bottom line away although another thread may be stuck in the middle of a message.
+    func abandonBottomLine() {
+        if showsProgress { Self.writeAll(Self.clearLine, to: STDERR_FILENO) }
+    }
+
     private func write(_ text: String, to descriptor: Int32) { write(Data(text.utf8), to: descriptor) }
 
     private func write(_ bytes: Data, to descriptor: Int32) {

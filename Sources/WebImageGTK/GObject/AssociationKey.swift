@@ -1,18 +1,18 @@
 internal import CWebImageGTK
 
 /// Under what name a GObject carries a Swift object.
-struct AssociationKey<Value: AnyObject> {
+package struct AssociationKey<Value: AnyObject> {
     private let quark: GQuark
 
-    init(_ name: String) { quark = g_quark_from_string(name) }
+    package init(_ name: String) { quark = g_quark_from_string(name) }
 
     /// What `object` carries.
-    func value(of object: ObjectPointer) -> Value? {
+    package func value(of object: ObjectPointer) -> Value? {
         g_object_get_qdata(object.object, quark).map { Unmanaged<Value>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Makes `object` own `value`, in place of what it carried under this key; `nil` only lets that go.
-    @MainActor func set(_ value: Value?, on object: ObjectPointer) {
+    @MainActor package func set(_ value: Value?, on object: ObjectPointer) {
         guard let value else {
             g_object_set_qdata(object.object, quark, nil)
             return

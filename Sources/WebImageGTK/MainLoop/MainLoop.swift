@@ -1,5 +1,6 @@
 internal import CWebImageGTK
 internal import Glibc
+internal import WebImage
 
 /// Lets Swift's main actor run under GLib's main loop.
 ///
@@ -12,18 +13,23 @@ internal import Glibc
 /// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one gives the thread away
 /// ```
 @MainActor public enum MainLoop {
-    /// Adds the source that drains the main queue; does so once, however often it is called.
+    /// Adds the source that drains the main queue, and from then on keeps decoders off one processor; does so once,
+    /// however often it is called.
     ///
-    /// Call it before `g_application_run`. The first ``WebPicture`` installs it as well.
+    /// Call it before `g_application_run` and before any `WebImageManager` is made. The first ``WebPicture`` calls it as
+    /// well.
     public static func install() { _ = sourceID }
 
-    private static let sourceID = g_unix_fd_add_full(
-        G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
-        { eventDescriptor, _, _ in
-            // The event is reset before the queue is drained: what is queued meanwhile raises it again.
-            var count: UInt64 = 0
-            _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
-            _dispatch_main_queue_callback_4CF(nil)
-            return gboolean(1)
-        }, nil, nil)
+    private static let sourceID: guint = {
+        DecodingQueue.prepareForViews()
+        return g_unix_fd_add_full(
+            G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
+            { eventDescriptor, _, _ in
+                // The event is reset before the queue is drained: what is queued meanwhile raises it again.
+                var count: UInt64 = 0
+                _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
+                _dispatch_main_queue_callback_4CF(nil)
+                return gboolean(1)
+            }, nil, nil)
+    }()
 }

@@ -40,7 +40,6 @@ public import WebImage
     /// it has already loses its place.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>) {
         MainLoop.install()
-        DecodingQueue.prepareForViews()
         self.widget = widget
         let pointer = ObjectPointer(widget)
         Self.key.value(of: pointer)?.prepareForReuse()

@@ -19,6 +19,7 @@ final class CurlHandle {
         cwi_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         // No SIGALRM for name look-ups: signals and threads do not mix.
         cwi_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        cwi_curl_set_sockets_close_on_exec(easy)
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         cwi_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -132,6 +133,11 @@ final class CurlTransfer {
         if isStopped { return .stopped }
         if hasTooLongHead {
             return .failed(code: Int(result.rawValue), message: "The server's headers are longer than 256 KiB")
+        }
+        if result == CURLE_OK, !parser.isComplete {
+            // libcurl takes a head that stops in the middle for an answer without a body.
+            let code = Int(CURLE_GOT_NOTHING.rawValue)
+            return .failed(code: code, message: "The connection ended in the middle of the headers")
         }
         return switch result {
         case CURLE_OK: .complete

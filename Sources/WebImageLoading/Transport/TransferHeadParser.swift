@@ -13,7 +13,7 @@ struct TransferHeadParser {
 
     private(set) var head = TransferHead(statusCode: 0)
     private var byteCount = 0
-    private var isComplete = false
+    private(set) var isComplete = false
 
     /// Takes the next line, with its line break.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Outcome {

@@ -82,16 +82,12 @@ import WebImageTestSupport
         try root.write(TestPicture().data(.png), to: "x")
         let server = try NGINXServer(
             root: root.path, locations: "location / { rewrite ^ /x break; }")
-        let paths = ["/..%2F..%2Fescaped.png", "/.hidden.png", "/%00.png", "/", "/plain"]
+        let paths = ["/a%2F..%2Fescaped.png", "/%2Ehidden.png", "/", "/plain"]
         let run = try await tool.run(
             ["get", "-o", "out/"] + paths.map { "http://127.0.0.1:\(server.port)\($0)" })
-        #expect(run.output.split(separator: "\n").count >= 4, "\(run.errors)")
+        #expect(run.status == 0, "\(run.errors)")
         #expect(tool.names(in: ".").filter { $0 != "cache-home" } == ["out"])
-        let names = tool.names(in: "out")
-        #expect(names.contains("escaped.png"))
-        #expect(names.contains("hidden.png"))
-        #expect(names.contains("plain.png"))
-        #expect(names.allSatisfy { !$0.hasPrefix(".") })
+        #expect(tool.names(in: "out") == ["escaped.png", "hidden.png", "image.png", "plain.png"])
     }
 
     @Test func doesNotReplaceAnInputByItsOutput() async throws {
@@ -132,7 +128,7 @@ import WebImageTestSupport
         #expect(largestDifference(png, source) == 0)
         let small = try await write("-o", "d/", "--size", "32x32")
         #expect(small.format == .png)
-        #expect([small.width, small.height] == [32, 24])
+        #expect(small.pixels.size == PixelSize(width: 32, height: 24))
         #expect(tool.names(in: "d") == ["a.png"])
         // Without any of these, the name says nothing about the bytes.
         #expect(try await write("-o", "e.jpg").format == .png)

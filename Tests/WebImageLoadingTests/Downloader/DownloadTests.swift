@@ -5,17 +5,123 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What a server sends is what the caller gets.
+/// What a server sends is what the caller gets, or an error that says why not.
 @Suite struct DownloadTests {
     private let downloader = ImageDownloader.forTests()
 
-    @Test(arguments: ["small.png", "medium.png", "large.png"])
-    func deliversTheBytesOfAFile(name: String) async throws {
-        let (nginx, files) = try (SharedServers.nginx.get(), SharedServers.files.get())
-        let recording = downloader.record(try nginx.url("/" + name)).recording
-        #expect(try await recording.body() == Data(contentsOf: files.url(name)))
+    @Test(arguments: [("small.png", 5000), ("large.png", 2_000_000)])
+    func deliversTheBytesOfAFile(name: String, byteCount: Int) async throws {
+        let recording = downloader.record(try SharedServers.nginx.get().url("/" + name)).recording
+        #expect(try await recording.body() == FaultServer.pattern(byteCount))
         #expect(recording.isInOrder)
         #expect(recording.response?.statusCode == 200)
         #expect(recording.response?.headerValue("content-type") == "image/png")
+        #expect(recording.response?.expectedByteCount == Int64(byteCount))
+    }
+
+    @Test func deliversAChunkedBodyOfUnknownLength() async throws {
+        let faults = try SharedServers.faults.get()
+        let recording = downloader.record(try faults.url("/chunked/whole?size=10000")).recording
+        #expect(try await recording.body() == FaultServer.pattern(10_000))
+        #expect(recording.response?.expectedByteCount == nil)
+    }
+
+    @Test func deliversAPageWithStatus200() async throws {
+        let url = try SharedServers.nginx.get().url("/page.html")
+        #expect(try await downloader.body(url).starts(with: Data("<!doctype html>".utf8)))
+    }
+
+    @Test func takesNoMoreThanTheAnnouncedLength() async throws {
+        let url = try SharedServers.faults.get().url("/short-length/whole?size=1000&sent=2000")
+        #expect(try await downloader.body(url) == FaultServer.pattern(1000))
+    }
+
+    @Test(arguments: [400, 401, 404, 500, 503]) func reportsAStatusThatIsNoSuccess(code: Int) async throws {
+        let url = try SharedServers.faults.get().url("/status/download?code=\(code)")
+        #expect(try await downloader.error(url) == .httpStatus(code: code, url: url))
+    }
+
+    @Test(arguments: ["/empty/download", "/no-content/download"]) func reportsAnEmptyBody(path: String) async throws {
+        let url = try SharedServers.faults.get().url(path)
+        #expect(try await downloader.error(url) == .emptyBody(url: url))
+    }
+
+    @Test func reportsABodyThatEndsBeforeItsLength() async throws {
+        let url = try SharedServers.faults.get().url("/cut-body/download?size=100000&sent=5000")
+        #expect(try await downloader.error(url) == .truncated(expected: 100_000, received: 5000, url: url))
+    }
+
+    @Test func reportsAChunkedBodyWithoutItsEnd() async throws {
+        let url = try SharedServers.faults.get().url("/cut-chunked/download?sent=700")
+        #expect(try await downloader.error(url) == .truncated(expected: nil, received: 700, url: url))
+    }
+
+    @Test(arguments: ["/reset/download", "/reset-body/download", "/cut-headers/download"])
+    func reportsALostConnection(path: String) async throws {
+        let url = try SharedServers.faults.get().url(path)
+        let error = try await downloader.error(url)
+        guard case .transport(let code, let message, let failed) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(code > 0 && !message.isEmpty && failed == url)
+    }
+
+    @Test func reportsARefusedConnection() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:\(refusedPort())/"))
+        let error = try await downloader.error(url)
+        guard case .transport(7, _, url) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(arguments: ["/stall-headers/download", "/stall-body/download?size=100000&sent=60000"])
+    func reportsAServerThatFallsSilent(path: String) async throws {
+        let faults = try SharedServers.faults.get()
+        let impatient = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
+        let url = try faults.url(path)
+        #expect(try await impatient.error(url) == .timedOut(seconds: 0.3, url: url))
+        try await faults.wait(for: .dropped, path: url.path())
+    }
+
+    @Test func waitsForAServerThatIsSlowButNotSilent() async throws {
+        let patient = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(600) }
+        let url = try SharedServers.faults.get().url("/drip/download?size=8&interval=0.1")
+        #expect(try await patient.body(url) == FaultServer.pattern(8))
+    }
+
+    @Test func refusesABodyThatIsAnnouncedTooLong() async throws {
+        let faults = try SharedServers.faults.get()
+        let url = try faults.url("/huge-length/download")
+        let expected = WebImageError.responseTooLarge(byteCount: 1_000_000_000_000, limit: 200 << 20, url: url)
+        #expect(try await downloader.error(url) == expected)
+        try await faults.wait(for: .dropped, path: "/huge-length/download")
+    }
+
+    @Test func stopsABodyThatGrowsTooLong() async throws {
+        let faults = try SharedServers.faults.get()
+        let small = ImageDownloader.forTests { $0.maximumResponseByteCount = 1_000_000 }
+        let url = try faults.url("/endless/download")
+        let recording = small.record(url).recording
+        guard case .responseTooLarge(let byteCount, 1_000_000, url) = try await recording.error() else {
+            Issue.record("no limit")
+            return
+        }
+        #expect(byteCount > 1_000_000)
+        try await faults.wait(for: .dropped, path: "/endless/download")
+    }
+
+    @Test(arguments: ["http:///a.png", "http:a.png", "https://"]) func refusesAURLWithoutAHost(text: String)
+        async throws
+    {
+        let url = try #require(URL(string: text))
+        #expect(try await downloader.error(url) == .invalidURL(url.absoluteString))
+    }
+
+    @Test func refusesOtherSchemes() async throws {
+        let url = try #require(URL(string: "ftp://127.0.0.1/a.png"))
+        #expect(!downloader.canLoad(url))
+        #expect(try await downloader.error(url) == .unsupportedScheme("ftp", url: url))
     }
 }

@@ -1,0 +1,63 @@
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// What the command line asks for.
+struct GalleryArguments {
+    /// What to show, in order.
+    var urls: [URL]
+    /// Where to keep original bytes; `nil` for the program's usual directory.
+    var cacheDirectory: URL?
+    /// Where to save a picture of the window, after which the program ends.
+    var screenshotPath: String?
+    /// Where to save figures and the places of the visible cells, with the screenshot.
+    var reportPath: String?
+    /// The window's size in points. By default there is room for 30 cells.
+    var windowSize = PixelSize(width: 1280, height: 900)
+
+    /// Why arguments were refused.
+    struct Refusal: Error {
+        let reason: String
+    }
+
+    /// Reads the command line with GLib's option parser, which answers `--help` by itself.
+    init(parsing arguments: [String]) throws(Refusal) {
+        let options = try GalleryOptions(parsing: arguments)
+        var texts = options.operands
+        if let path = options.list {
+            guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+                throw Refusal(reason: "the list \(path) can't be read")
+            }
+            texts += String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+        }
+        urls = []
+        for text in texts.map(Self.trimmed) where !text.isEmpty { urls.append(try Self.url(text)) }
+        guard !urls.isEmpty else { throw Refusal(reason: "no URL is given, neither as argument nor in a --list") }
+
+        cacheDirectory = options.cacheDirectory.map { URL(filePath: $0) }
+        screenshotPath = options.screenshot
+        reportPath = options.report
+        if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
+        if let size = options.size { windowSize = try Self.size(size) }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+
+    /// A URL, or the path of a file.
+    private static func url(_ text: String) throws(Refusal) -> URL {
+        if !text.contains("://") { return URL(filePath: text) }
+        guard let url = URL(string: text) else { throw Refusal(reason: "'\(text)' is no URL") }
+        return url
+    }
+
+    private static func size(_ text: String) throws(Refusal) -> PixelSize {
+        let sides = text.split(separator: "x").compactMap { Int($0) }
+        guard sides.count == 2, sides.allSatisfy({ (100...10_000).contains($0) }) else {
+            throw Refusal(reason: "--size takes WIDTHxHEIGHT, each from 100 to 10000, not '\(text)'")
+        }
+        return PixelSize(width: sides[0], height: sides[1])
+    }
+}

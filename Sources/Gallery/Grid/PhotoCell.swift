@@ -1,0 +1,116 @@
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// One place of the grid: a picture, a bar while it loads, a button when it has failed.
+///
+/// ```
+///  overlay ─┬─ room          empty, of the cell's size: an overlay is as large as its main child
+///           ├─ picture       covers the room
+///           ├─ bar           at the bottom, while loading
+///           └─ retry button  over all, after a failure
+/// ```
+@MainActor final class PhotoCell {
+    /// In points.
+    static let size = PixelSize(width: 200, height: 150)
+    /// What transparent parts of pictures show.
+    nonisolated static let backdrop = "#2b3a4a"
+    private static let placeholder = Placeholder.color(Color(red: 0.82, green: 0.83, blue: 0.84))
+
+    let widget: UnsafeMutablePointer<GtkWidget>
+    let picture = WebPicture()
+    private let bar: UnsafeMutablePointer<GtkWidget>
+    private let retryButton: UnsafeMutablePointer<GtkWidget>
+    private let loads: PhotoLoads
+    /// The item shown; `nil` while the cell waits for one.
+    private(set) var item: (index: Int, url: URL)?
+
+    init(loads: PhotoLoads) {
+        self.loads = loads
+        widget = gtk_overlay_new()
+        bar = gtk_progress_bar_new()
+        retryButton = gtk_button_new_with_label("Load failed, click to retry")
+        buildWidgets()
+        picture.onLoadStateChange = { [weak self] in self?.show($0) }
+        ObjectPointer(retryButton).onSignal("clicked") { [weak self] in self?.load() }
+    }
+
+    private func buildWidgets() {
+        let overlay = ObjectPointer(widget)
+        let room = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)
+        gtk_widget_set_size_request(room, gint(Self.size.width), gint(Self.size.height))
+        gtk_overlay_set_child(overlay.opaque, room)
+        for child in [picture.widget, bar, retryButton] { gtk_overlay_add_overlay(overlay.opaque, child) }
+        for alignment in [gtk_widget_set_halign, gtk_widget_set_valign] { alignment(widget, GTK_ALIGN_CENTER) }
+        gtk_widget_add_css_class(widget, "photo")
+
+        gtk_picture_set_content_fit(picture.picture, GTK_CONTENT_FIT_COVER)
+        gtk_widget_set_valign(bar, GTK_ALIGN_END)
+        for setMargin in [gtk_widget_set_margin_start, gtk_widget_set_margin_end, gtk_widget_set_margin_bottom] {
+            setMargin(bar, 12)
+        }
+        gtk_widget_set_visible(bar, 0)
+        gtk_widget_set_visible(retryButton, 0)
+    }
+
+    /// Shows an item of the list.
+    func bind(index: Int, url: URL) {
+        item = (index, url)
+        load()
+    }
+
+    /// Gives the item up; another one may come.
+    func unbind() {
+        item = nil
+        picture.prepareForReuse()
+    }
+
+    /// Loads the item, again if it has failed or if `cachePolicy` wants it.
+    func load(cachePolicy: CachePolicy = .cacheFirst) {
+        guard let item else { return }
+        let scale = Double(gtk_widget_get_scale_factor(widget))
+        let request = WebImageRequest(
+            item.url, options: .fadeIn, priority: .high, cachePolicy: cachePolicy,
+            thumbnail: Thumbnail(
+                width: Double(Self.size.width), height: Double(Self.size.height), scale: scale, mode: .aspectFill),
+            scale: scale)
+        loads.figures.noteStart()
+        picture.setImage(
+            request, placeholder: Self.placeholder, manager: loads.manager,
+            completion: { [loads] in loads.figures.note($0) })
+    }
+
+    private func show(_ state: LoadState) {
+        if case .loading(let received, let expected) = state {
+            gtk_widget_set_visible(bar, 1)
+            let progress = ObjectPointer(bar).opaque
+            if let expected, expected > 0 {
+                gtk_progress_bar_set_fraction(progress, Double(received) / Double(expected))
+            } else if received > 0 {
+                gtk_progress_bar_pulse(progress)
+            } else {
+                gtk_progress_bar_set_fraction(progress, 0)
+            }
+        } else {
+            gtk_widget_set_visible(bar, 0)
+        }
+        if case .failed(let error) = state {
+            gtk_widget_set_tooltip_text(retryButton, "\(error)")
+            gtk_widget_set_visible(retryButton, 1)
+        } else {
+            gtk_widget_set_visible(retryButton, 0)
+        }
+    }
+
+    /// Whether the user sees it, wholly or in part.
+    var isOnScreen: Bool { item != nil && gtk_widget_get_mapped(widget) != 0 }
+
+    /// Whether nothing will change any more by itself. Off screen, a load that was given up counts too.
+    var isSettled: Bool {
+        switch picture.loadState {
+        case .loaded, .failed: !picture.isFading
+        case .loading: false
+        case .idle: !isOnScreen
+        }
+    }
+}

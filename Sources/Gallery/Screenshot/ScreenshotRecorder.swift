@@ -1,0 +1,58 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// Waits until the pictures are settled, saves the screenshot and the report, and says so.
+@MainActor final class ScreenshotRecorder {
+    private let window: GalleryWindow
+    private let path: String
+    private let reportPath: String?
+    private let whenDone: (_ isComplete: Bool) -> Void
+    private var settledFrameCount = 0
+    private let deadline = ContinuousClock.now + .seconds(timeLimit)
+
+    /// Slower loads have failed long before: no transfer may stand still for that long.
+    private static let timeLimit = 90
+
+    /// - Parameter whenDone: told whether every picture in sight was loaded, and all was written.
+    init(window: GalleryWindow, path: String, reportPath: String?, whenDone: @escaping (_ isComplete: Bool) -> Void) {
+        self.window = window
+        self.path = path
+        self.reportPath = reportPath
+        self.whenDone = whenDone
+        gtk_widget_add_tick_callback(
+            window.widget.widget,
+            { _, _, data in
+                guard let data else { return gboolean(0) }
+                let recorder = Unmanaged<ScreenshotRecorder>.fromOpaque(data)
+                return MainActor.assumeIsolated { recorder.takeUnretainedValue().frameBegins() }
+            }, Unmanaged.passRetained(self).toOpaque(),
+            { data in if let data { Unmanaged<ScreenshotRecorder>.fromOpaque(data).release() } })
+    }
+
+    /// - Returns: non-zero to be called for the next frame.
+    private func frameBegins() -> gboolean {
+        let cells = window.grid.boundCells
+        let isSettled = cells.contains(where: \.isOnScreen) && cells.allSatisfy(\.isSettled)
+        settledFrameCount = isSettled ? settledFrameCount + 1 : 0
+        let isLate = ContinuousClock.now > deadline
+        if isLate { complain("some pictures are still loading after \(Self.timeLimit) s") }
+        // What has changed since the last frame is laid out and drawn by the second one.
+        guard settledFrameCount > 2 || isLate else { return gboolean(1) }
+        record()
+        return gboolean(0)
+    }
+
+    private func record() {
+        let screenshot = WindowScreenshot(of: window.widget)
+        let report = GalleryReport(of: window, in: screenshot)
+        var isWritten = screenshot.save(to: path)
+        if !isWritten { complain("the screenshot can't be written to \(path)") }
+        if let reportPath, !report.write(to: reportPath) {
+            isWritten = false
+            complain("the report can't be written to \(reportPath)")
+        }
+        print(report.figures.line)
+        for cell in report.cells { if let error = cell.error { complain("\(cell.url): \(error)") } }
+        whenDone(isWritten && report.isComplete)
+    }
+}

@@ -1,0 +1,39 @@
+import Testing
+import WebImageCore
+
+@Suite struct ResizeModeTests {
+    private let photo = PixelSize(width: 4000, height: 3000)
+
+    @Test(arguments: [
+        (ResizeMode.aspectFit, PixelSize(width: 400, height: 400), PixelSize(width: 400, height: 300)),
+        (.aspectFill, PixelSize(width: 400, height: 400), PixelSize(width: 533, height: 400)),
+        (.stretch, PixelSize(width: 400, height: 400), PixelSize(width: 400, height: 400)),
+        (.aspectFit, PixelSize(width: 0, height: 300), PixelSize(width: 400, height: 300)),
+        (.aspectFill, PixelSize(width: 400, height: 0), PixelSize(width: 400, height: 300)),
+        (.stretch, PixelSize(width: 400, height: 0), PixelSize(width: 400, height: 300)),
+        (.aspectFit, PixelSize(width: 0, height: 0), PixelSize(width: 4000, height: 3000)),
+        (.aspectFit, PixelSize(width: 1, height: 1), PixelSize(width: 1, height: 1)),
+    ])
+    func bringsAPictureIntoABox(mode: ResizeMode, box: PixelSize, expected: PixelSize) {
+        #expect(mode.size(of: photo, in: box) == expected)
+    }
+
+    @Test func neverGivesASideOfZero() {
+        let line = PixelSize(width: 10_000, height: 1)
+        #expect(
+            ResizeMode.aspectFit.size(of: line, in: PixelSize(width: 10, height: 10)) == PixelSize(width: 10, height: 1)
+        )
+    }
+
+    @Test(arguments: ResizeMode.allCases)
+    func enlargesOnlyWhenAllowed(_ mode: ResizeMode) {
+        let box = PixelSize(width: 8000, height: 6000)
+        #expect(mode.size(of: photo, in: box) == photo)
+        #expect(mode.size(of: photo, in: box, allowsUpscaling: true) == box)
+    }
+
+    @Test func stretchLimitsEachSideOnItsOwn() {
+        let box = PixelSize(width: 8000, height: 30)
+        #expect(ResizeMode.stretch.size(of: photo, in: box) == PixelSize(width: 4000, height: 30))
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import WebImageCore
+
+@Suite struct PixelBufferPoolTests {
+    private func address(width: Int, height: Int, pool: PixelBufferPool) throws -> UnsafeRawPointer {
+        try MutablePixelBuffer(width: width, height: height, pool: pool).freeze(isOpaque: true).baseAddress
+    }
+
+    @Test func handsMemoryOutAgain() throws {
+        let pool = PixelBufferPool()
+        let first = try address(width: 100, height: 100, pool: pool)
+        #expect(pool.freeByteCount >= 40_000)
+        #expect(try address(width: 100, height: 100, pool: pool) == first)
+        // A little smaller shares the block, much smaller does not.
+        #expect(try address(width: 99, height: 100, pool: pool) == first)
+        #expect(try address(width: 50, height: 100, pool: pool) != first)
+    }
+
+    @Test func keepsMemoryWhileAPictureUsesIt() throws {
+        let pool = PixelBufferPool()
+        let first = try MutablePixelBuffer(width: 10, height: 10, pool: pool).freeze(isOpaque: true)
+        let second = try MutablePixelBuffer(width: 10, height: 10, pool: pool).freeze(isOpaque: true)
+        #expect(first.baseAddress != second.baseAddress)
+        #expect(pool.freeByteCount == 0)
+    }
+
+    @Test func takesMemoryBackFromPixelsThatWereNeverFrozen() throws {
+        let pool = PixelBufferPool()
+        do { _ = try MutablePixelBuffer(width: 10, height: 10, pool: pool) }
+        #expect(pool.freeByteCount > 0)
+    }
+
+    @Test func staysWithinItsCapacity() throws {
+        let pool = PixelBufferPool(capacity: 100_000)
+        for width in stride(from: 40, to: 200, by: 10) { _ = try address(width: width, height: 100, pool: pool) }
+        #expect(pool.freeByteCount > 0)
+        #expect(pool.freeByteCount <= 100_000)
+        _ = try address(width: 1_000, height: 1_000, pool: pool)
+        #expect(pool.freeByteCount <= 100_000)
+    }
+
+    @Test func givesEverythingBackWhenAsked() throws {
+        let pool = PixelBufferPool()
+        _ = try address(width: 100, height: 100, pool: pool)
+        pool.removeAll()
+        #expect(pool.freeByteCount == 0)
+    }
+
+    @Test(arguments: [1, 4096, 4097, 40_000, 1 << 20, (1 << 20) + 1, 48_771_072])
+    func wastesAtMostAnEighth(byteCount: Int) {
+        let capacity = PixelBufferPool.roundedCapacity(for: byteCount)
+        #expect(capacity >= byteCount)
+        #expect(capacity % 64 == 0)
+        #expect(capacity <= max(4096, byteCount + byteCount / 8 + 64))
+    }
+}

@@ -1,0 +1,63 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+@Suite struct RequestHeadersTests {
+    private let downloader = ImageDownloader.forTests { $0.headers["X-Default"] = "default" }
+
+    private func echo(_ url: URL, headers: [String: String] = [:]) async throws -> [String: String] {
+        try JSONDecoder().decode([String: String].self, from: try await downloader.body(url, headers: headers))
+    }
+
+    @Test func sendsTheDefaultsAndTheRequestsOwnOverThem() async throws {
+        let url = try SharedServers.faults.get().url("/echo/own")
+        let echo = try await echo(url, headers: ["x-default": "own", "X-Own": "1", "X-Empty": ""])
+        #expect(echo["user-agent"]?.hasPrefix("swift-web-image/") == true)
+        #expect(echo["accept"] == "image/*,*/*;q=0.8")
+        #expect(echo["accept-encoding"] == "identity")
+        #expect(echo["x-default"] == "own")
+        #expect(echo["x-own"] == "1")
+        #expect(echo["x-empty"]?.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        ("X-A", "a\r\nX-Injected: 1"), ("X-A", "a\nb"), ("X-A", "a\0b"), ("X A", "a"), ("X:A", "a"), ("", "a"),
+        ("X-A\r\nX-Injected", "1"),
+    ])
+    func refusesAHeaderThatIsNoSingleLine(name: String, value: String) async throws {
+        let faults = try SharedServers.faults.get()
+        let url = try faults.url("/echo/refused")
+        #expect(try await downloader.error(url, headers: [name: value]) == .invalidHeader(name: name))
+        #expect(try await faults.statistics().requests["/echo/refused"] == nil)
+    }
+
+    private static let secrets = ["Authorization": "Bearer s", "Cookie": "a=b", "X-Api-Key": "k"]
+
+    @Test func keepsAllHeadersOnARedirectToTheSameOrigin() async throws {
+        let url = try SharedServers.faults.get().url("/redirect/same?to=/echo/same")
+        let echo = try await echo(url, headers: Self.secrets)
+        #expect(echo["authorization"] == "Bearer s")
+        #expect(echo["cookie"] == "a=b")
+        #expect(echo["x-api-key"] == "k")
+        #expect(echo["x-default"] == "default")
+    }
+
+    @Test func showsAnotherOriginOnlyWhatIsNobodysSecret() async throws {
+        let faults = try SharedServers.faults.get()
+        let target = try faults.otherOriginURL("/echo/other")
+        let echo = try await echo(faults.url("/redirect/other?to=\(target)"), headers: Self.secrets)
+        #expect(Set(echo.keys) == ["host", "accept", "accept-encoding", "user-agent"])
+        #expect(echo["host"] == "127.0.0.1:\(faults.otherPort)")
+    }
+
+    @Test func droppedHeadersStayAwayOnTheWayBack() async throws {
+        let faults = try SharedServers.faults.get()
+        let back = try faults.url("/echo/back")
+        let there = try faults.otherOriginURL("/redirect/back?to=\(back)")
+        let echo = try await echo(faults.url("/redirect/back?to=\(there)"), headers: Self.secrets)
+        #expect(echo["authorization"] == nil && echo["cookie"] == nil && echo["x-api-key"] == nil)
+    }
+}

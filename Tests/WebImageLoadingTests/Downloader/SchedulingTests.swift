@@ -1,0 +1,155 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// Limits, priorities and cancelling, as the server sees them.
+@Suite struct SchedulingTests {
+    @Test func usesItsConnectionsAgain() async throws {
+        let nginx = try SharedServers.nginx.get()
+        let downloader = ImageDownloader.forTests()
+        let recordings = try (0..<300).map { downloader.record(try nginx.url("/small.png?reuse=\($0)")).recording }
+        for recording in recordings { #expect(try await recording.body().count == 5000) }
+        let entries = try await nginx.accessLog().filter { $0.path.hasPrefix("/small.png?reuse=") }
+        #expect(entries.count == 300)
+        #expect(Set(entries.map(\.connection)).count <= 6)
+    }
+
+    @Test func keepsToItsLimitPerHost() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests()
+        let recordings = try (0..<20).map { downloader.record(try faults.url("/held/limit/\($0)")).recording }
+        try await faults.wait(for: .requests, path: "/held/limit", count: 6)
+        #expect(downloader.loadCounts == (6, 14))
+        for number in 0..<20 { try await faults.release("/held/limit/\(number)") }
+        for recording in recordings { try await recording.body() }
+        #expect(try await faults.statistics().peak["/held/limit"] == 6)
+        #expect(downloader.loadCounts == (0, 0))
+    }
+
+    @Test func aVisiblePictureOvertakesPrefetchedOnes() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests()
+        let prefetched = try (0..<10).map { number in
+            downloader.record(try faults.url("/held/prefetch/\(number)"), priority: .low)
+        }
+        try await faults.wait(for: .requests, path: "/held/prefetch", count: 3)
+        #expect(try await downloader.body(faults.url("/bytes/visible?size=9")) == FaultServer.pattern(9))
+        #expect(try await faults.statistics().requests["/held/prefetch"] == 3)
+        prefetched.forEach { $0.task.cancel() }
+        for load in prefetched { #expect(try await load.recording.error() == .cancelled) }
+    }
+
+    @Test func aRaisedPriorityStartsEarlier() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 1 }
+        let first = downloader.record(try faults.url("/held/raise/first")).recording
+        try await faults.wait(for: .requests, path: "/held/raise/first")
+        let order = Countdown(2)
+        let last = Lock("")
+        let loads = try ["second", "third"].map { name in
+            let request = LoaderRequest(url: try faults.url("/bytes/raise/\(name)"))
+            return downloader.load(request, priority: .normal) { event in
+                guard case .finished = event else { return }
+                last.withLock { $0 = name }
+                order.signal()
+            }
+        }
+        loads[1].setPriority(.high)
+        try await faults.release("/held/raise/first")
+        try await first.body()
+        try await order.wait()
+        #expect(last.withLock { $0 } == "second")
+    }
+
+    @Test func cancellingAQueuedLoadKeepsItOffTheWire() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 1 }
+        let running = downloader.record(try faults.url("/held/queued/running")).recording
+        try await faults.wait(for: .requests, path: "/held/queued/running")
+        let queued = downloader.record(try faults.url("/bytes/queued/cancelled"))
+        queued.task.cancel()
+        queued.task.cancel()
+        #expect(try await queued.recording.error() == .cancelled)
+        try await faults.release("/held/queued/running")
+        try await running.body()
+        #expect(queued.recording.isInOrder)
+        #expect(try await faults.statistics().requests["/bytes/queued/cancelled"] == nil)
+    }
+
+    @Test func cancellingARunningLoadDropsItsConnection() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests()
+        let load = downloader.record(try faults.url("/stall-body/cancel?size=10000&sent=5000"))
+        try await load.recording.waitForFirstBytes()
+        load.task.cancel()
+        #expect(try await load.recording.error() == .cancelled)
+        try await faults.wait(for: .dropped, path: "/stall-body/cancel")
+        load.task.cancel()
+        #expect(load.recording.isInOrder)
+    }
+
+    @Test func nginxStopsSendingToACancelledLoad() async throws {
+        let nginx = try SharedServers.nginx.get()
+        let downloader = ImageDownloader.forTests()
+        let load = downloader.record(try nginx.url("/slow/large.png?cancel"))
+        try await load.recording.waitForFirstBytes()
+        load.task.cancel()
+        #expect(try await load.recording.error() == .cancelled)
+        #expect(try await nginx.waitForEntry(path: "/slow/large.png?cancel").byteCount < 2_000_000)
+    }
+
+    @Test func aStormOfCancelsEndsEachLoadExactlyOnce() async throws {
+        let nginx = try SharedServers.nginx.get()
+        let downloader = ImageDownloader.forTests()
+        let expected = FaultServer.pattern(5000)
+        var random = SplitMix64(seed: 1)
+        var loads: [(recording: LoadRecording, task: any LoaderTask)] = []
+        for number in 0..<2000 {
+            let load = downloader.record(try nginx.url("/small.png?storm=\(number)"))
+            loads.append(load)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: load.task.cancel()
+            case 1: loads.randomElement(using: &random)?.task.cancel()
+            case 2: load.task.setPriority(.high)
+            default: break
+            }
+        }
+        for load in loads {
+            if let error = try await load.recording.error() {
+                #expect(error == .cancelled)
+            } else {
+                #expect(try await load.recording.body() == expected)
+            }
+        }
+        #expect(loads.allSatisfy { $0.recording.isInOrder })
+        #expect(downloader.loadCounts == (0, 0))
+    }
+
+    @Test func aDownloaderThatIsLetGoFinishesItsLoadsAndEndsItsThread() async throws {
+        let faults = try SharedServers.faults.get()
+        let thread = Lock("")
+        let ended = Countdown()
+        var downloader: ImageDownloader? = ImageDownloader.forTests()
+        let request = LoaderRequest(url: try faults.url("/held/let-go"))
+        let task = downloader?.load(request, priority: .normal) { event in
+            if case .response = event {
+                let name = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+                thread.withLock { $0 = "/proc/" + (name ?? "") }
+            }
+            if case .finished(.success) = event { ended.signal() }
+        }
+        try await faults.wait(for: .requests, path: "/held/let-go")
+        downloader = nil
+        try await faults.release("/held/let-go")
+        try await ended.wait()
+        let path = thread.withLock { $0 }
+        #expect(path.contains("/task/"))
+        let deadline = ContinuousClock.now + .seconds(20)
+        while FileManager.default.fileExists(atPath: path), ContinuousClock.now < deadline { await Task.yield() }
+        #expect(!FileManager.default.fileExists(atPath: path))
+        task?.cancel()
+    }
+}

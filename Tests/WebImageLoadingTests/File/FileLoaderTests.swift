@@ -1,0 +1,112 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageCore
+import WebImageLoading
+import WebImageTestSupport
+
+@Suite struct FileLoaderTests {
+    private let loader = FileLoader()
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test(arguments: [1, 1000, 256 << 10, 1_000_000]) func deliversTheBytesOfAFile(size: Int) async throws {
+        let data = FaultServer.pattern(size)
+        let url = try directory.write(data, to: "a picture.png")
+        let recording = loader.record(url).recording
+        #expect(try await recording.body() == data)
+        #expect(recording.isInOrder)
+        #expect(recording.response?.expectedByteCount == Int64(size))
+        #expect(recording.response?.statusCode == nil)
+        #expect(!loader.isCacheable)
+    }
+
+    @Test func followsASymbolicLink() async throws {
+        try directory.write(Data([1, 2]), to: "target")
+        symlink("target", directory.path("link"))
+        #expect(try await loader.body(directory.url("link")) == Data([1, 2]))
+    }
+
+    @Test func reportsAMissingFile() async throws {
+        let path = directory.path("missing")
+        #expect(try await loader.error(directory.url("missing")) == .file(path: path, errno: ENOENT))
+    }
+
+    @Test func reportsADirectory() async throws {
+        let error = try await loader.error(URL(filePath: directory.path, directoryHint: .notDirectory))
+        #expect(error == .file(path: directory.path, errno: EISDIR))
+    }
+
+    @Test func reportsAnEmptyFile() async throws {
+        let url = try directory.write(Data(), to: "empty")
+        #expect(try await loader.error(url) == .emptyBody(url: url))
+    }
+
+    @Test func refusesANamedPipeWithoutWaitingForItsWriter() async throws {
+        let path = directory.path("pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        #expect(try await loader.error(directory.url("pipe")) == .file(path: path, errno: EOPNOTSUPP))
+    }
+
+    @Test func refusesADevice() async throws {
+        let error = try await loader.error(URL(filePath: "/dev/zero", directoryHint: .notDirectory))
+        #expect(error == .file(path: "/dev/zero", errno: EOPNOTSUPP))
+    }
+
+    @Test func refusesAFileThatIsTooLarge() async throws {
+        let url = try directory.write(Data(count: 11), to: "large")
+        let small = FileLoader(maximumByteCount: 10)
+        #expect(try await small.error(url) == .responseTooLarge(byteCount: 11, limit: 10, url: url))
+    }
+
+    @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesWhatIsNoPathHere(text: String)
+        async throws
+    {
+        let url = try #require(URL(string: text))
+        #expect(try await loader.error(url) == .invalidURL(url.absoluteString))
+    }
+
+    @Test func stopsBetweenPiecesWhenCancelled() async throws {
+        let url = try directory.write(Data(count: 3 << 20), to: "large")
+        let recording = LoadRecording()
+        let task = Lock<(any LoaderTask)?>(nil)
+        let hasTask = ThreadGate()
+        let started = loader.load(LoaderRequest(url: url), priority: .normal) { event in
+            if case .response = event { hasTask.wait() }
+            if case .bytes = event { task.withLock { $0 }?.cancel() }
+            recording.receive(event)
+        }
+        task.withLock { $0 = started }
+        hasTask.open()
+        #expect(try await recording.error() == .cancelled)
+        #expect(recording.isInOrder)
+    }
+
+    @Test func aCancelledLoadEndsOnceWhetherItHasStartedOrNot() async throws {
+        let url = try directory.write(Data(count: 100_000), to: "file")
+        let loads = (0..<200).map { _ in loader.record(url) }
+        loads.forEach { $0.task.cancel() }
+        for load in loads {
+            if let error = try await load.recording.error() { #expect(error == .cancelled) }
+        }
+        #expect(loads.allSatisfy { $0.recording.isInOrder })
+    }
+}
+
+/// Holds up a loader's thread until the test is ready for it.
+private final class ThreadGate: @unchecked Sendable {
+    // `@unchecked`: a POSIX semaphore is made to be shared; its memory stays put until the end.
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func wait() { sem_wait(semaphore) }
+
+    func open() { sem_post(semaphore) }
+}
