@@ -63,17 +63,21 @@ final class DiskWriter: @unchecked Sendable {
         }
         guard now() >= retryTime else { return nil }
         try directory.create()
+        var aside: String?
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+            let opened: DiskIndex
             do throws(DiskFault) {
-                return try DiskIndex(path: directory.indexPath)
+                opened = try DiskIndex(path: directory.indexPath)
             } catch let fault where fault.isCorruption {
-                try replaceIndex()
-                return try DiskIndex(path: directory.indexPath)
+                aside = try directory.moveIndexAside()
+                opened = try DiskIndex(path: directory.indexPath)
             }
+            indexIdentity = directory.indexIdentity
+            return opened
         }
+        if let aside { report(.corruptIndex(movedTo: aside)) }
         try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
         index = opened
-        indexIdentity = directory.indexIdentity
         sizeLimit = configuration.sizeLimit ?? defaultSizeLimit(opened)
         if now() - opened.totals.trimmed > Self.trimInterval {
             try enforceLimits(opened)
@@ -96,10 +100,12 @@ final class DiskWriter: @unchecked Sendable {
             let damaged = indexIdentity
             close()
             do throws(DiskFault) {
-                try directory.withExclusiveLock { () throws(DiskFault) in
+                let aside = try directory.withExclusiveLock { () throws(DiskFault) -> String? in
                     // Another process may have put a good one there already.
-                    if damaged == nil || directory.indexIdentity == damaged { try replaceIndex() }
+                    guard directory.indexIdentity == damaged else { return nil }
+                    return try directory.moveIndexAside()
                 }
+                if let aside { report(.corruptIndex(movedTo: aside)) }
             } catch let fault {
                 retryTime = now() + Self.retryInterval
                 report(fault.failure)
@@ -111,10 +117,6 @@ final class DiskWriter: @unchecked Sendable {
             retryTime = now() + Self.retryInterval
             report(fault.failure)
         }
-    }
-
-    private func replaceIndex() throws(DiskFault) {
-        report(.corruptIndex(movedTo: try directory.moveIndexAside()))
     }
 
     private func report(_ failure: WebImageError.DiskCacheFailure) {
