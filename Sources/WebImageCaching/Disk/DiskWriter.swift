@@ -256,7 +256,10 @@ final class DiskWriter: @unchecked Sendable {
         try index.refreshTotals()
         let size = index.totals.size
         let missing = missingByteCount(adding: byteCount)
-        try trim(index, toSize: min(size > sizeLimit ? sizeLimit / 10 * 9 : .max, max(0, size - missing)))
+        // Not `size` where nothing is too much: another process may store more before the transaction begins.
+        var target = size > sizeLimit ? sizeLimit / 10 * 9 : .max
+        if missing > 0 { target = min(target, max(0, size - missing)) }
+        try trim(index, toSize: target)
         if missing > 0 { try index.shrink() }
     }
 
