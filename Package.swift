@@ -58,7 +58,8 @@ var targets: [Target] = [
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
         linkerSettings: [.linkedLibrary("jpeg")]),
-    program("Benchmarks", ["WebImage", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
+    program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
@@ -81,8 +82,9 @@ if hasViews {
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
         program("Gallery", ["WebImageGTK", "CWebImageGTK"]),
-        program("GTKBenchmarks", ["WebImageGTK", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK"]),
+        program(
+            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
     ]
 }
 

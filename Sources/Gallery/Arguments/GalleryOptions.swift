@@ -20,7 +20,7 @@ struct GalleryOptions {
                 Self.entry("report", texts[3], "FILE", "Save figures and the places of the cells as JSON"),
                 Self.entry("size", texts[4], "WxH", "Size of the window in points; 1280x900 by default"),
                 // G_OPTION_REMAINING is the empty name.
-                Self.entry("", rest, "URL…", "", G_OPTION_ARG_FILENAME_ARRAY),
+                Self.entry("", rest, "URL...", "", G_OPTION_ARG_FILENAME_ARRAY),
             ] + [GOptionEntry()]
 
         let context = g_option_context_new(nil)

@@ -18,6 +18,9 @@ struct LoadFigures: Encodable {
 
     mutating func noteStart(at now: ContinuousClock.Instant = .now) { start = start ?? now }
 
+    /// Takes back a failure: it is tried once more.
+    mutating func noteRetry() { failed = max(0, failed - 1) }
+
     /// Counts an end; a cancel is none.
     mutating func note(
         _ result: Result<WebImageResponse, WebImageError>, at now: ContinuousClock.Instant = .now

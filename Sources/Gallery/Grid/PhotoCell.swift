@@ -32,7 +32,7 @@ import WebImageGTK
         retryButton = gtk_button_new_with_label("Load failed, click to retry")
         buildWidgets()
         picture.onLoadStateChange = { [weak self] in self?.show($0) }
-        ObjectPointer(retryButton).onSignal("clicked") { [weak self] in self?.load() }
+        ObjectPointer(retryButton).onSignal("clicked") { [weak self] in self?.retry() }
     }
 
     private func buildWidgets() {
@@ -63,6 +63,11 @@ import WebImageGTK
     func unbind() {
         item = nil
         picture.prepareForReuse()
+    }
+
+    private func retry() {
+        loads.figures.noteRetry()
+        load()
     }
 
     /// Loads the item, again if it has failed or if `cachePolicy` wants it.

@@ -32,6 +32,7 @@ import WebImageGTK
         gtk_header_bar_pack_start(header, button("Reload") { [weak self] in self?.reload() })
         gtk_header_bar_pack_start(header, button("Clear caches") { [weak self] in self?.clearCaches() })
         gtk_widget_add_css_class(figuresLabel.widget, "numeric")
+        gtk_label_set_ellipsize(figuresLabel.opaque, PANGO_ELLIPSIZE_END)
         gtk_header_bar_set_title_widget(header, figuresLabel.widget)
         return bar
     }

@@ -15,7 +15,9 @@ struct ImageWish {
 
     /// Whether what was found for `earlier` is what this one wants.
     func canShare(with earlier: ImageWish) -> Bool {
-        request.cachePolicy != .reload && manager === earlier.manager && request.cacheKey == earlier.request.cacheKey
+        // The key is made anew each time: the URL tells most apart for less.
+        request.cachePolicy != .reload && manager === earlier.manager && request.url == earlier.request.url
+            && request.cacheKey == earlier.request.cacheKey
     }
 
     func priority(isOnScreen: Bool) -> LoadPriority {

@@ -1,22 +1,29 @@
 /// Rows that belong together; `make bench GROUP=name` runs one group.
-struct BenchmarkGroup {
-    let name: String
-    let run: @Sendable (inout BenchmarkTable) throws -> Void
+package struct BenchmarkGroup: Sendable {
+    package let name: String
+    package let run: @Sendable (inout BenchmarkTable) throws -> Void
+
+    package init(name: String, run: @escaping @Sendable (inout BenchmarkTable) throws -> Void) {
+        self.name = name
+        self.run = run
+    }
 }
 
 /// A benchmark's own check of its results failed: its times would mean nothing.
-struct WrongResult: Error, CustomStringConvertible {
-    let description: String
+package struct WrongResult: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// Measures and prints one row after the other: what, our time, the yardstick's time, and the quotient.
 ///
 /// The two run in turns, so that a busy moment of the machine meets both, and the median of each counts. Both must
 /// produce results that were compared before.
-struct BenchmarkTable {
+package struct BenchmarkTable {
     private let clock = ContinuousClock()
 
-    init() {
+    package init() {
         print(Self.padded("", 44), Self.padded("ours", 12), Self.padded("yardstick", 12), "ratio")
     }
 
@@ -25,7 +32,7 @@ struct BenchmarkTable {
     /// - Parameters:
     ///   - operationCount: how many operations one call performs; times are printed for one of them.
     ///   - roundCount: how often each is timed, after one call that does not count.
-    func compare(
+    package func compare(
         _ name: String, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void,
         yardstick: () throws -> Void
     ) rethrows {
@@ -39,12 +46,14 @@ struct BenchmarkTable {
         printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
     }
 
-    /// Compares with a time that must not be exceeded.
-    func compare(_ name: String, budget: Duration, roundCount: Int = 15, ours: () throws -> Void) rethrows {
+    /// Compares with a time that one operation must not exceed.
+    package func compare(
+        _ name: String, budget: Duration, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void
+    ) rethrows {
         try ours()
         var times: [Duration] = []
         for _ in 0..<roundCount { times.append(try clock.measure(ours)) }
-        printRow(name + " (budget)", Self.median(times), budget)
+        printRow(name + " (budget)", Self.median(times) / operationCount, budget)
     }
 
     private func printRow(_ name: String, _ ours: Duration, _ yardstick: Duration) {

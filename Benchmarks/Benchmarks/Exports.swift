@@ -1,0 +1,2 @@
+// One import for all groups.
+@_exported public import BenchmarkReport

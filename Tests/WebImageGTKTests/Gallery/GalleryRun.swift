@@ -1,0 +1,34 @@
+import Foundation
+
+/// One run of the Gallery program, in a process of its own.
+struct GalleryRun {
+    let exitStatus: Int32
+    let output: String
+    let errors: String
+
+    /// - Parameter hasDisplay: `false` hides the display from it.
+    init(_ arguments: [String], hasDisplay: Bool = true) throws {
+        let process = Process()
+        // SwiftPM puts programs beside the bundle of the tests.
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent("Gallery")
+        process.arguments = arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["GSK_RENDERER"] = "cairo"
+        if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
+        process.environment = environment
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        // Both are short enough for a pipe, so one may wait for the other.
+        self.output = Self.text(from: output)
+        self.errors = Self.text(from: errors)
+        process.waitUntilExit()
+        exitStatus = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    private static func text(from pipe: Pipe) -> String {
+        String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+}
