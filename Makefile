@@ -25,10 +25,11 @@ build: ## Build the library, webimage and the Gallery for use.
 	@Scripts/setup build
 	$(build) -c release
 
+# One test at a time: beside each other they starve one another's servers of a processor on small machines.
 test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test
 	$(build) --build-tests
-	$(headless) swift test --scratch-path $(scratch) --skip-build $(test_flags) $(addprefix --filter ,$(FILTER))
+	$(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
 
 lint: ## Check the layout of all sources.
 	@Scripts/lint

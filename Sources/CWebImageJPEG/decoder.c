@@ -65,7 +65,8 @@ static void ignore_message(j_common_ptr jpeg) { (void)jpeg; }
 
 static void ignore_source(j_decompress_ptr jpeg) { (void)jpeg; }
 
-// Ends the data with the marker that ends a JPEG: a file that lacks nothing but this marker is complete.
+// Ends the data with the marker that ends a JPEG. A baseline file that lacks nothing but this marker is complete; if
+// more is missing, decoding fails at the marker.
 static boolean fill_input_buffer(j_decompress_ptr jpeg) {
     static const JOCTET end[2] = {0xFF, JPEG_EOI};
     cwi_jpeg_decoder *decoder = jpeg->client_data;
@@ -153,7 +154,7 @@ cwi_jpeg_status cwi_jpeg_consume(
         *is_complete = jpeg_consume_input(jpeg) == JPEG_REACHED_EOI;
         // Scans that are missing at the end raise no warning: they would only have added detail.
         if (decoder->reached_end) return CWI_JPEG_TRUNCATED;
-        if (jpeg->input_scan_number > (int)scan_limit) {
+        if ((unsigned)jpeg->input_scan_number > scan_limit) {
             snprintf(decoder->message, sizeof decoder->message, "more than %u scans", scan_limit);
             return CWI_JPEG_UNSUPPORTED;
         }

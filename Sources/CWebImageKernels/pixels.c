@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-// A clone is chosen while the program is relocated, before a sanitizer's instrumentation can run.
+// Functions chosen when a program is loaded need glibc's loader, and run before a sanitizer's instrumentation can.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define IS_INSTRUMENTED 1
 #endif
 #endif
 
-#if defined(__x86_64__) && defined(__linux__) && !defined(IS_INSTRUMENTED)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(IS_INSTRUMENTED)
 #define FOR_EVERY_PROCESSOR __attribute__((target_clones("avx2", "default")))
 #else
 #define FOR_EVERY_PROCESSOR

@@ -219,7 +219,8 @@ def write_pngs():
 
     for depth in [1, 2, 4, 8]:
         count = min(2**depth, 200)
-        palette = np.stack([np.arange(count) * 255 // max(1, count - 1), 255 - np.arange(count), np.arange(count) * 7 % 256], -1)
+        ramp = np.arange(count)
+        palette = np.stack([ramp * 255 // max(1, count - 1), 255 - ramp, ramp * 7 % 256], -1)
         indices = (np.arange(width * height).reshape(height, width, 1) * 3) % count
         shown = palette[indices[..., 0]]
         plte = chunk(b"PLTE", palette.astype(np.uint8).tobytes())

@@ -89,11 +89,10 @@ struct CacheCommand: Command {
 
     func run() async -> ExitStatus {
         let failures = Lock(0)
-        let disk = cache.diskCache { error in
+        let disk = cache.open { error in
             failures.withLock { $0 += 1 }
             Console.standard.complain(error.description)
         }
-        guard let disk else { return .failure }
         let isDone = await perform(on: disk)
         await disk.flush()
         return isDone && failures.withLock({ $0 == 0 }) ? .success : .failure

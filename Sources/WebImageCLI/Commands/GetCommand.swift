@@ -21,8 +21,8 @@ struct GetCommand: Command {
                 height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and message).
 
                 With --output the file's bytes are written as they came; with --size, --format or --quality the
-                picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG where
-                that can't be written. A file appears whole or not at all.
+                picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG (JPEG with
+                --quality) where that won't do. A file appears whole or not at all.
                 """)
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR",

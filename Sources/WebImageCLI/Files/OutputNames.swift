@@ -69,7 +69,7 @@ struct OutputNames {
         let dot = visible.lastIndex(of: ".")
         let ending = dot.map { visible[visible.index(after: $0)...] } ?? ""
         let hasExtension =
-            (1...10).contains(ending.utf8.count) && ending.allSatisfy { $0.isASCII && $0.isLetter || $0.isNumber }
+            (1...10).contains(ending.utf8.count) && ending.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         let stem = shortened(String(hasExtension ? visible[..<(dot ?? visible.endIndex)] : visible))
         return (stem.isEmpty ? "image" : stem, hasExtension ? String(ending) : nil)
     }

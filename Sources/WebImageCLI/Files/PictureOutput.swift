@@ -12,12 +12,12 @@ struct EncodingRequest: Sendable {
     /// Whether the original bytes won't do.
     var isNeeded: Bool { format != nil || quality != nil || isResized }
 
-    /// The format for `image` where the name of the output file says nothing: its own, or PNG, which loses nothing;
-    /// JPEG when a quality is asked for.
+    /// What was asked for, or the picture's own, or where that won't do PNG, which loses nothing; JPEG when a quality
+    /// is asked for.
     func format(for image: Image) -> ImageFormat {
         if let format { return format }
-        if quality != nil { return .jpeg }
-        return image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
+        let own = image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
+        return quality != nil && own == .png ? .jpeg : own
     }
 
     /// Blocks the calling thread.
@@ -47,7 +47,6 @@ struct PictureOutput: Sendable {
             target = .file(path)
             if encoding.isNeeded { encoding.format = encoding.format ?? ImageFormat(fileName: path) }
         } else {
-            if encoding.quality != nil { encoding.format = encoding.format ?? .jpeg }
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if encoding.isNeeded { .picture } else { .own }
             var names = OutputNames()

@@ -10,7 +10,7 @@ final class LoadingSession: Sendable {
 
     init(options: SourceOptions) {
         self.options = options
-        disk = options.cache.diskCache
+        disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
         let loaders: [any ImageLoader] = [fileLoader, options.downloader]
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: loaders))
@@ -22,17 +22,15 @@ final class LoadingSession: Sendable {
 
     /// Loads one picture.
     ///
-    /// - Parameter progress: called on Swift's threads; it must be short.
+    /// - Parameter progress: called on the manager's callback queue, which may block.
     func load(
-        _ request: WebImageRequest, progress: (_ received: Int64, _ expected: Int64?) -> Void = { _, _ in }
+        _ request: WebImageRequest,
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil
     ) async throws(WebImageError) -> WebImageResponse {
-        for await event in manager.events(for: request) {
-            switch event {
-            case .progress(let received, let expected): progress(received, expected)
-            case .finished(let result): return try result.get()
-            }
+        let result = await withCheckedContinuation { continuation in
+            manager.load(request, progress: progress) { continuation.resume(returning: $0) }
         }
-        throw .cancelled
+        return try result.get()
     }
 
     /// The file's bytes. Memory keeps pixels only, so a picture from there has none: they are fetched if needed.
@@ -71,7 +69,10 @@ extension SourceOptions {
         var configuration = ImageDownloader.Configuration()
         configuration.maximumConnectionsPerHost = concurrency
         configuration.maximumConnections = concurrency
-        if let idleTimeout { configuration.idleTimeout = idleTimeout }
+        if let idleTimeout {
+            configuration.connectTimeout = idleTimeout
+            configuration.idleTimeout = idleTimeout
+        }
         return ImageDownloader(configuration: configuration)
     }
 }

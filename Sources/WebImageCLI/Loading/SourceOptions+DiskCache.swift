@@ -2,14 +2,10 @@ internal import FoundationEssentials
 internal import WebImage
 
 extension SourceOptions.Cache {
-    /// The disk cache, or `nil`. It complains on standard error, once for each cause, and is done without.
-    var diskCache: DiskCache? { diskCache { Console.standard.complain($0.description) } }
-
-    func diskCache(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache? {
+    /// - Parameter onFailure: told, once for each cause, why the cache stands aside.
+    func open(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache {
         var configuration: DiskCache.Configuration
         switch self {
-        case .none:
-            return nil
         case .standard:
             let directory = DiskCache.Configuration.defaultDirectory(application: "webimage")
             configuration = DiskCache.Configuration(directory: directory)

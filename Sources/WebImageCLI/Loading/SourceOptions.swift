@@ -4,21 +4,21 @@ internal import WebImage
 struct SourceOptions: Sendable {
     /// Which disk cache takes part.
     enum Cache: Sendable {
-        case none
         /// The tool's own, where the system wants caches.
         case standard
         case directory(String)
     }
 
-    var cache = Cache.standard
+    /// `nil` for none.
+    var cache: Cache? = .standard
     var policy = CachePolicy.cacheFirst
     var headers: [String: String] = [:]
     /// How long nothing may arrive; `nil` for the library's own limit.
     var idleTimeout: Duration?
-    /// How many loads run at once.
+    /// How many loads run at once, from one host too.
     var concurrency = 6
 
-    static let withoutCache = SourceOptions(cache: .none)
+    static let withoutCache = SourceOptions(cache: nil)
 
     /// The options as a parser declares them.
     struct Declaration {
@@ -31,7 +31,8 @@ struct SourceOptions: Sendable {
             policy = parser.option(
                 "policy", value: "NAME", help: "cacheFirst (default), reload (ask the server anyway) or cacheOnly")
             header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
-            timeout = parser.option("timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15")
+            timeout = parser.option(
+                "timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15 unless given")
         }
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
@@ -41,7 +42,7 @@ struct SourceOptions: Sendable {
                 if path.isEmpty { throw parser.error("--cache-dir takes a directory") }
                 options.cache = .directory(path)
             } else if noCache.isSet {
-                options.cache = .none
+                options.cache = nil
             }
             if let text = policy.value {
                 guard let policy = CachePolicy(rawValue: text) else {

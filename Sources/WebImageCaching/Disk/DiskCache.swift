@@ -125,10 +125,10 @@ public final class DiskCache: Sendable {
     }
 
     private func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) -> Result? {
-        do throws(DiskFault) {
+        do throws(DiskReaders.Failure) {
             return try readers.withReader(body)
-        } catch let fault {
-            lane.submit { [writer] in writer.examine(fault) }
+        } catch {
+            lane.submit { [writer] in writer.examine(error) }
             return nil
         }
     }

@@ -13,11 +13,13 @@ final class DiskReader {
         case damaged(id: Int64)
     }
 
+    /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
+    let identity: DiskDirectory.FileIdentity
     private let valuesPath: String
     private let lookUp, exists: SQLiteStatement
 
-    init?(directory: DiskDirectory) throws(DiskFault) {
-        guard directory.indexIdentity != nil else { return nil }
+    init?(directory: DiskDirectory, identity: DiskDirectory.FileIdentity) throws(DiskFault) {
+        self.identity = identity
         let connection = try SQLiteConnection(
             path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
         // 0 while another thread makes the tables.
@@ -71,6 +73,12 @@ final class DiskReader {
 
 /// Readers at rest. As many come to exist as threads read at once.
 final class DiskReaders: Sendable {
+    /// A fault, and the file in which it was met.
+    struct Failure: Error {
+        let fault: DiskFault
+        let identity: DiskDirectory.FileIdentity
+    }
+
     private struct State {
         /// Grows when the index is replaced, so that readers of the old one are not taken back.
         var generation = 0
@@ -83,19 +91,25 @@ final class DiskReaders: Sendable {
     init(directory: DiskDirectory) { self.directory = directory }
 
     /// Runs `body` with a reader that nobody else uses; `nil` when there is no index.
-    func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(DiskFault) -> Result? {
+    func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(Failure) -> Result? {
         let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
-        let reader: DiskReader
-        if let idle {
-            reader = idle
-        } else {
-            guard let opened = try DiskReader(directory: directory) else { return nil }
-            reader = opened
+        // Before the file is opened: if it is replaced in between, a fault counts as one of the old file.
+        guard let identity = idle?.identity ?? directory.indexIdentity else { return nil }
+        do throws(DiskFault) {
+            let reader: DiskReader
+            if let idle {
+                reader = idle
+            } else {
+                guard let opened = try DiskReader(directory: directory, identity: identity) else { return nil }
+                reader = opened
+            }
+            // After a fault the reader is dropped.
+            let result = try body(reader)
+            state.withLock { if $0.generation == generation { $0.idle.append(reader) } }
+            return result
+        } catch {
+            throw Failure(fault: error, identity: identity)
         }
-        // After a fault the reader is dropped.
-        let result = try body(reader)
-        state.withLock { if $0.generation == generation { $0.idle.append(reader) } }
-        return result
     }
 
     func closeAll() {

@@ -63,17 +63,21 @@ final class DiskWriter: @unchecked Sendable {
         }
         guard now() >= retryTime else { return nil }
         try directory.create()
+        var aside: String?
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+            let opened: DiskIndex
             do throws(DiskFault) {
-                return try DiskIndex(path: directory.indexPath)
+                opened = try DiskIndex(path: directory.indexPath)
             } catch let fault where fault.isCorruption {
-                try replaceIndex()
-                return try DiskIndex(path: directory.indexPath)
+                aside = try directory.moveIndexAside()
+                opened = try DiskIndex(path: directory.indexPath)
             }
+            indexIdentity = directory.indexIdentity
+            return opened
         }
+        if let aside { report(.corruptIndex(movedTo: aside)) }
         try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
         index = opened
-        indexIdentity = directory.indexIdentity
         sizeLimit = configuration.sizeLimit ?? defaultSizeLimit(opened)
         if now() - opened.totals.trimmed > Self.trimInterval {
             try enforceLimits(opened)
@@ -96,10 +100,12 @@ final class DiskWriter: @unchecked Sendable {
             let damaged = indexIdentity
             close()
             do throws(DiskFault) {
-                try directory.withExclusiveLock { () throws(DiskFault) in
+                let aside = try directory.withExclusiveLock { () throws(DiskFault) -> String? in
                     // Another process may have put a good one there already.
-                    if damaged == nil || directory.indexIdentity == damaged { try replaceIndex() }
+                    guard directory.indexIdentity == damaged else { return nil }
+                    return try directory.moveIndexAside()
                 }
+                if let aside { report(.corruptIndex(movedTo: aside)) }
             } catch let fault {
                 retryTime = now() + Self.retryInterval
                 report(fault.failure)
@@ -113,20 +119,17 @@ final class DiskWriter: @unchecked Sendable {
         }
     }
 
-    private func replaceIndex() throws(DiskFault) {
-        report(.corruptIndex(movedTo: try directory.moveIndexAside()))
-    }
-
     private func report(_ failure: WebImageError.DiskCacheFailure) {
         guard reported.insert(failure).inserted else { return }
         configuration.onFailure(.diskCache(path: directory.path, reason: failure))
     }
 
-    /// Called when a reader met a fault: a damaged index is replaced, another fault reported.
-    func examine(_ fault: DiskFault) {
+    /// Called when a reader met a fault: a damaged index is replaced, unless that has happened since; another fault is
+    /// reported.
+    func examine(_ failure: DiskReaders.Failure) {
         openIfNeeded()
-        guard index != nil else { return }
-        if fault.isCorruption { handle(fault) } else { report(fault.failure) }
+        guard index != nil, failure.identity == indexIdentity else { return }
+        if failure.fault.isCorruption { handle(failure.fault) } else { report(failure.fault.failure) }
     }
 
     // MARK: Writing
@@ -253,7 +256,10 @@ final class DiskWriter: @unchecked Sendable {
         try index.refreshTotals()
         let size = index.totals.size
         let missing = missingByteCount(adding: byteCount)
-        try trim(index, toSize: min(size > sizeLimit ? sizeLimit / 10 * 9 : .max, max(0, size - missing)))
+        // Not `size` where nothing is too much: another process may store more before the transaction begins.
+        var target = size > sizeLimit ? sizeLimit / 10 * 9 : .max
+        if missing > 0 { target = min(target, max(0, size - missing)) }
+        try trim(index, toSize: target)
         if missing > 0 { try index.shrink() }
     }
 

@@ -27,7 +27,8 @@ struct LZWDecoder {
         codeSize = self.minimumCodeSize + 1
     }
 
-    /// Fills `indices` from its start and returns how many there are; stops early at the end code or the end of `bytes`.
+    /// Fills `indices` from its start and returns how many there are: fewer where the end code or the end of `bytes`
+    /// comes first.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)`` for a code that means nothing yet,
     ///   ``WebImageError/cancelled``.

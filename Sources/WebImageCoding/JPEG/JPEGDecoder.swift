@@ -4,8 +4,8 @@ public import WebImageCore
 /// Reads JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and
 /// YCCK, any subsampling. CMYK is converted without a profile.
 ///
-/// A picture is whole or refused: where libjpeg would fill what is missing or damaged with grey, this throws. A file
-/// that lacks nothing but its last marker is read.
+/// A picture is whole or refused: where libjpeg would fill what is missing or damaged with grey, this throws. A
+/// baseline file that lacks nothing but its last marker is read.
 public struct JPEGDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}

@@ -66,7 +66,10 @@ public struct JPEGEncoder: ImageEncoder {
 extension Color {
     /// The colour over black, in 8 bits.
     fileprivate var opaqueBytes: (red: UInt8, green: UInt8, blue: UInt8) {
-        func byte(_ component: Double) -> UInt8 { UInt8(min(max(component * alpha, 0), 1) * 255 + 0.5) }
+        // Written so that a component that is no number counts as 0.
+        func byte(_ component: Double) -> UInt8 {
+            component * alpha > 0 ? UInt8(min(component * alpha, 1) * 255 + 0.5) : 0
+        }
         return (byte(red), byte(green), byte(blue))
     }
 }

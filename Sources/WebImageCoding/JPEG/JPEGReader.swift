@@ -64,7 +64,7 @@ struct JPEGReader: ~Copyable {
             try size.forEachRowBatch(cancellation: options.cancellation) { (rows) throws(WebImageError) in
                 let start = pixels + rows.lowerBound * stride
                 try check(cwi_jpeg_read_rows(decoder, start, stride, UInt32(rows.count)))
-                // Adobe's programs store ink inverted, with a marker; Chrome and Pillow take every file for one of theirs.
+                // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
                 if header.is_cmyk { cwi_inverted_cmyk_to_rgba(start, rows.count * size.width) }
             }
         }

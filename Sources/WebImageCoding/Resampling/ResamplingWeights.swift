@@ -1,8 +1,8 @@
 internal import CWebImageKernels
 internal import Glibc
 
-/// For every output pixel of one direction, which input pixels it sums and with which weights: Lanczos with three lobes,
-/// `sinc(x) * sinc(x / 3)`.
+/// For every output pixel of one direction, which input pixels it sums and with which weights: Lanczos with three
+/// lobes, `sinc(x) * sinc(x / 3)`.
 ///
 /// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position c * scale. When the
 /// picture shrinks, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the

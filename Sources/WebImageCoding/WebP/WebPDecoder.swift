@@ -29,10 +29,11 @@ public struct WebPDecoder: ImageDecoder {
         let bytes = data.bytes
         let file = try WebPFile(reading: bytes)
         let plan = try DecodingPlan(storedSize: file.size, orientation: file.orientation, options: options)
+        guard file.isComplete else { throw .decoding(format: .webp, reason: .truncated) }
         let pixels: PixelBuffer
         if file.isAnimation {
             guard let frame = file.frames.first, frame.content.upperBound <= bytes.byteCount else {
-                throw .decoding(format: .webp, reason: .truncated)
+                throw .decoding(format: .webp, reason: .corrupt("an animation without a whole frame"))
             }
             pixels = try canvas(
                 of: file.size, with: bytes.extracting(frame.content), left: frame.left, top: frame.top,

@@ -38,6 +38,7 @@ public struct WebPEncoder: ImageEncoder {
             guard let cancellation = options.cancellation else { return WebPEncode(&config, &picture) != 0 }
             return withExtendedLifetime(cancellation) {
                 picture.user_data = Unmanaged.passUnretained(cancellation).toOpaque()
+                // libwebp returns through its callers and never jumps: a callback into Swift is safe.
                 picture.progress_hook = { _, picture in
                     guard let flag = picture?.pointee.user_data else { return 1 }
                     return Unmanaged<Cancellation>.fromOpaque(flag).takeUnretainedValue().isCancelled ? 0 : 1

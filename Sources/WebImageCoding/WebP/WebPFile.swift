@@ -7,6 +7,8 @@ struct WebPFile {
     let size: PixelSize
     let hasAlpha: Bool
     let isAnimation: Bool
+    /// Whether the data is as long as the file says it is; its metadata stand at its end.
+    let isComplete: Bool
     private(set) var orientation = ImageOrientation.up
     private(set) var hasColorProfile = false
     /// How often an animation plays, 0 for ever.
@@ -34,16 +36,18 @@ struct WebPFile {
         size = PixelSize(width: Int(features.width), height: Int(features.height))
         hasAlpha = features.has_alpha != 0
         isAnimation = features.has_animation != 0
+        let announcedLength = data.integer(at: 4, count: 4, isBigEndian: false) ?? 0
+        isComplete = announcedLength + 8 <= data.byteCount
 
         var offset = 12
         while let length = data.integer(at: offset + 4, count: 4, isBigEndian: false) {
             let content = offset + 8..<offset + 8 + length
-            readChunk(named: offset, content: content, of: data)
+            readChunk(namedAt: offset, content: content, of: data)
             offset = content.upperBound + length % 2
         }
     }
 
-    private mutating func readChunk(named name: Int, content: Range<Int>, of data: RawSpan) {
+    private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) {
         func integer(at offset: Int, count: Int) -> Int? {
             data.integer(at: content.lowerBound + offset, count: count, isBigEndian: false)
         }

@@ -130,6 +130,8 @@ import WebImageTestSupport
         #expect(small.format == .png)
         #expect(small.pixels.size == PixelSize(width: 32, height: 24))
         #expect(tool.names(in: "d") == ["a.png"])
+        #expect(try await write("-o", "f/", "--quality", "50").format == .jpeg)
+        #expect(tool.names(in: "f") == ["a.jpg"])
         // Without any of these, the name says nothing about the bytes.
         #expect(try await write("-o", "e.jpg").format == .png)
     }

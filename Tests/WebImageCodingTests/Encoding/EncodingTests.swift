@@ -45,6 +45,15 @@ import WebImageCore
         }
     }
 
+    @Test func bringsAQualityIntoItsRange() {
+        var options = EncodingOptions(quality: 7)
+        #expect(options.quality == 1)
+        options.quality = -1
+        #expect(options.quality == 0)
+        options.quality = .nan
+        #expect(options.quality == EncodingOptions.defaultQuality)
+    }
+
     @Test func laysTransparentPixelsOverTheBackground() throws {
         let clear = try Pixels(size: PixelSize(width: 16, height: 16), bytes: .init(repeating: 0, count: 1024)).buffer()
         let options = EncodingOptions(quality: 1, background: Color(red: 1, green: 0.5, blue: 0))
@@ -81,8 +90,7 @@ import WebImageCore
         }
     }
 
-    @Test func writesWhatAnotherProgramReads() throws {
-        // The signature and the end of each file, as their specifications have them.
+    @Test func endsFilesAsTheirFormatsDemand() throws {
         let original = try image("rgba-8.png")
         let png = try registry.encode(original, as: .png)
         #expect(png.suffix(8).prefix(4) == Data("IEND".utf8))

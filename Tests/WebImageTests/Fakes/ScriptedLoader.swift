@@ -81,8 +81,8 @@ final class ScriptedLoad: LoaderTask {
     }
 
     func cancel() {
-        cancelled.yield()
         end(.failure(.cancelled))
+        cancelled.yield()
     }
 
     func setPriority(_ priority: LoadPriority) { priorityChanged.yield(priority) }
