@@ -13,7 +13,7 @@ benchmarks := Benchmarks
 test_flags := --disable-xctest
 endif
 
-.PHONY: help setup build test lint format bench demo clean
+.PHONY: help setup build test lint format bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -35,7 +35,7 @@ lint: ## Check the layout of all sources.
 	@Scripts/lint
 
 format: ## Lay all sources out.
-	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
 
 bench: ## Measure against yardsticks in the same run; GROUP=… measures one group.
 	@Scripts/setup build test
@@ -47,5 +47,9 @@ demo: ## Show real photographs from a real server, first cold, then from disk.
 	$(build) -c release --product $(if $(headless),Gallery,webimage)
 	@Demo/run $(scratch)/release
 
+examples: ## Build the README's programs as an outside package, and run the one for servers.
+	@Scripts/setup build demo
+	@Examples/run $(scratch)/examples
+
 clean: ## Remove what was built.
-	rm -rf .build Demo/Output
+	rm -rf .build Demo/Output Examples/.build

@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// The programs of the README, as a package of their own: what an outside user can see is all they have.
+let hasViews = !(Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").contains("gtk")
+
+var targets: [Target] = [
+    .executableTarget(
+        name: "Thumbnailer", dependencies: [.product(name: "WebImage", package: "swift-web-image")])
+]
+if hasViews {
+    targets += [
+        .systemLibrary(name: "CGTK", pkgConfig: "gtk4"),
+        .executableTarget(
+            name: "PictureWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
+    ]
+}
+
+let package = Package(
+    name: "Examples",
+    dependencies: [.package(name: "swift-web-image", path: "..")],
+    targets: targets,
+    swiftLanguageModes: [.v6]
+)
