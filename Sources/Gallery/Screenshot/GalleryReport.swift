@@ -64,20 +64,6 @@ struct GalleryReport: Encodable {
         }
     }
 
-    private enum CodingKeys: CodingKey {
-        case width, height, backdrop, cells
-    }
-
-    /// The figures stand beside the rest, not in an object of their own.
-    func encode(to encoder: any Encoder) throws {
-        try figures.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(width, forKey: .width)
-        try container.encode(height, forKey: .height)
-        try container.encode(backdrop, forKey: .backdrop)
-        try container.encode(cells, forKey: .cells)
-    }
-
     /// Writes it as JSON; `false` when that fails.
     func write(to path: String) -> Bool {
         let encoder = JSONEncoder()

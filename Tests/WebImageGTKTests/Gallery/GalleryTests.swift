@@ -24,7 +24,8 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertTrue(run.output.hasPrefix("3 loaded: 0 memory, 0 disk, 0 network, 3 files"), run.output)
 
         let report = try report()
-        XCTAssertEqual(report.loaded, 3)
+        XCTAssertEqual(report.figures.loaded, 3)
+        XCTAssertEqual(report.figures.line + "\n", run.output)
         XCTAssertEqual(report.cells.map(\.index), [0, 1, 2])
         let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: screenshotURL))
         XCTAssertEqual(screenshot.pixels.size, PixelSize(width: report.width, height: report.height))
@@ -45,7 +46,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertEqual(run.exitStatus, 1)
         XCTAssertTrue(run.errors.contains("missing.png"), run.errors)
         let report = try report()
-        XCTAssertEqual([report.loaded, report.failed], [1, 2])
+        XCTAssertEqual([report.figures.loaded, report.figures.failed], [1, 2])
         XCTAssertEqual(report.cells.map(\.state), ["loaded", "failed", "failed"])
     }
 
@@ -56,7 +57,13 @@ final class GalleryScreenshotTests: GTKTestCase {
             var state: String
         }
 
-        var loaded, failed, width, height: Int
+        struct Figures: Decodable {
+            var loaded, failed: Int
+            var line: String
+        }
+
+        var figures: Figures
+        var width, height: Int
         var cells: [Cell]
     }
 
