@@ -5,7 +5,8 @@ scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
 build := swift build --scratch-path $(scratch)
 
 ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
-benchmarks := Benchmarks GTKBenchmarks
+# The group of the views is in a program of its own.
+benchmarks := $(if $(GROUP),$(if $(filter views,$(GROUP)),GTKBenchmarks,Benchmarks),Benchmarks GTKBenchmarks)
 headless := Scripts/headless
 else
 benchmarks := Benchmarks
