@@ -39,7 +39,7 @@ format: ## Lay all sources out.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
 
 bench: ## Measure against yardsticks in the same run; GROUP=… measures one group.
-	@Scripts/setup build test
+	@Scripts/setup build test bench
 	@for program in $(benchmarks); do $(build) -c release --product $$program || exit; done
 	@for program in $(benchmarks); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
 

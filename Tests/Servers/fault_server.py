@@ -16,26 +16,38 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /cut-body/...?size=N&sent=M   announces N, sends M, closes
     /short-length/...?size=N&sent=M  announces N, sends M > N
     /cut-headers/...              closes in the middle of the head
-    /reset/...  /reset-body/...   a TCP reset before any byte; after half of the body
+    /reset/...  /reset-headers/...  /reset-body/...  a TCP reset before any byte; in the middle of the head, of the body
     /stall-headers/...            accepts the request and says nothing
     /stall-body/...?size=N&sent=M announces N, sends M, then nothing
     /drip/...?size=N&interval=S   one byte every S seconds
     /chunked/...?size=N           N bytes in chunks of at most 1000
     /cut-chunked/...?sent=M       a chunked body without its end
     /endless/...                  no length, bytes until the client goes
+    /endless-chunked/...          the same in chunks
+    /endless-headers/...          header fields until the client goes
+    /large-header/...?size=N      one field of N bytes, then as /bytes?size=10
+    /many-headers/...?count=N     N fields, then as /bytes?size=10
+    /not-http/...  /bad-status/...  another protocol's greeting; a status line without a number
+    /not-modified/...             304 to whatever was asked
+    /gzip-bomb/...?size=N         N zeros, gzip-coded, whatever was asked for; its length is that of the coded bytes
+    /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
+    /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
     /control/statistics           JSON: requests, dropped and peak by path and by parent path; accepted connections
     /control/wait?event=E&path=P&count=N&seconds=S  answers once E (requests, dropped) reaches N for P; else 504
 """
 
+import hashlib
 import json
 import os
+import re
 import select
 import socket
 import struct
 import sys
 import threading
+import zlib
 from collections import Counter
 from urllib.parse import parse_qs, urlsplit
 
@@ -92,6 +104,13 @@ def pattern(size):
     return bytes((i * 31 + i // 251) & 255 for i in range(size))
 
 
+def digest_response(algorithm, given, target):
+    """What a client that knows the password answers (RFC 7616, 3.4.1)."""
+    digest = lambda text: hashlib.new({"MD5": "md5", "SHA-256": "sha256"}[algorithm], text.encode()).hexdigest()
+    parts = [given.get(name, "") for name in ("nonce", "nc", "cnonce", "qop")]
+    return digest(":".join([digest("user:tests:secret"), *parts, digest(f"GET:{target}")]))
+
+
 class Exchange:
     """One request and its answer. A handler returns True when the connection can carry another."""
 
@@ -99,7 +118,8 @@ class Exchange:
         self.connection, self.headers, self.target = connection, headers, target
         parts = urlsplit(target)
         self.path = parts.path
-        self.query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        self.queries = parse_qs(parts.query)
+        self.query = {name: values[-1] for name, values in self.queries.items()}
 
     def number(self, name, default):
         return int(self.query.get(name, default))
@@ -187,6 +207,10 @@ class Exchange:
         self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
         return False
 
+    def reset_headers(self):
+        self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+        return self.reset()
+
     def reset_body(self):
         self.head("Content-Length: 10000")
         self.send(pattern(5000))
@@ -229,6 +253,58 @@ class Exchange:
         while True:
             self.send(piece)
 
+    def endless_chunked(self):
+        self.head("Transfer-Encoding: chunked")
+        piece = b"10000\r\n" + pattern(65_536) + b"\r\n"
+        while True:
+            self.send(piece)
+
+    def endless_headers(self):
+        self.send(b"HTTP/1.1 200 OK\r\n")
+        piece = b"".join(b"X-Field-%d: %b\r\n" % (number, b"v" * 1000) for number in range(60))
+        while True:
+            self.send(piece)
+
+    def large_header(self):
+        return self.answer(pattern(10), "image/png", 200, "X-Large: " + "v" * self.number("size", 100_000))
+
+    def many_headers(self):
+        return self.answer(
+            pattern(10), "image/png", 200, *(f"X-Field-{number}: v" for number in range(self.number("count", 10_000))))
+
+    def not_http(self):
+        self.send(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
+        return False
+
+    def bad_status(self):
+        self.send(b"HTTP/1.1 fine\r\nContent-Length: 10\r\n\r\n" + pattern(10))
+        return False
+
+    def not_modified(self):
+        self.head('ETag: "1"', code=304)
+        return True
+
+    def gzip_bomb(self):
+        coder = zlib.compressobj(9, zlib.DEFLATED, 31)
+        zeros = bytes(1 << 20)
+        size = self.number("size", 100 << 20)
+        pieces = [coder.compress(zeros[: min(len(zeros), size - start)]) for start in range(0, size, len(zeros))]
+        return self.answer(b"".join([*pieces, coder.flush()]), "image/png", 200, "Content-Encoding: gzip")
+
+    def digest(self):
+        algorithm = self.query.get("algorithm", "MD5")
+        given = dict(
+            (name, quoted or bare)
+            for name, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^\s,]+))', self.headers.get("authorization", "")))
+        if self.headers.get("authorization", "").startswith("Digest ") and given.get("response") == digest_response(
+                algorithm, given, self.target):
+            return self.answer(pattern(10))
+        challenge = f'Digest realm="tests", qop="auth", algorithm={algorithm}, nonce="{os.urandom(8).hex()}"'
+        return self.answer(b"", "text/plain", 401, f"WWW-Authenticate: {challenge}")
+
+    def send_answer(self):
+        return self.answer(pattern(10), "image/png", self.number("code", 200), *self.queries.get("header", []))
+
     def huge_length(self):
         self.head(f"Content-Length: {10 ** 12}")
         self.send(pattern(1000))
@@ -249,6 +325,7 @@ class Exchange:
         name = self.path.split("/")[1].replace("-", "_")
         if name == "control":
             return self.control()
+        name = "send_answer" if name == "answer" else name
         behaviour = getattr(self, name) if name in BEHAVIOURS else self.status
         statistics.count("running", self.path)
         statistics.count("requests", self.path)
@@ -264,7 +341,8 @@ class Exchange:
 BEHAVIOURS = {
     "bytes", "empty", "no_content", "html", "status", "echo", "redirect", "redirect_loop", "redirect_chain", "held",
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
-    "cut_chunked", "endless", "huge_length",
+    "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
+    "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
 }
 
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import WebImageCore
 
@@ -54,15 +55,27 @@ final class ChildProcess: Sendable {
 
     deinit { stop() }
 
-    /// Ends the program and waits until it is gone; does nothing the second time.
-    func stop() {
+    /// Ends the program and waits until it is gone; its exit status, or -1 for none and the second time.
+    @discardableResult
+    func stop() -> Int {
         let open = input.withLock { input in
             defer { input = nil }
             return input
         }
-        guard let open else { return }
+        guard let open else { return -1 }
         close(open)
-        waitpid(identifier, nil, 0)
+        var status: Int32 = 0
+        guard waitpid(identifier, &status, 0) == identifier, status & 0x7F == 0 else { return -1 }
+        return Int(status >> 8)
+    }
+
+    /// Everything the program prints, once it is gone.
+    func readAll() -> Data {
+        var output = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = read(self.output, &buffer, buffer.count), count > 0 { output += buffer[..<count] }
+        close(self.output)
+        return output
     }
 
     /// Reads what the program prints, line by line, on a thread of its own, until the program is gone.

@@ -80,8 +80,10 @@ enum TestServers {
         return (parts + ["Servers", Substring(name)]).joined(separator: "/")
     }
 
-    static func url(port: Int, path: String) throws -> URL {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
+    static func url(
+        scheme: String = "http", host: String = "127.0.0.1", port: Int, path: String
+    ) throws -> URL {
+        guard let url = URL(string: "\(scheme)://\(host):\(port)\(path)") else {
             throw TestServerError("\(path) is no path")
         }
         return url

@@ -4,12 +4,14 @@ import WebImageCore
 
 /// A real nginx on a free port of 127.0.0.1 that serves a directory.
 ///
-/// Beside the directory it has `/slow/…`, the same files at 20 KB/s, and `/page.html`, a web page with status 200.
+/// Beside the directory it has the same files at 20 KB/s as `/slow/…`, gzip-coded for those who accept it as `/gzip/…`,
+/// and for `user` with `secret` (Basic authentication) as `/private/…`; and `/page.html`, a web page with status 200.
 public final class NGINXServer: Sendable {
     /// Where it listens on 127.0.0.1.
     public let port: Int
     /// The directory it serves.
     public let root: String
+    private let securePorts: [TestCertificates.Name: Int]
     private let process: ChildProcess
     private let log: AccessLog
 
@@ -25,22 +27,32 @@ public final class NGINXServer: Sendable {
         public let byteCount: Int
         /// A number for the connection; equal for requests that shared one.
         public let connection: Int
+        /// `HTTP/1.1` or `HTTP/2.0`.
+        public let httpVersion: String
     }
 
     /// Starts nginx; it stops with its last reference or the process.
     ///
     /// - Parameters:
     ///   - root: the directory to serve; `nil` for an empty one of its own, removed with the server.
+    ///   - certificates: with which to serve the same over TLS, each on a port of its own.
+    ///   - offersHTTP2: whether over TLS it speaks HTTP/2 with those who can.
     ///   - locations: more of nginx's configuration, such as `location /x { return 500; }`.
-    public init(root: String? = nil, locations: String = "") throws {
+    public init(
+        root: String? = nil, certificates: [TestCertificates.Name] = [], offersHTTP2: Bool = true,
+        locations: String = ""
+    ) throws {
         for _ in 0..<4 {
-            // Another process may take the port before nginx does; it then does not answer as ours would.
-            if let started = try Self.start(root: root, locations: locations) {
-                (port, self.root, process, log) = started
+            let (port, securePorts) = (try LoopbackRequest.unusedPort(), try Self.unusedPorts(for: certificates))
+            let listeners = try Self.listeners(port: port, securePorts: securePorts, offersHTTP2: offersHTTP2)
+            // Another process may take a port before nginx does; it then does not answer as ours would.
+            if let started = try Self.start(port: port, listeners: listeners, root: root, locations: locations) {
+                (self.port, self.securePorts) = (port, securePorts)
+                (self.root, process, log) = started
                 return
             }
         }
-        throw TestServerError("nginx does not start; is nginx-light installed?")
+        throw TestServerError("nginx does not start; is it installed?")
     }
 
     /// Adds a file to what it serves.
@@ -53,6 +65,18 @@ public final class NGINXServer: Sendable {
 
     /// A URL on it; `path` begins with a slash.
     public func url(_ path: String) throws -> URL { try TestServers.url(port: port, path: path) }
+
+    /// An `https:` URL on it; `path` begins with a slash.
+    ///
+    /// - Parameters:
+    ///   - certificate: one of those it was started with.
+    ///   - host: `127.0.0.1`, or a name at or below `localhost`, which libcurl itself takes for this machine.
+    public func secureURL(
+        _ path: String, certificate: TestCertificates.Name = .valid, host: String = "127.0.0.1"
+    ) throws -> URL {
+        guard let port = securePorts[certificate] else { throw TestServerError("nginx has no '\(certificate)'") }
+        return try TestServers.url(scheme: "https", host: host, port: port, path: path)
+    }
 
     /// Every request whose answer has ended so far.
     public func accessLog() async throws -> [Entry] {
@@ -74,15 +98,24 @@ public final class NGINXServer: Sendable {
         try await log.wait(for: path)
     }
 
+    private static func unusedPorts(
+        for certificates: [TestCertificates.Name]
+    ) throws -> [TestCertificates.Name: Int] {
+        var ports: [TestCertificates.Name: Int] = [:]
+        for certificate in certificates { ports[certificate] = try LoopbackRequest.unusedPort() }
+        return ports
+    }
+
     private static func start(
-        root: String?, locations: String
-    ) throws -> (Int, String, ChildProcess, AccessLog)? {
-        let port = try LoopbackRequest.unusedPort()
+        port: Int, listeners: [Listener], root: String?, locations: String
+    ) throws -> (String, ChildProcess, AccessLog)? {
         let directory = try ServerDirectory()
         let root = root ?? directory.path + "/root"
         mkdir(root, 0o755)
         let token = "\(UInt64.random(in: 1...UInt64.max))"
-        let text = configuration(port: port, root: root, directory: directory.path, token: token, locations: locations)
+        try Data("user:{PLAIN}secret\n".utf8).write(to: URL(filePath: directory.path + "/passwords"))
+        let locations = Self.locations(root: root, directory: directory.path, token: token) + locations
+        let text = configuration(listeners: listeners, root: root, directory: directory.path, locations: locations)
         try Data(text.utf8).write(to: URL(filePath: directory.path + "/nginx.conf"))
         let process = try ChildProcess([
             "sh", TestServers.path("run_until_eof.sh"), directory.path,
@@ -94,48 +127,11 @@ public final class NGINXServer: Sendable {
         let deadline = ContinuousClock.now + .seconds(10)
         while ContinuousClock.now < deadline {
             if let answer = try? LoopbackRequest.getBlocking("/.ready", port: port, atMost: 2) {
-                return answer.body == Array(token.utf8) ? (port, root, process, log) : nil
+                return answer.body == Array(token.utf8) ? (root, process, log) : nil
             }
             usleep(5000)
         }
         return nil
-    }
-
-    private static func configuration(
-        port: Int, root: String, directory: String, token: String, locations: String
-    ) -> String {
-        """
-        daemon off;
-        master_process off;
-        pid \(directory)/nginx.pid;
-        events { worker_connections 1024; }
-        http {
-            log_format entry '$request_method $request_uri $status $body_bytes_sent $connection';
-            access_log /dev/stdout entry;
-            client_body_temp_path \(directory)/body;
-            proxy_temp_path \(directory)/proxy;
-            fastcgi_temp_path \(directory)/fastcgi;
-            uwsgi_temp_path \(directory)/uwsgi;
-            scgi_temp_path \(directory)/scgi;
-            default_type application/octet-stream;
-            types {
-                image/jpeg jpg jpeg; image/png png; image/gif gif; image/webp webp; text/html html; text/plain txt;
-            }
-            keepalive_requests 100000;
-            server {
-                listen 127.0.0.1:\(port) backlog=512;
-                root "\(root)";
-                location = /.ready { access_log off; return 200 '\(token)'; }
-                location /.mark/ { return 204; }
-                location /slow/ { alias "\(root)/"; limit_rate 20k; }
-                location = /page.html {
-                    default_type text/html;
-                    return 200 '<!doctype html><title>Not a picture</title>';
-                }
-                \(locations)
-            }
-        }
-        """
     }
 }
 
@@ -176,12 +172,13 @@ private final class AccessLog: Sendable {
 
     func append(line: String) {
         let parts = line.split(separator: " ")
-        guard parts.count == 5, let status = Int(parts[2]), let byteCount = Int(parts[3]),
+        guard parts.count == 6, let status = Int(parts[2]), let byteCount = Int(parts[3]),
             let connection = Int(parts[4])
         else { return }
         let path = String(parts[1])
         let entry = NGINXServer.Entry(
-            method: String(parts[0]), path: path, status: status, byteCount: byteCount, connection: connection)
+            method: String(parts[0]), path: path, status: status, byteCount: byteCount, connection: connection,
+            httpVersion: String(parts[5]))
         let woken = state.withLock { state in
             if path.hasPrefix("/.mark/") { state.marks.insert(path) } else { state.entries.append(entry) }
             let woken = state.waiters.filter { $0.path == path }
@@ -203,6 +200,6 @@ private final class AccessLog: Sendable {
         }
         try await countdown.wait()
         return entries.last { $0.path == path }
-            ?? NGINXServer.Entry(method: "GET", path: path, status: 204, byteCount: 0, connection: 0)
+            ?? NGINXServer.Entry(method: "GET", path: path, status: 204, byteCount: 0, connection: 0, httpVersion: "")
     }
 }

@@ -35,3 +35,50 @@ import WebImageTestSupport
         try await server.wait(for: .dropped, path: "/stall-headers/drop")
     }
 }
+
+/// The same for TLS, seen by Debian's `curl`, which has nothing to do with the code under test.
+@Suite struct SecureServerTests {
+    @Test func nginxHasACertificateForEachKindOfTrust() async throws {
+        let certificates = try TestCertificates.shared.get()
+        let server = try NGINXServer(certificates: TestCertificates.Name.allCases)
+        try server.write(Data("hello".utf8), to: "a.txt")
+        let statuses = try TestCertificates.Name.allCases.map { name in
+            let url = try server.secureURL("/a.txt", certificate: name, host: "localhost")
+            return try Curl.run("--cacert", certificates.authority, url.absoluteString).status
+        }
+        // 60: the peer's certificate can't be trusted.
+        #expect(statuses == [0, 60, 60, 60])
+        let url = try server.secureURL("/a.txt").absoluteString
+        #expect(try Curl.run(url).status == 60)
+        #expect(try Curl.run("--insecure", "--pinnedpubkey", certificates.validPin, url).status == 0)
+        #expect(try Curl.run("--insecure", "--pinnedpubkey", "sha256//AAAA", url).status == 90)
+    }
+
+    @Test func nginxSpeaksHTTP2UnlessTold() async throws {
+        for (offersHTTP2, version) in [(true, "HTTP/2.0"), (false, "HTTP/1.1")] {
+            let server = try NGINXServer(certificates: [.valid], offersHTTP2: offersHTTP2)
+            try server.write(Data("hello".utf8), to: "a.txt")
+            _ = try Curl.run("--insecure", try server.secureURL("/a.txt").absoluteString)
+            #expect(try await server.accessLog().map(\.httpVersion) == [version])
+        }
+    }
+
+    @Test func nginxAsksForCredentialsAndCompresses() throws {
+        let server = try NGINXServer()
+        try server.write(Data(repeating: 7, count: 10_000), to: "a.txt")
+        let secret = try server.url("/private/a.txt").absoluteString
+        #expect(try Curl.run("--fail", secret).status == 22)
+        #expect(try Curl.run("--fail", "--user", "user:secret", secret).output.count == 10_000)
+        let compressed = try server.url("/gzip/a.txt").absoluteString
+        #expect(try Curl.run("--header", "Accept-Encoding: gzip", compressed).output.prefix(2) == Data([0x1F, 0x8B]))
+        #expect(try Curl.run(compressed).output.count == 10_000)
+    }
+
+    @Test(arguments: ["MD5", "SHA-256"]) func theFaultServerTakesADigestOnly(algorithm: String) throws {
+        let server = try FaultServer()
+        let url = try server.url("/digest/a?algorithm=\(algorithm)").absoluteString
+        #expect(try Curl.run("--fail", "--user", "user:secret", url).status == 22)
+        #expect(try Curl.run("--fail", "--digest", "--user", "user:wrong", url).status == 22)
+        #expect(try Curl.run("--fail", "--digest", "--user", "user:secret", url).output == FaultServer.pattern(10))
+    }
+}
