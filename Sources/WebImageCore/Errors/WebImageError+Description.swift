@@ -6,6 +6,8 @@ extension WebImageError: CustomStringConvertible {
         switch self {
         case .invalidURL(let text):
             "'\(text)' is not a URL that can be loaded. Write it in full, such as https://example.org/picture.jpg."
+        case .invalidDataURL(let reason):
+            "The data: URL can't be read: \(reason). It should look like data:image/png;base64,iVBORw0KGgo…"
         case .unsupportedScheme(let scheme, let url):
             "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
         case .invalidHeader(let name):
