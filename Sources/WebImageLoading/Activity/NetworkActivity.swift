@@ -1,4 +1,4 @@
-public import WebImageCore
+internal import WebImageCore
 
 /// How many transfers are under way, for an indicator that shows whether any is.
 ///
