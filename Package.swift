@@ -60,6 +60,12 @@ var targets: [Target] = [
         linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
+    program(
+        "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
+        path: "Benchmarks/TransportBenchmarks"),
+    // The peer has a program of its own: FoundationNetworking would weigh on ours.
+    program("URLSessionClient", ["TransportWorkload"], path: "Benchmarks/URLSessionClient"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",

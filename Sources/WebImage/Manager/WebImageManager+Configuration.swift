@@ -7,8 +7,8 @@ extension WebImageManager {
     public struct Configuration: Sendable {
         /// Where pictures are kept; by default the program's shared cache.
         public var cache: ImageCache
-        /// Who fetches bytes; the last that accepts a URL does. By default files and, over http and https, servers.
-        public var loaders: [any ImageLoader]
+        /// Who fetches bytes; by default the program's shared group: http and https, files, `data:` URLs.
+        public var loaders: ImageLoaderGroup
         /// Who turns bytes into pixels.
         public var codecs: CodecRegistry
         /// What to refuse to decode.
@@ -24,7 +24,7 @@ extension WebImageManager {
 
         /// Makes a configuration; the defaults suit most programs.
         public init(
-            cache: ImageCache = .shared, loaders: [any ImageLoader] = [FileLoader(), ImageDownloader.shared],
+            cache: ImageCache = .shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
             callbackQueue: (any CallbackQueue)? = nil
         ) {

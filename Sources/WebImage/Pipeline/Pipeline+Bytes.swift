@@ -41,7 +41,7 @@ extension Pipeline {
             request.headers["Accept"] = codecs.acceptHeader
         }
         let loaded = BytesLoad(
-            work, storage: bodyStorage(for: context.loader), minimumProgressInterval: minimumProgressInterval,
+            work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
             awaitsStorage: context.usesDiskCache)
         work.run { priority in
             let task = context.loader.load(request, priority: priority) { loaded.receive($0) }
@@ -51,9 +51,9 @@ extension Pipeline {
     }
 
     /// A second copy on the disk would do nobody good.
-    private func bodyStorage(for loader: any ImageLoader) -> BodyStorage {
+    private func bodyStorage(for context: LoadContext) -> BodyStorage {
         var storage = bodyStorage
-        if !loader.isCacheable { storage.memoryByteLimit = .max }
+        if !context.loader.isCacheable(context.request.url) { storage.memoryByteLimit = .max }
         return storage
     }
 }

@@ -16,7 +16,7 @@ import WebImageLoading
 /// its own key.
 final class Pipeline: Sendable {
     let cache: ImageCache
-    let loaders: [any ImageLoader]
+    let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
     let decodingQueue: WorkQueue
@@ -40,17 +40,11 @@ final class Pipeline: Sendable {
     func join(
         _ request: WebImageRequest, handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
-        guard let loader = loaders.last(where: { $0.canLoad(request.url) }) else {
-            handler(.finished(.failure(Self.error(forUnloadable: request.url))))
+        guard let loader = loaders.loader(for: request.url) else {
+            handler(.finished(.failure(ImageLoaderGroup.error(forUnloadable: request.url))))
             return nil
         }
         return joinPicture(for: LoadContext(request: request, loader: loader), handler: handler)
-    }
-
-    private static func error(forUnloadable url: URL) -> WebImageError {
-        guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
-        let isWeb = ["http", "https"].contains(scheme.lowercased())
-        return isWeb ? .invalidURL(url.absoluteString) : .unsupportedScheme(scheme, url: url)
     }
 }
 
@@ -67,7 +61,7 @@ struct LoadContext: Sendable {
     }
 
     /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
-    var usesDiskCache: Bool { loader.isCacheable && !request.options.contains(.ignoreDiskCache) }
+    var usesDiskCache: Bool { loader.isCacheable(request.url) && !request.options.contains(.ignoreDiskCache) }
 }
 
 /// What makes two requests ask for the same picture.

@@ -12,7 +12,7 @@ final class LoadingSession: Sendable {
         self.options = options
         disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
-        let loaders: [any ImageLoader] = [fileLoader, options.downloader]
+        let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: loaders))
     }
 

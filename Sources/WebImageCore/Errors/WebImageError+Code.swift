@@ -6,6 +6,7 @@ extension WebImageError {
         case .unsupportedScheme: 101
         case .cancelled: 102
         case .invalidHeader: 103
+        case .invalidDataURL: 104
         case .httpStatus: 200
         case .transport: 201
         case .timedOut: 202

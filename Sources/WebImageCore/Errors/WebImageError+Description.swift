@@ -3,17 +3,16 @@ internal import CWebImageSystem
 extension WebImageError: CustomStringConvertible {
     /// What happened, and what to do about it. Never shows the name and password that a URL may hold.
     public var description: String {
-        if case .invalidURL(let text) = self {
-            return "'\(CredentialRedaction.removingAll(from: text))' is not a URL that can be loaded. "
-                + "Write it in full, such as https://example.org/picture.jpg."
-        }
-        return CredentialRedaction.removingUserInformation(from: fullDescription)
+        CredentialRedaction.removingUserInformation(from: fullDescription)
     }
 
     private var fullDescription: String {
         switch self {
         case .invalidURL(let text):
-            text
+            "'\(CredentialRedaction.removingAll(from: text))' is not a URL that can be loaded. "
+                + "Write it in full, such as https://example.org/picture.jpg."
+        case .invalidDataURL(let reason):
+            "The data: URL can't be read: \(reason). It should look like data:image/png;base64,iVBORw0KGgo…"
         case .unsupportedScheme(let scheme, let url):
             "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
         case .invalidHeader(let name):

@@ -9,6 +9,8 @@ public enum WebImageError: Error, Sendable, Equatable {
 
     /// The text is no URL, or one without a host.
     case invalidURL(String)
+    /// A `data:` URL breaks the rules for them, in the way the text says.
+    case invalidDataURL(String)
     /// No loader handles this URL's scheme.
     case unsupportedScheme(String, url: URL)
     /// A request header's name is no token, or its value has a line break or NUL in it.

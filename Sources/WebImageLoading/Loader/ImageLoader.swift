@@ -6,8 +6,8 @@ public protocol ImageLoader: Sendable {
     /// Whether it handles `url`; told from the URL alone, without touching network or disk.
     func canLoad(_ url: URL) -> Bool
 
-    /// Whether what it loads is worth a copy in the disk cache; `false` for what is on the disk anyway.
-    var isCacheable: Bool { get }
+    /// Whether what it loads from `url` is worth a copy in the disk cache; `false` for what is on the disk anyway.
+    func isCacheable(_ url: URL) -> Bool
 
     /// Starts to load; returns at once, from any thread.
     ///
@@ -21,7 +21,7 @@ public protocol ImageLoader: Sendable {
 
 extension ImageLoader {
     /// `true`: what came over the network is kept.
-    public var isCacheable: Bool { true }
+    public func isCacheable(_ url: URL) -> Bool { true }
 }
 
 /// What a loader is asked for.
