@@ -51,7 +51,7 @@ var targets: [Target] = [
     library("WebImageCore", ["CWebImageSystem"]),
     library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
-    library("WebImageLoading", ["WebImageCore", "CWebImageCurl"]),
+    library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),

@@ -20,6 +20,8 @@ extension TransportClient {
                     body.withLock { $0.reserveCapacity(Int(response.expectedByteCount ?? 0)) }
                 case .bytes(let bytes):
                     body.withLock { $0.append(bytes) }
+                case .metrics:
+                    break
                 case .finished(.success):
                     completion(.success(body.withLock { $0 }))
                 case .finished(.failure(let error)):

@@ -25,6 +25,11 @@ CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback
 /// we have closed. libcurl itself leaves them inheritable.
 CURLcode cwi_curl_set_sockets_close_on_exec(CURL *easy);
 
+/// What a transfer was like; 0 or NULL where libcurl does not know. Strings live as long as the handle's transfer.
+long cwi_curl_get_long(CURL *easy, CURLINFO info);
+curl_off_t cwi_curl_get_offset(CURL *easy, CURLINFO info);
+const char *cwi_curl_get_string(CURL *easy, CURLINFO info);
+
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 
 /// The result of a finished transfer: CURLMsg keeps it in a union.

@@ -20,15 +20,19 @@ final class Pipeline: Sendable {
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
     let decodingQueue: WorkQueue
+    let bodyStorage: BodyStorage
+    let minimumProgressInterval: Double
 
     let pictures = WorkTable<PictureKey, WebImageResponse>()
     let bytes = WorkTable<BytesKey, LoadedBytes>()
 
-    init(cache: ImageCache, loaders: ImageLoaderGroup, codecs: CodecRegistry, decodingLimits: DecodingLimits) {
-        self.cache = cache
-        self.loaders = loaders
-        self.codecs = codecs
-        self.decodingLimits = decodingLimits
+    init(_ configuration: WebImageManager.Configuration) {
+        cache = configuration.cache
+        loaders = configuration.loaders
+        codecs = configuration.codecs
+        decodingLimits = configuration.decodingLimits
+        bodyStorage = configuration.bodyStorage
+        minimumProgressInterval = configuration.minimumProgressInterval
         decodingQueue = DecodingQueue.shared
     }
 
@@ -69,7 +73,8 @@ struct PictureKey: Hashable, Sendable {
 /// What makes two requests ask for the same bytes, from the same places.
 struct BytesKey: Hashable, Sendable {
     let source: String
-    let headers: [String: String]
+    /// Its `LoaderRequest.identity`: all that can change the answer.
+    let request: LoaderRequest
     let sources: ByteSources
 }
 
@@ -92,6 +97,9 @@ extension LoadContext {
     }
 
     func bytesKey(sources: ByteSources) -> BytesKey {
-        BytesKey(source: key.source, headers: request.headers, sources: sources)
+        BytesKey(source: key.source, request: loaderRequest.identity, sources: sources)
     }
+
+    /// What the loader is asked for.
+    var loaderRequest: LoaderRequest { LoaderRequest(url: request.url, headers: request.headers) }
 }

@@ -15,6 +15,13 @@ extension WebImageError {
         case .emptyBody: 205
         case .responseTooLarge: 206
         case .file: 207
+        case .requestRefused: 220
+        case .responseRefused: 221
+        case .unacceptableContentType: 222
+        case .unsupportedContentCoding: 223
+        case .decryptionFailed: 224
+        case .temporaryFile: 225
+        case .noThread: 226
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302

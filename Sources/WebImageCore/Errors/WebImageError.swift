@@ -34,6 +34,20 @@ public enum WebImageError: Error, Sendable, Equatable {
     case emptyBody(url: URL)
     /// The body is, or claims to be, longer than allowed.
     case responseTooLarge(byteCount: Int64, limit: Int64, url: URL)
+    /// The downloader's request modifier would not let the request go out.
+    case requestRefused(url: URL)
+    /// The downloader's response modifier did not want the answer.
+    case responseRefused(url: URL)
+    /// The answer is of a kind that the configuration does not accept.
+    case unacceptableContentType(String, url: URL)
+    /// The body came in a content coding that was not asked for, or that nothing here decodes.
+    case unsupportedContentCoding(String, url: URL)
+    /// The decryptor could make nothing of the body.
+    case decryptionFailed(url: URL)
+    /// A large body could not be kept in a temporary file; `errno` is the system's number.
+    case temporaryFile(directory: String, errno: Int32)
+    /// The system has no thread left to load on.
+    case noThread(url: URL)
     /// A file could not be read or written; `errno` is the system's number.
     case file(path: String, errno: Int32)
 

@@ -29,33 +29,49 @@ struct DownloadState {
     static let discardedByteLimit = 64 << 10
 
     private(set) var hop: Hop
+    let request: LoaderRequest
     private let configuration: ImageDownloader.Configuration
-    private var redirectCount = 0
+    private(set) var redirectCount = 0
+    /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
+    private var isCoded = false
     private var body = Body.awaited
-    private var receivedByteCount: Int64 = 0
+    private(set) var receivedByteCount: Int64 = 0
 
+    /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
     init(_ request: LoaderRequest, configuration: ImageDownloader.Configuration) throws(WebImageError) {
         guard HTTPOrigin.isHTTP(request.url) else {
             throw .unsupportedScheme(request.url.scheme ?? "", url: request.url)
         }
         guard let origin = HTTPOrigin(request.url) else { throw .invalidURL(request.url.absoluteString) }
-        let headers = try RequestHeaders(defaults: configuration.headers, own: request.headers)
+        let headers = try RequestHeaders(request.headers)
         hop = Hop(url: request.url, origin: origin, headers: headers)
+        self.request = request
         self.configuration = configuration
     }
 
     /// Takes the head; the response to report, if this is the hop that brings the picture.
-    mutating func receive(_ head: TransferHead) -> (response: LoaderResponse?, disposition: TransferDisposition) {
-        if let location = Self.redirectLocation(head) {
+    ///
+    /// - Parameter modified: what a hook has made of it; the length and the coding of the body stay as they came.
+    mutating func receive(
+        _ head: TransferHead, modified: LoaderResponse? = nil
+    ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
+        if let location = head.redirectLocation {
             body = .discarded(follow(location))
             return (nil, .proceed)
         }
-        guard 200..<300 ~= head.statusCode else {
-            body = .discarded(.finished(.failure(.httpStatus(code: head.statusCode, url: hop.url))))
+        isCoded = !head.contentCodings.isEmpty
+        let response = modified ?? response(to: head)
+        let judged = TransferHead(statusCode: response.statusCode ?? 0, fields: response.headers)
+        if let refusal = configuration.refusal(
+            of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
+        {
+            body = .discarded(.finished(.failure(refusal)))
             return (nil, .proceed)
         }
-        let response = LoaderResponse(
-            url: hop.url, statusCode: head.statusCode, headers: head.fields, expectedByteCount: head.contentLength)
+        guard request.method == .get else {
+            body = .wanted(expected: nil)
+            return (response, .proceed)
+        }
         let limit = configuration.maximumResponseByteCount
         if let length = head.contentLength, length > limit {
             body = .refused(.responseTooLarge(byteCount: length, limit: limit, url: hop.url))
@@ -63,6 +79,22 @@ struct DownloadState {
         }
         body = .wanted(expected: head.contentLength)
         return (response, .proceed)
+    }
+
+    /// What an answer that is no redirect looks like to the caller.
+    func response(to head: TransferHead) -> LoaderResponse {
+        LoaderResponse(
+            url: hop.url, statusCode: head.statusCode, headers: head.fields,
+            expectedByteCount: head.contentCodings.isEmpty ? head.contentLength : nil)
+    }
+
+    /// Ends the load with `error`, whatever the server still sends.
+    mutating func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
+
+    /// Whether bytes that arrive now go to the caller.
+    var wantsBody: Bool {
+        if case .wanted = body { return true }
+        return false
     }
 
     /// Counts a piece of the body; whether to pass it on.
@@ -80,8 +112,11 @@ struct DownloadState {
     }
 
     /// Draws the conclusion from a hop that has ended.
-    func conclude(_ end: TransferEnd) -> Conclusion {
+    ///
+    /// - Parameter wireByteCount: the length of the body as it came, where the transport knows it.
+    func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
+        let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
         switch (end, body) {
         case (.cancelled, _):
             return .finished(.failure(.cancelled))
@@ -95,15 +130,19 @@ struct DownloadState {
         case (.cut, _):
             return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
         case (.complete, _), (.stopped, _):
-            return .finished(receivedByteCount > 0 ? .success(()) : .failure(.emptyBody(url: url)))
+            let isWhole = receivedByteCount > 0 || request.method == .head
+            return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
-            return .finished(.failure(.timedOut(seconds: configuration.idleTimeout.inSeconds, url: url)))
+            return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
         case (.failed(let code, let message), _):
             return .finished(.failure(.transport(code: code, message: message, url: url)))
         }
     }
+
+    /// How long nothing may arrive.
+    var idleTimeout: Duration { request.idleTimeout ?? configuration.idleTimeout }
 
     /// Goes on to the next hop.
     mutating func begin(_ next: Hop) {
@@ -111,10 +150,7 @@ struct DownloadState {
         redirectCount += 1
         body = .awaited
         receivedByteCount = 0
-    }
-
-    private static func redirectLocation(_ head: TransferHead) -> String? {
-        [301, 302, 303, 307, 308].contains(head.statusCode) ? head.value("location") : nil
+        isCoded = false
     }
 
     private func follow(_ location: String) -> Conclusion {

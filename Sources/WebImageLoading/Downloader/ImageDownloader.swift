@@ -22,7 +22,7 @@ public final class ImageDownloader: ImageLoader {
     public convenience init(configuration: Configuration = Configuration()) {
         let transport = CurlTransport(
             .init(
-                connectTimeout: configuration.connectTimeout, idleTimeout: configuration.idleTimeout,
+                connectTimeout: configuration.connectTimeout,
                 usesEnvironmentProxy: configuration.proxy == .environment))
         self.init(configuration: configuration, transport: transport)
     }
@@ -47,4 +47,17 @@ public final class ImageDownloader: ImageLoader {
 
     /// How many loads have a connection or are getting one, and how many wait for their turn.
     public var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
+
+    /// How many loads are under way, running or waiting.
+    public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }
+
+    /// Whether new loads are held back. Those that have begun go on, also through redirects; the others wait until it is
+    /// `false` again, in the order of their priorities.
+    public var isSuspended: Bool {
+        get { scheduler.isSuspended }
+        set { scheduler.isSuspended = newValue }
+    }
+
+    /// Cancels every load that is under way; each ends with ``WebImageError/cancelled``.
+    public func cancelAll() { scheduler.cancelAll() }
 }

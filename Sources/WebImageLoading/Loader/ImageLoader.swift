@@ -25,16 +25,28 @@ extension ImageLoader {
 }
 
 /// What a loader is asked for.
-public struct LoaderRequest: Sendable {
+public struct LoaderRequest: Sendable, Hashable {
     /// Where the bytes are.
     public var url: URL
     /// Headers for a loader that sends any, by name; they replace the loader's own of the same name.
     public var headers: [String: String]
+    /// What is asked for: the picture, or its head alone; ``Method/get`` by default.
+    public var method = Method.get
+    /// How long nothing may arrive; `nil`, the default, leaves it to the loader.
+    public var idleTimeout: Duration?
 
     /// Makes a request.
     public init(url: URL, headers: [String: String] = [:]) {
         self.url = url
         self.headers = headers
+    }
+
+    /// What a request can ask for.
+    public enum Method: String, Sendable, Hashable {
+        /// Head and body.
+        case get = "GET"
+        /// The head alone; such a load ends without any bytes.
+        case head = "HEAD"
     }
 }
 
@@ -44,6 +56,8 @@ public enum LoaderEvent: Sendable {
     case response(LoaderResponse)
     /// The next piece of the body.
     case bytes(Data)
+    /// How the transfer went, for a loader that knows; once, right before the end.
+    case metrics(LoaderMetrics)
     /// The end: the body is complete and its length checked, or why not.
     case finished(Result<Void, WebImageError>)
 }
@@ -96,4 +110,18 @@ public protocol LoaderTask: AnyObject, Sendable {
 
     /// Moves it among those that wait for a slot; does nothing once it has started.
     func setPriority(_ priority: LoadPriority)
+
+    /// Stops the bytes for now: once what is on its way has been delivered, a piece or two, no more arrive until
+    /// ``resume()``. The server is held back too; time limits rest. Its slot stays taken. Never blocks.
+    func pause()
+
+    /// Lets the bytes come again; harmless when they were not stopped.
+    func resume()
+}
+
+extension LoaderTask {
+    /// Does nothing: for loaders whose bytes are few, or are there already.
+    public func pause() {}
+    /// Does nothing, as `pause()`.
+    public func resume() {}
 }

@@ -8,27 +8,35 @@ internal import WebImageCore
 ///     start, cancel, perform ──► mailbox ──────► CurlEngine: the multi handle, the transfers, the receivers' calls
 ///                                 (lock) wakeup
 ///
-/// The mailbox is all that is shared. The thread starts with the first command and ends after this object is gone and
+/// The mailbox is all that is shared. The thread starts with the first load and ends after this object is gone and
 /// the last transfer has ended.
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
-        package var idleTimeout: Duration
         /// `false` goes to the servers themselves whatever `http_proxy` and its kin say.
         package var usesEnvironmentProxy: Bool
     }
 
     private let mailbox: CurlMailbox
 
-    package init(_ configuration: Configuration) { mailbox = CurlMailbox(configuration) }
+    /// - Parameter startThread: for tests; by default ``PlatformThread``.
+    package init(_ configuration: Configuration, startThread: @escaping StartThread = PlatformThread.start) {
+        mailbox = CurlMailbox(configuration, startThread: startThread)
+    }
 
-    deinit { mailbox.post(.stop) }
+    deinit { mailbox.stop() }
+
+    package typealias StartThread = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+
+    package func prepare() -> Bool { mailbox.startThread() }
 
     package func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
         mailbox.post(.start(request, id, receiver))
     }
 
     package func cancel(_ id: TransferID) { mailbox.post(.cancel(id)) }
+
+    package func resume(_ id: TransferID) { mailbox.post(.resume(id)) }
 
     package func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
 }
@@ -38,6 +46,7 @@ final class CurlMailbox: Sendable {
     enum Command: Sendable {
         case start(TransferRequest, TransferID, any TransferReceiver)
         case cancel(TransferID)
+        case resume(TransferID)
         case perform(@Sendable () -> Void)
         case stop
     }
@@ -55,27 +64,41 @@ final class CurlMailbox: Sendable {
     }
 
     private let configuration: CurlTransport.Configuration
+    private let startPlatformThread: CurlTransport.StartThread
     private let state = Lock(State())
 
-    init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
+    init(_ configuration: CurlTransport.Configuration, startThread: @escaping CurlTransport.StartThread) {
+        self.configuration = configuration
+        startPlatformThread = startThread
+    }
+
+    /// Starts the network thread unless it runs; `false` when the system has none. The next load tries again.
+    func startThread() -> Bool {
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isFirst else { return true }
+        let isStarted = startPlatformThread("webimage-net") { [self, configuration] in
+            CurlEngine(configuration, mailbox: self).run()
+        }
+        if !isStarted { state.withLock { $0.isRunning = false } }
+        return isStarted
+    }
+
+    /// Ends the network thread, if there is one, after the last transfer.
+    func stop() {
+        if state.withLock({ $0.isRunning }) { post(.stop) }
+    }
 
     func post(_ command: Command) {
-        let startsThread = state.withLock { state in
-            if case .stop = command, !state.isRunning { return false }
+        state.withLock { state in
             state.commands.append(command)
             if let sleeper = state.sleeper {
                 curl_multi_wakeup(sleeper.multi)
                 state.sleeper = nil
             }
-            defer { state.isRunning = true }
-            return !state.isRunning
         }
-        guard startsThread else { return }
-        let isStarted = PlatformThread.start(name: "webimage-net") { [self, configuration] in
-            CurlEngine(configuration, mailbox: self).run()
-        }
-        // Out of threads: what was posted waits for the next command to try again.
-        if !isStarted { state.withLock { $0.isRunning = false } }
     }
 
     /// Empties the mailbox; on the network thread.
