@@ -14,6 +14,9 @@ extension WebImageError {
         case .emptyBody: 205
         case .responseTooLarge: 206
         case .file: 207
+        case .certificate: 208
+        case .redirectDenied: 209
+        case .blocked: 210
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302

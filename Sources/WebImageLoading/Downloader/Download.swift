@@ -7,6 +7,7 @@ final class Download: TransferReceiver {
     private let state: Lock<DownloadState>
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
+    private let question = Lock<Task<Void, Never>?>(nil)
 
     init(
         id: TransferID, state: DownloadState, scheduler: DownloadScheduler,
@@ -37,15 +38,39 @@ final class Download: TransferReceiver {
             let origin = state.hop.origin
             let conclusion = state.conclude(end)
             if case .redirected(let next) = conclusion { state.begin(next) }
+            if case .retried(let next) = conclusion { state.beginAgain(next) }
             return (conclusion, origin)
         }
         switch conclusion {
-        case .redirected(let next):
+        case .challenged(let challenge, let refusal):
+            ask(challenge, refusal: refusal)
+        case .redirected(let next), .retried(let next):
             if !scheduler.continue(self, from: origin, to: next) { finish(.failure(.cancelled)) }
         case .finished(let result):
             finish(result)
         }
     }
+
+    /// Leaves the network thread and the slot to others until there is an answer.
+    private func ask(_ challenge: AuthenticationChallenge, refusal: WebImageError) {
+        guard scheduler.setAside(self) else { return finish(.failure(.cancelled)) }
+        let task = Task { [self] in
+            let answer = await scheduler.answer(to: challenge)
+            let conclusion = state.withLock { state in
+                let conclusion = state.answer(answer, to: challenge, refusal: refusal)
+                if case .retried(let next) = conclusion { state.beginAgain(next) }
+                return conclusion
+            }
+            switch conclusion {
+            case .finished(let result): scheduler.bringBack(self, result)
+            default: scheduler.bringBack(self, nil)
+            }
+        }
+        question.withLock { $0 = task }
+    }
+
+    /// Nobody waits for an answer any more.
+    func cancelQuestion() { question.withLock { $0 }?.cancel() }
 
     /// Gives its slot to the next load, then reports the end.
     func finish(_ result: Result<Void, WebImageError>) {

@@ -13,13 +13,17 @@ final class DownloadScheduler: Sendable {
     }
 
     private let configuration: ImageDownloader.Configuration
+    private let surroundings: DownloadSurroundings
     private let transport: any HTTPTransport
     /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
     /// never overtakes the start it is meant for.
     private let state: Lock<State>
 
-    init(_ configuration: ImageDownloader.Configuration, transport: any HTTPTransport) {
+    init(
+        _ configuration: ImageDownloader.Configuration, transport: any HTTPTransport, credentials: CredentialStorage
+    ) {
         self.configuration = configuration
+        surroundings = DownloadSurroundings(configuration, credentials: credentials)
         self.transport = transport
         let queue = DownloadQueue(
             limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections)
@@ -39,8 +43,8 @@ final class DownloadScheduler: Sendable {
         }
         do throws(WebImageError) {
             let download = Download(
-                id: id, state: try DownloadState(request, configuration: configuration), scheduler: self,
-                handler: handler)
+                id: id, state: try DownloadState(request, configuration: configuration, surroundings: surroundings),
+                scheduler: self, handler: handler)
             let origin = download.hop.origin
             state.withLock { state in
                 state.downloads[id] = download
@@ -60,6 +64,7 @@ final class DownloadScheduler: Sendable {
                 transport.cancel(id)
             } else {
                 state.queue.remove(id)
+                download.cancelQuestion()
                 transport.perform { download.finish(.failure(.cancelled)) }
             }
         }
@@ -87,6 +92,36 @@ final class DownloadScheduler: Sendable {
         }
     }
 
+    /// Takes a load's slot away while its challenge waits for an answer. `false` when it was cancelled.
+    func setAside(_ download: Download) -> Bool {
+        state.withLock { state in
+            guard !state.cancelled.contains(download.id) else { return false }
+            state.queue.setAside(download.id)
+            startWaiting(&state)
+            return true
+        }
+    }
+
+    func answer(to challenge: AuthenticationChallenge) async -> AuthenticationChallenge.Answer {
+        await configuration.authenticationHandler?(challenge) ?? .decline
+    }
+
+    /// Lets a load that was set aside wait for a slot again, or ends it with `result`.
+    func bringBack(_ download: Download, _ result: Result<Void, WebImageError>?) {
+        state.withLock { state in
+            // A cancel has ended it, or is about to.
+            guard state.downloads[download.id] != nil, !state.cancelled.contains(download.id) else { return }
+            if let result {
+                // No longer to be cancelled: it ends once.
+                state.cancelled.insert(download.id)
+                transport.perform { download.finish(result) }
+            } else {
+                state.queue.bringBack(download.id)
+                startWaiting(&state)
+            }
+        }
+    }
+
     /// Gives the slot of a load that has ended to the next.
     func remove(_ download: Download) {
         state.withLock { state in
@@ -105,7 +140,9 @@ final class DownloadScheduler: Sendable {
     }
 
     private func start(_ download: Download, _ hop: DownloadState.Hop) {
-        transport.start(
-            TransferRequest(url: hop.url, headers: hop.headers.fields), id: download.id, receiver: download)
+        var request = TransferRequest(url: hop.url, headers: hop.headers.fields)
+        request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
+        request.access = hop.access
+        transport.start(request, id: download.id, receiver: download)
     }
 }

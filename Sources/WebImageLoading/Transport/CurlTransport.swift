@@ -14,8 +14,15 @@ package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
         package var idleTimeout: Duration
-        /// `false` goes to the servers themselves whatever `http_proxy` and its kin say.
-        package var usesEnvironmentProxy: Bool
+        package var httpVersions = ImageDownloader.HTTPVersions.automatic
+        package var certificateAuthorities = CertificateAuthorities.system
+        /// `nil`: every address will do.
+        package var addressCheck: AddressCheck?
+
+        package init(connectTimeout: Duration, idleTimeout: Duration) {
+            self.connectTimeout = connectTimeout
+            self.idleTimeout = idleTimeout
+        }
     }
 
     private let mailbox: CurlMailbox
@@ -31,6 +38,8 @@ package final class CurlTransport: HTTPTransport {
     package func cancel(_ id: TransferID) { mailbox.post(.cancel(id)) }
 
     package func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
+
+    package func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void) { mailbox.post(.withCookies(body)) }
 }
 
 /// Commands on their way to the network thread.
@@ -39,6 +48,7 @@ final class CurlMailbox: Sendable {
         case start(TransferRequest, TransferID, any TransferReceiver)
         case cancel(TransferID)
         case perform(@Sendable () -> Void)
+        case withCookies(@Sendable (any CookieStore) -> Void)
         case stop
     }
 

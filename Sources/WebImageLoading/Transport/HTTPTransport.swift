@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import WebImageCore
 
 /// What carries single HTTP exchanges: one request, one answer, no redirect followed, no judgement of the status.
 ///
@@ -12,6 +13,9 @@ package protocol HTTPTransport: Sendable {
 
     /// Runs `body` on the thread that calls the receivers, after what was asked for before. Returns at once, as above.
     func perform(_ body: @escaping @Sendable () -> Void)
+
+    /// Runs `body` with the cookies on that thread, in order with what else was asked for. Returns at once, as above.
+    func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void)
 }
 
 /// Names an exchange; its maker sees to it that no two at the same time have the same.
@@ -26,6 +30,8 @@ package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
     package var headers: [HTTPField]
+    /// Who may see what and who is trusted with it.
+    package var access = TransferAccess()
 
     package init(url: URL, headers: [HTTPField]) {
         self.url = url
@@ -52,6 +58,8 @@ package enum TransferDisposition: Sendable {
 package struct TransferHead: Sendable {
     package var statusCode: Int
     package var fields: [HTTPField]
+    /// The fields of the 401 or 407 that the transport answered by itself on the way to this head.
+    package var answeredFields: [HTTPField] = []
 
     package init(statusCode: Int, fields: [HTTPField] = []) {
         self.statusCode = statusCode
@@ -86,6 +94,12 @@ package enum TransferEnd: Sendable, Equatable {
     case connectTimedOut
     /// A connection was there, but nothing arrived for the time allowed.
     case idleTimedOut
+    /// The server is not trusted.
+    case untrusted(WebImageError.CertificateFailure)
+    /// The address policy forbids the connection.
+    case blocked(WebImageError.BlockCause)
+    /// The proxy wants another credential before it connects to anybody.
+    case proxyRefused(AuthenticationChallenge.Scheme)
     /// Anything else: libcurl's number and words.
     case failed(code: Int, message: String)
 }
