@@ -5,16 +5,20 @@ scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
 build := swift build --scratch-path $(scratch)
 
 ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
-# The group of the views is in a program of its own.
-benchmarks := $(if $(GROUP),$(if $(filter views,$(GROUP)),GTKBenchmarks,Benchmarks),Benchmarks GTKBenchmarks)
+has_views := yes
 headless := Scripts/headless
 else
-benchmarks := Benchmarks
 # XCTest is there for the views alone.
 test_flags := --disable-xctest
 endif
 
-.PHONY: help setup build test lint format bench demo examples clean
+# Two groups are in programs of their own: of the views, and of the transport with its peer.
+all_benchmarks := Benchmarks URLSessionClient TransportBenchmarks $(if $(has_views),GTKBenchmarks)
+group_benchmarks := $(if $(filter views,$(GROUP)),GTKBenchmarks,$(if $(filter transport,$(GROUP)),\
+    URLSessionClient TransportBenchmarks,Benchmarks))
+benchmarks := $(if $(GROUP),$(group_benchmarks),$(all_benchmarks))
+
+.PHONY: help setup build test stress lint format bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -32,16 +36,21 @@ test: ## Build and run all tests; FILTER=… runs some.
 	$(build) --build-tests
 	$(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
 
+stress: ## Load 100,000 times with random cancels, looking for what is lost, wrong or left behind.
+	@Scripts/setup build test
+	$(build) --build-tests
+	WEBIMAGE_STRESS_REQUESTS=100000 swift test --scratch-path $(scratch) --skip-build --no-parallel --filter StressTests
+
 lint: ## Check the layout of all sources.
 	@Scripts/lint
 
 format: ## Lay all sources out.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
 
-bench: ## Measure against yardsticks in the same run; GROUP=… measures one group.
+bench: ## Measure against yardsticks in the same run; GROUP=… measures one group, QUICK=1 less exactly.
 	@Scripts/setup build test bench
 	@for program in $(benchmarks); do $(build) -c release --product $$program || exit; done
-	@for program in $(benchmarks); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
+	@for program in $(filter-out URLSessionClient,$(benchmarks)); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
 
 demo: ## Show real photographs from a real server, first cold, then from disk.
 	@Scripts/setup build demo

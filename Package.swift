@@ -51,7 +51,7 @@ var targets: [Target] = [
     library("WebImageCore", ["CWebImageSystem"]),
     library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
-    library("WebImageLoading", ["WebImageCore", "CWebImageCurl"]),
+    library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
@@ -60,6 +60,12 @@ var targets: [Target] = [
         linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
+    program(
+        "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
+        path: "Benchmarks/TransportBenchmarks"),
+    // The peer has a program of its own: FoundationNetworking would weigh on ours.
+    program("URLSessionClient", ["TransportWorkload"], path: "Benchmarks/URLSessionClient"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",

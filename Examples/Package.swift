@@ -7,7 +7,10 @@ let hasViews = !(Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator:
 
 var targets: [Target] = [
     .executableTarget(
-        name: "Thumbnailer", dependencies: [.product(name: "WebImage", package: "swift-web-image")])
+        name: "Thumbnailer", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
+    .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0"),
+    .executableTarget(
+        name: "DesktopThumbnails", dependencies: [.product(name: "WebImage", package: "swift-web-image"), "CGLib"]),
 ]
 if hasViews {
     targets += [

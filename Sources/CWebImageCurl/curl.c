@@ -29,11 +29,6 @@ CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, siz
     return curl_easy_setopt(easy, option, &blob);
 }
 
-long cwi_curl_get_long(CURL *easy, CURLINFO info) {
-    long value = 0;
-    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
-}
-
 struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info) {
     struct curl_slist *list = NULL;
     return curl_easy_getinfo(easy, info, &list) == CURLE_OK ? list : NULL;
@@ -46,6 +41,21 @@ CURLSH *cwi_curl_share_cookies(void) {
         share = NULL;
     }
     return share;
+}
+
+long cwi_curl_get_long(CURL *easy, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+curl_off_t cwi_curl_get_offset(CURL *easy, CURLINFO info) {
+    curl_off_t value = 0;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+const char *cwi_curl_get_string(CURL *easy, CURLINFO info) {
+    char *value = NULL;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -1,8 +1,14 @@
 #define _GNU_SOURCE
 #include "CWebImageSystem.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void cwi_set_thread_name(const char *name) {
     char shortened[16] = {0};
@@ -12,4 +18,21 @@ void cwi_set_thread_name(const char *name) {
 
 const char *cwi_error_description(int error) {
     return strerrordesc_np(error);
+}
+
+int cwi_open_unnamed_file(const char *directory) {
+    int descriptor = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    // Not every file system has files without names; old kernels take the flag for O_DIRECTORY.
+    if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return descriptor;
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/webimage-XXXXXX", directory);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor >= 0)
+        unlink(path);
+    return descriptor;
 }

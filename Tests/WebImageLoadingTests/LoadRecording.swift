@@ -8,6 +8,7 @@ final class LoadRecording: Sendable {
     private struct State {
         var responses: [LoaderResponse] = []
         var body = Data()
+        var metrics: [LoaderMetrics] = []
         var results: [Result<Void, WebImageError>] = []
         var isInOrder = true
     }
@@ -24,13 +25,14 @@ final class LoadRecording: Sendable {
             case .bytes(let bytes):
                 if state.responses.isEmpty { state.isInOrder = false }
                 state.body.append(bytes)
+            case .metrics(let metrics): state.metrics.append(metrics)
             case .finished(let result): state.results.append(result)
             }
         }
         switch event {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
-        case .response: break
+        case .response, .metrics: break
         }
     }
 
@@ -55,6 +57,9 @@ final class LoadRecording: Sendable {
     }
 
     func waitForFirstBytes() async throws { try await firstBytes.wait() }
+
+    /// Those reported right before the end.
+    var metrics: LoaderMetrics? { state.withLock { $0.metrics.last } }
 
     var response: LoaderResponse? { state.withLock { $0.responses.last } }
 

@@ -26,13 +26,16 @@ CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback 
 /// Bytes that libcurl copies.
 CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count);
 
-/// For options of the type CURLINFO_LONG; 0 where libcurl does not know.
-long cwi_curl_get_long(CURL *easy, CURLINFO info);
 /// For CURLINFO_COOKIELIST: the caller frees it. NULL when there are none.
 struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info);
 
 /// A share object for cookies; NULL without memory.
 CURLSH *cwi_curl_share_cookies(void);
+
+/// What a transfer was like; 0 or NULL where libcurl does not know. Strings live as long as the handle's transfer.
+long cwi_curl_get_long(CURL *easy, CURLINFO info);
+curl_off_t cwi_curl_get_offset(CURL *easy, CURLINFO info);
+const char *cwi_curl_get_string(CURL *easy, CURLINFO info);
 
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 

@@ -9,4 +9,8 @@ void cwi_set_thread_name(const char *name);
 /// The words for an error number, such as "No such file or directory", or NULL. The text is never freed.
 const char *cwi_error_description(int error);
 
+/// Opens a file without a name in a directory, for reading and writing: it is gone with its last descriptor. -1 and errno
+/// where that fails.
+int cwi_open_unnamed_file(const char *directory);
+
 #endif

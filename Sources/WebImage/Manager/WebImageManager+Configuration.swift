@@ -7,18 +7,24 @@ extension WebImageManager {
     public struct Configuration: Sendable {
         /// Where pictures are kept; by default the program's shared cache.
         public var cache: ImageCache
-        /// Who fetches bytes; the last that accepts a URL does. By default files and, over http and https, servers.
-        public var loaders: [any ImageLoader]
+        /// Who fetches bytes; by default the program's shared group: http and https, files, `data:` URLs.
+        public var loaders: ImageLoaderGroup
         /// Who turns bytes into pixels.
         public var codecs: CodecRegistry
         /// What to refuse to decode.
         public var decodingLimits: DecodingLimits
         /// Where callbacks run unless a load names its own; `nil`, the default, is a serial queue of the manager's.
         public var callbackQueue: (any CallbackQueue)?
+        /// The least progress worth a report, as a fraction of the whole length, 0 to 1; 0, the default, reports each piece.
+        /// The beginning and the end are always reported, and each piece where the length is unknown.
+        public var minimumProgressInterval = 0.0
+        /// Where bodies are kept while they arrive, and after: in memory up to 8 MiB, else in a temporary file. What a loader
+        /// takes from this machine's disk always stays in memory.
+        public var bodyStorage = BodyStorage()
 
         /// Makes a configuration; the defaults suit most programs.
         public init(
-            cache: ImageCache = .shared, loaders: [any ImageLoader] = [FileLoader(), ImageDownloader.shared],
+            cache: ImageCache = .shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
             callbackQueue: (any CallbackQueue)? = nil
         ) {

@@ -25,9 +25,7 @@ public final class WebImageManager: Sendable {
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         callbackQueue = configuration.callbackQueue ?? DispatchQueue(label: "webimage.callbacks")
-        pipeline = Pipeline(
-            cache: configuration.cache, loaders: configuration.loaders, codecs: configuration.codecs,
-            decodingLimits: configuration.decodingLimits)
+        pipeline = Pipeline(configuration)
     }
 
     /// The picture in memory, if it is there: synchronous, without touching the disk.
@@ -66,6 +64,7 @@ public final class WebImageManager: Sendable {
         let step = pipeline.join(request) { event in
             switch event {
             case .progress(let progress): operation.report(progress)
+            case .bytes: break
             case .finished(let result): operation.finish(result)
             }
         }

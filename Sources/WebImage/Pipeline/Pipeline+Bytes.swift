@@ -36,30 +36,24 @@ extension Pipeline {
         guard sources.contains(.loader) else {
             return work.finish(.failure(.notInCache(key: context.key.source)))
         }
-        var request = LoaderRequest(url: context.request.url, headers: context.request.headers)
+        var request = context.loaderRequest
         if !request.headers.keys.contains(where: { $0.lowercased() == "accept" }) {
             request.headers["Accept"] = codecs.acceptHeader
         }
-        let collector = BodyCollector()
-        let awaitsStorage = context.usesDiskCache
+        let loaded = BytesLoad(
+            work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
+            awaitsStorage: context.usesDiskCache)
         work.run { priority in
-            let task = context.loader.load(request, priority: priority) { event in
-                switch event {
-                case .response(let response):
-                    work.report(collector.begin(response))
-                case .bytes(let bytes):
-                    work.report(collector.append(bytes))
-                case .finished(.success):
-                    let (data, contentType) = collector.end()
-                    work.finish(
-                        .success(
-                            LoadedBytes(
-                                data: data, origin: .remote, contentType: contentType, awaitsStorage: awaitsStorage)))
-                case .finished(.failure(let error)):
-                    work.finish(.failure(error))
-                }
-            }
+            let task = context.loader.load(request, priority: priority) { loaded.receive($0) }
+            loaded.attach(task)
             return LoaderStep(task: task)
         }
+    }
+
+    /// A second copy on the disk would do nobody good.
+    private func bodyStorage(for context: LoadContext) -> BodyStorage {
+        var storage = bodyStorage
+        if !context.loader.isCacheable(context.request.url) { storage.memoryByteLimit = .max }
+        return storage
     }
 }

@@ -27,6 +27,7 @@ extension Pipeline {
             joinBytes(for: context, sources: sources, priority: priority) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
+                case .bytes: break
                 case .finished(.success(let bytes)): decode(bytes, into: work, context)
                 case .finished(.failure(let error)): work.finish(.failure(error))
                 }
@@ -48,7 +49,8 @@ extension Pipeline {
                     work.finish(
                         .success(
                             WebImageResponse(
-                                image: image, url: context.request.url, origin: bytes.origin, data: bytes.data)))
+                                image: image, url: context.request.url, origin: bytes.origin, data: bytes.data,
+                                metrics: bytes.metrics)))
                 } catch {
                     recover(from: error, bytes, work, context)
                 }

@@ -16,19 +16,23 @@ import WebImageLoading
 /// its own key.
 final class Pipeline: Sendable {
     let cache: ImageCache
-    let loaders: [any ImageLoader]
+    let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
     let decodingQueue: WorkQueue
+    let bodyStorage: BodyStorage
+    let minimumProgressInterval: Double
 
     let pictures = WorkTable<PictureKey, WebImageResponse>()
     let bytes = WorkTable<BytesKey, LoadedBytes>()
 
-    init(cache: ImageCache, loaders: [any ImageLoader], codecs: CodecRegistry, decodingLimits: DecodingLimits) {
-        self.cache = cache
-        self.loaders = loaders
-        self.codecs = codecs
-        self.decodingLimits = decodingLimits
+    init(_ configuration: WebImageManager.Configuration) {
+        cache = configuration.cache
+        loaders = configuration.loaders
+        codecs = configuration.codecs
+        decodingLimits = configuration.decodingLimits
+        bodyStorage = configuration.bodyStorage
+        minimumProgressInterval = configuration.minimumProgressInterval
         decodingQueue = DecodingQueue.shared
     }
 
@@ -36,17 +40,11 @@ final class Pipeline: Sendable {
     func join(
         _ request: WebImageRequest, handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
-        guard let loader = loaders.last(where: { $0.canLoad(request.url) }) else {
-            handler(.finished(.failure(Self.error(forUnloadable: request.url))))
+        guard let loader = loaders.loader(for: request.url) else {
+            handler(.finished(.failure(ImageLoaderGroup.error(forUnloadable: request.url))))
             return nil
         }
         return joinPicture(for: LoadContext(request: request, loader: loader), handler: handler)
-    }
-
-    private static func error(forUnloadable url: URL) -> WebImageError {
-        guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
-        let isWeb = ["http", "https"].contains(scheme.lowercased())
-        return isWeb ? .invalidURL(url.absoluteString) : .unsupportedScheme(scheme, url: url)
     }
 }
 
@@ -63,7 +61,7 @@ struct LoadContext: Sendable {
     }
 
     /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
-    var usesDiskCache: Bool { loader.isCacheable && !request.options.contains(.ignoreDiskCache) }
+    var usesDiskCache: Bool { loader.isCacheable(request.url) && !request.options.contains(.ignoreDiskCache) }
 }
 
 /// What makes two requests ask for the same picture.
@@ -75,7 +73,8 @@ struct PictureKey: Hashable, Sendable {
 /// What makes two requests ask for the same bytes, from the same places.
 struct BytesKey: Hashable, Sendable {
     let source: String
-    let headers: [String: String]
+    /// Its `LoaderRequest.identity`: all that can change the answer.
+    let request: LoaderRequest
     let sources: ByteSources
 }
 
@@ -98,6 +97,9 @@ extension LoadContext {
     }
 
     func bytesKey(sources: ByteSources) -> BytesKey {
-        BytesKey(source: key.source, headers: request.headers, sources: sources)
+        BytesKey(source: key.source, request: loaderRequest.identity, sources: sources)
     }
+
+    /// What the loader is asked for.
+    var loaderRequest: LoaderRequest { LoaderRequest(url: request.url, headers: request.headers) }
 }

@@ -14,6 +14,8 @@ import WebImageCore
 final class SharedWork<Output: Sendable>: Sendable {
     enum Event: Sendable {
         case progress(LoadProgress)
+        /// More of a body is there, from its beginning on. One on its way to a late subscriber may come after a longer one.
+        case bytes(soFar: PartialBody)
         case finished(Result<Output, WebImageError>)
     }
 
@@ -35,6 +37,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         var step: (any WorkStep)?
         var stepCount = 0
         var progress: LoadProgress?
+        var partialBody: PartialBody?
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
 
@@ -53,7 +56,7 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     // MARK: For subscribers
 
-    /// Joins; `nil` when the work is over. A late subscriber is told the progress so far.
+    /// Joins; `nil` when the work is over. A late subscriber is told the progress, and given the bytes, so far.
     func subscribe(priority: LoadPriority, handler: @escaping Handler) -> Subscription<Output>? {
         state.withLock { state in
             guard state.isLive else { return nil }
@@ -65,10 +68,11 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     /// Tells subscriber `id` what has happened before it came, and hurries the work if it is in more of a hurry.
     func welcome(_ id: Int) {
-        let (handler, progress) = state.withLock { state in
-            (state.subscribers.first { $0.id == id }?.handler, state.progress)
+        let (handler, progress, partialBody) = state.withLock { state in
+            (state.subscribers.first { $0.id == id }?.handler, state.progress, state.partialBody)
         }
         if let handler, let progress { handler(.progress(progress)) }
+        if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
         applyPriority()
     }
 
@@ -127,12 +131,22 @@ final class SharedWork<Output: Sendable>: Sendable {
         for handler in handlers { handler(.progress(progress)) }
     }
 
+    /// Gives everybody the bytes that are there.
+    func report(_ partialBody: PartialBody) {
+        let handlers = state.withLock { state in
+            state.partialBody = partialBody
+            return state.subscribers.map(\.handler)
+        }
+        for handler in handlers { handler(.bytes(soFar: partialBody)) }
+    }
+
     /// Ends it; only the first call counts.
     func finish(_ result: Result<Output, WebImageError>) {
         let handlers = state.withLock { state -> [Handler]? in
             guard state.isLive else { return nil }
             state.isLive = false
             state.step = nil
+            state.partialBody = nil
             defer { state.subscribers = [] }
             return state.subscribers.map(\.handler)
         }

@@ -1,5 +1,5 @@
-/// SHA-256 (FIPS 180-4), for the one place that needs it: credentials in a cache key must be told apart without being
-/// readable on disk. That does not pay for linking a cryptography library.
+/// SHA-256 (FIPS 180-4), for cache keys: credentials must be told apart without being readable on disk, and long URLs
+/// without being kept. That does not pay for linking a cryptography library.
 enum SHA256 {
     /// The digest of `message` in lower-case hexadecimal.
     static func hexDigest(of message: [UInt8]) -> String {
@@ -9,32 +9,42 @@ enum SHA256 {
     }
 
     private static func digest(of message: [UInt8]) -> [UInt8] {
-        var padded = message + [0x80]
-        padded += [UInt8](repeating: 0, count: (120 - padded.count % 64) % 64)
-        padded += withUnsafeBytes(of: UInt64(message.count * 8).bigEndian, Array.init)
-
-        var state: [UInt32] = [
+        var state: State = [
             0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
         ]
-        for start in stride(from: 0, to: padded.count, by: 64) {
-            compress(padded[start..<start + 64], into: &state)
-        }
-        return state.flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) }
+        let wholeCount = message.count & ~63
+        compress(message.span.bytes.extracting(..<wholeCount), into: &state)
+
+        var last = Array(message[wholeCount...]) + [0x80]
+        last += [UInt8](repeating: 0, count: (120 - last.count % 64) % 64)
+        last += withUnsafeBytes(of: UInt64(message.count * 8).bigEndian, Array.init)
+        compress(last.span.bytes, into: &state)
+        return state.indices.flatMap { withUnsafeBytes(of: state[$0].bigEndian, Array.init) }
     }
 
-    private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
-        func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+    private typealias State = InlineArray<8, UInt32>
 
-        var schedule = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
-            block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        }
-        for index in 16..<64 {
-            let (early, late) = (schedule[index - 15], schedule[index - 2])
-            let small0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >> 3)
-            let small1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >> 10)
-            schedule.append(schedule[index - 16] &+ small0 &+ schedule[index - 7] &+ small1)
-        }
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
+    /// - Parameter blocks: whole blocks of 64 bytes.
+    private static func compress(_ blocks: RawSpan, into state: inout State) {
+        var schedule = InlineArray<64, UInt32>(repeating: 0)
+        for start in stride(from: 0, to: blocks.byteCount, by: 64) {
+            for index in 0..<16 {
+                schedule[index] = UInt32(
+                    bigEndian: blocks.unsafeLoadUnaligned(fromByteOffset: start + index * 4, as: UInt32.self))
+            }
+            for index in 16..<64 {
+                let (early, late) = (schedule[index - 15], schedule[index - 2])
+                let small0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >> 3)
+                let small1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >> 10)
+                schedule[index] = schedule[index - 16] &+ small0 &+ schedule[index - 7] &+ small1
+            }
+            compress(schedule, into: &state)
+        }
+    }
+
+    private static func compress(_ schedule: InlineArray<64, UInt32>, into state: inout State) {
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
         for index in 0..<64 {
@@ -45,11 +55,18 @@ enum SHA256 {
             let second = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) &+ majority
             (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        state[0] &+= a
+        state[1] &+= b
+        state[2] &+= c
+        state[3] &+= d
+        state[4] &+= e
+        state[5] &+= f
+        state[6] &+= g
+        state[7] &+= h
     }
 
     /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2).
-    private static let constants: [UInt32] = [
+    private static let constants: InlineArray<64, UInt32> = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
         0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
         0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,

@@ -5,7 +5,7 @@ extension WebImageRequest {
     public var cacheKey: ImageCacheKey { ImageCacheKey(source: source, variant: variant) }
 
     private var source: String {
-        let address = url.absoluteString
+        let address = Self.keyText(for: url)
         guard !headers.isEmpty else { return address }
         let credentials =
             headers
@@ -17,6 +17,17 @@ extension WebImageRequest {
         let text = credentials.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
         return "\(address)|credentials=\(SHA256.hexDigest(of: Array(text.utf8)))"
     }
+
+    /// The URL as it is, or, of one too long for a key (a `data:` URL has its picture in it), its beginning and digest.
+    private static func keyText(for url: URL) -> String {
+        let text = url.absoluteString
+        guard text.utf8.count > longestAddress else { return text }
+        return "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
+    }
+
+    /// In bytes: longer than what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's
+    /// pictures keep their URL for a key.
+    private static let longestAddress = 8000
 
     private var variant: String? {
         var parts: [String] = []

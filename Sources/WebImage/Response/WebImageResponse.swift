@@ -10,12 +10,17 @@ public struct WebImageResponse: Sendable {
     public var origin: ImageOrigin
     /// The file's bytes as they came; `nil` for a picture from memory, which keeps pixels only.
     public var data: Data?
+    /// How the transfer went; `nil` for a picture that came without one, and from a loader that does not measure.
+    public var metrics: LoaderMetrics?
 
     /// Makes a response.
-    public init(image: Image, url: URL, origin: ImageOrigin, data: Data? = nil) {
+    public init(
+        image: Image, url: URL, origin: ImageOrigin, data: Data? = nil, metrics: LoaderMetrics? = nil
+    ) {
         self.image = image
         self.url = url
         self.origin = origin
         self.data = data
+        self.metrics = metrics
     }
 }

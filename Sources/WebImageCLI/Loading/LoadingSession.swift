@@ -12,7 +12,7 @@ final class LoadingSession: Sendable {
         self.options = options
         disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
-        let loaders: [any ImageLoader] = [fileLoader, options.downloader]
+        let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: loaders))
     }
 
@@ -50,7 +50,7 @@ final class LoadingSession: Sendable {
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .response: break
+                case .response, .metrics: break
                 case .bytes(let bytes): body.withLock { $0.append(bytes) }
                 case .finished(let result): continuation.resume(returning: result)
                 }

@@ -6,6 +6,7 @@ extension WebImageError {
         case .unsupportedScheme: 101
         case .cancelled: 102
         case .invalidHeader: 103
+        case .invalidDataURL: 104
         case .httpStatus: 200
         case .transport: 201
         case .timedOut: 202
@@ -17,6 +18,13 @@ extension WebImageError {
         case .certificate: 208
         case .redirectDenied: 209
         case .blocked: 210
+        case .requestRefused: 220
+        case .responseRefused: 221
+        case .unacceptableContentType: 222
+        case .unsupportedContentCoding: 223
+        case .decryptionFailed: 224
+        case .temporaryFile: 225
+        case .noThread: 226
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302

@@ -1,11 +1,18 @@
 internal import CWebImageSystem
 
 extension WebImageError: CustomStringConvertible {
-    /// What happened, and what to do about it.
+    /// What happened, and what to do about it. Never shows the name and password that a URL may hold.
     public var description: String {
+        CredentialRedaction.removingUserInformation(from: fullDescription)
+    }
+
+    private var fullDescription: String {
         switch self {
         case .invalidURL(let text):
-            "'\(text)' is not a URL that can be loaded. Write it in full, such as https://example.org/picture.jpg."
+            "'\(CredentialRedaction.removingAll(from: text))' is not a URL that can be loaded. "
+                + "Write it in full, such as https://example.org/picture.jpg."
+        case .invalidDataURL(let reason):
+            "The data: URL can't be read: \(reason). It should look like data:image/png;base64,iVBORw0KGgo…"
         case .unsupportedScheme(let scheme, let url):
             "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
         case .invalidHeader(let name):
@@ -37,6 +44,22 @@ extension WebImageError: CustomStringConvertible {
             "\(source.absoluteString) redirects to \(target.absoluteString), which the redirect policy forbids."
         case .blocked(let url, let cause):
             "\(url.absoluteString): the address policy forbids \(cause.description)."
+        case .requestRefused(let url):
+            "\(url.absoluteString): the request modifier refused to send this request."
+        case .responseRefused(let url):
+            "\(url.absoluteString): the response modifier refused the server's answer."
+        case .unacceptableContentType(let type, let url):
+            "\(url.absoluteString): the server sent '\(type)', which is not among the acceptable content types."
+        case .unsupportedContentCoding(let name, let url):
+            "\(url.absoluteString): the body is coded as '\(name)', which can't be decoded here or was not asked for. "
+                + "Allow gzip with acceptsContentCodings, or have the server send pictures as they are."
+        case .decryptionFailed(let url):
+            "\(url.absoluteString): the decryptor could make nothing of the body. Check its key."
+        case .temporaryFile(let directory, let errno):
+            "A large body could not be kept in \(directory): \(Self.systemMessage(errno)). Free space there, or choose "
+                + "another directory."
+        case .noThread(let url):
+            "\(url.absoluteString): the system has no thread left to load it on. Try again, or raise the thread limit."
         case .file(let path, let errno):
             "\(path): \(Self.systemMessage(errno))."
         case .unrecognizedFormat(let contentType, let leadingBytes):

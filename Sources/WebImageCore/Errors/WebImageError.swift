@@ -9,6 +9,8 @@ public enum WebImageError: Error, Sendable, Equatable {
 
     /// The text is no URL, or one without a host.
     case invalidURL(String)
+    /// A `data:` URL breaks the rules for them, in the way the text says.
+    case invalidDataURL(String)
     /// No loader handles this URL's scheme.
     case unsupportedScheme(String, url: URL)
     /// A request header's name is no token, or its value has a line break or NUL in it.
@@ -38,6 +40,20 @@ public enum WebImageError: Error, Sendable, Equatable {
     case redirectDenied(from: URL, to: URL, reason: RedirectFailure)
     /// The address policy forbids the connection; nothing was sent.
     case blocked(url: URL, cause: BlockCause)
+    /// The downloader's request modifier would not let the request go out.
+    case requestRefused(url: URL)
+    /// The downloader's response modifier did not want the answer.
+    case responseRefused(url: URL)
+    /// The answer is of a kind that the configuration does not accept.
+    case unacceptableContentType(String, url: URL)
+    /// The body came in a content coding that was not asked for, or that nothing here decodes.
+    case unsupportedContentCoding(String, url: URL)
+    /// The decryptor could make nothing of the body.
+    case decryptionFailed(url: URL)
+    /// A large body could not be kept in a temporary file; `errno` is the system's number.
+    case temporaryFile(directory: String, errno: Int32)
+    /// The system has no thread left to load on.
+    case noThread(url: URL)
     /// A file could not be read or written; `errno` is the system's number.
     case file(path: String, errno: Int32)
 

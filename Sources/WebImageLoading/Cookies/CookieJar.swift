@@ -44,7 +44,9 @@ public final class CookieJar: Sendable {
     }
 
     private func withStore<Value: Sendable>(_ body: @escaping @Sendable (any CookieStore) -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
+        // Without a thread it waits until a later load gets one.
+        _ = transport.prepare()
+        return await withCheckedContinuation { continuation in
             transport.withCookies { continuation.resume(returning: body($0)) }
         }
     }

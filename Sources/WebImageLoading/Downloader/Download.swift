@@ -1,42 +1,108 @@
 internal import FoundationEssentials
+internal import Synchronization
 internal import WebImageCore
 
 /// One load's events, from the transport to the caller.
+///
+///     transport ──► DownloadState decides ──► handler
+///                                        └──► BodyDecryption ──► handler     where there is a decryptor
 final class Download: TransferReceiver {
     let id: TransferID
     private let state: Lock<DownloadState>
+    private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let question = Lock<Task<Void, Never>?>(nil)
+    private let question = Lock(Question())
+    private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
+    private let decryption: BodyDecryption?
+    private let isPaused: Atomic<Bool>
+    private let isFinished = Atomic(false)
 
     init(
-        id: TransferID, state: DownloadState, scheduler: DownloadScheduler,
+        id: TransferID, state: DownloadState, record: DownloadRecord, isPaused: Bool,
+        configuration: ImageDownloader.Configuration, scheduler: DownloadScheduler,
         handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.id = id
         self.state = Lock(state)
+        self.record = Lock(record)
+        self.isPaused = Atomic(isPaused)
         self.scheduler = scheduler
         self.handler = handler
+        responseModifier = configuration.hooks.responseModifier
+        decryption = configuration.hooks.decryptor.map { decryptor in
+            let decryption = BodyDecryption(decryptor, storage: configuration.bodyStorage)
+            decryption.attach(DownloadTask(id: id, scheduler: scheduler))
+            return decryption
+        }
+    }
+
+    /// What the challenge handler is busy with.
+    private struct Question {
+        var task: Task<Void, Never>?
+        var isCancelled = false
     }
 
     var hop: DownloadState.Hop { state.withLock { $0.hop } }
 
+    /// The hop under way, as it goes over the wire.
+    var transferRequest: TransferRequest {
+        state.withLock { state in
+            var request = TransferRequest(
+                url: state.hop.url, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
+            request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
+            request.access = state.hop.access
+            request.method = state.request.method
+            request.decodesContent = state.hop.headers.acceptsContentCoding
+            return request
+        }
+    }
+
+    /// Notes that it has a slot.
+    func begin() { record.withLock { $0.begin() } }
+
+    /// Notes that it waits for another slot.
+    func wait() { record.withLock { $0.wait() } }
+
+    // MARK: Flow
+
+    var takesBytes: Bool { !isPaused.load(ordering: .acquiring) || !state.withLock { $0.wantsBody } }
+
+    func setPaused(_ isPaused: Bool) { self.isPaused.store(isPaused, ordering: .releasing) }
+
+    // MARK: From the transport
+
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
-        let (response, disposition) = state.withLock { $0.receive(head) }
-        if let response { handler(.response(response)) }
+        record.withLock { $0.statusCode = head.statusCode }
+        if state.withLock({ $0.answersRefusal(head) }) { return .proceed }
+        var modified: LoaderResponse?
+        if let responseModifier, head.redirectLocation == nil {
+            // Called outside the lock.
+            modified = responseModifier(state.withLock { $0.response(to: head) })
+            guard modified != nil else {
+                state.withLock { $0.refuse(with: .responseRefused(url: $0.hop.url)) }
+                return .proceed
+            }
+        }
+        let (response, disposition) = state.withLock { $0.receive(head, modified: modified) }
+        if let response { handler(.response(decryption?.begin(response) ?? response)) }
         return disposition
     }
 
     func transferDidReceive(_ bytes: Data) -> TransferDisposition {
         let (isWanted, disposition) = state.withLock { $0.receive(bytes) }
-        if isWanted { handler(.bytes(bytes)) }
+        if isWanted {
+            if let decryption { decryption.append(bytes) } else { handler(.bytes(bytes)) }
+        }
         return disposition
     }
 
-    func transferDidEnd(_ end: TransferEnd) {
+    func transferDidEnd(_ end: TransferEnd, metrics: TransferMetrics?) {
+        let url = hop.url
+        if let metrics { record.withLock { $0.end(url, metrics) } }
         let (conclusion, origin) = state.withLock { state in
             let origin = state.hop.origin
-            let conclusion = state.conclude(end)
+            let conclusion = state.conclude(end, wireByteCount: metrics?.bodyByteCount)
             if case .redirected(let next) = conclusion { state.begin(next) }
             if case .retried(let next) = conclusion { state.beginAgain(next) }
             return (conclusion, origin)
@@ -46,8 +112,10 @@ final class Download: TransferReceiver {
             ask(challenge, refusal: refusal)
         case .redirected(let next), .retried(let next):
             if !scheduler.continue(self, from: origin, to: next) { finish(.failure(.cancelled)) }
+        case .finished(.success) where decryption?.isNeeded == true:
+            decrypt(url)
         case .finished(let result):
-            finish(result)
+            finish(decryption?.failure.map { .failure($0) } ?? result)
         }
     }
 
@@ -66,15 +134,46 @@ final class Download: TransferReceiver {
             default: scheduler.bringBack(self, nil)
             }
         }
-        question.withLock { $0 = task }
+        let isCancelled = question.withLock { question in
+            question.task = task
+            return question.isCancelled
+        }
+        if isCancelled { task.cancel() }
     }
 
-    /// Nobody waits for an answer any more.
-    func cancelQuestion() { question.withLock { $0 }?.cancel() }
+    /// Nobody waits for an answer any more. It may come before `ask` has noted its task.
+    func cancelQuestion() {
+        let task = question.withLock { question in
+            question.isCancelled = true
+            return question.task
+        }
+        task?.cancel()
+    }
 
-    /// Gives its slot to the next load, then reports the end.
+    private func decrypt(_ url: URL) {
+        scheduler.releaseSlot(self)
+        decryption?.decrypt(url: url) { [self] result in
+            // Back to the thread of all other events, a cancel among them.
+            scheduler.perform { [self] in
+                guard !isFinished.load(ordering: .relaxed) else { return }
+                switch result {
+                case .success(let body):
+                    if !body.isEmpty { handler(.bytes(body)) }
+                    finish(body.isEmpty ? .failure(.decryptionFailed(url: url)) : .success(()))
+                case .failure(let error):
+                    finish(.failure(error))
+                }
+            }
+        }
+    }
+
+    /// Gives its slot to the next load, then reports the end; only the first call counts.
     func finish(_ result: Result<Void, WebImageError>) {
+        guard !isFinished.exchange(true, ordering: .relaxed) else { return }
         scheduler.remove(self)
+        let (redirectCount, byteCount) = state.withLock { ($0.redirectCount, $0.receivedByteCount) }
+        let metrics = record.withLock { $0.metrics(redirectCount: redirectCount, decodedByteCount: byteCount) }
+        handler(.metrics(metrics))
         handler(.finished(result))
     }
 }
@@ -93,4 +192,8 @@ final class DownloadTask: LoaderTask {
     func cancel() { scheduler?.cancel(id) }
 
     func setPriority(_ priority: LoadPriority) { scheduler?.setPriority(priority, of: id) }
+
+    func pause() { scheduler?.setPaused(true, id) }
+
+    func resume() { scheduler?.setPaused(false, id) }
 }

@@ -2,7 +2,7 @@ internal import WebImageCore
 
 /// Who waits, who runs, and who may start next.
 ///
-/// The most urgent starts first, and among equals the one that came first. A load whose host has no free slot does not
+/// The most urgent starts first, and among equals the one that came first, or last, as the order says. A load whose host has no free slot does not
 /// hold up those of other hosts. Work below normal priority starts only while at least half of the slots, of its host and
 /// in all, stay free, so that a visible picture never waits for prefetched ones.
 ///
@@ -16,11 +16,12 @@ internal import WebImageCore
 struct DownloadQueue {
     private struct Entry: Comparable {
         let priority: LoadPriority
-        let sequence: UInt64
+        /// Higher for who goes first among equals.
+        let rank: Int64
         let id: TransferID
 
         static func < (first: Entry, second: Entry) -> Bool {
-            (first.priority.rawValue, second.sequence) < (second.priority.rawValue, first.sequence)
+            (first.priority.rawValue, first.rank) < (second.priority.rawValue, second.rank)
         }
     }
 
@@ -30,6 +31,8 @@ struct DownloadQueue {
         var isRunning = false
         /// Neither waits nor runs: something else has to happen first.
         var isSetAside = false
+        /// Has had a slot before: between two hops it waits for another.
+        var hasBegun = false
     }
 
     private struct Host {
@@ -42,28 +45,39 @@ struct DownloadQueue {
     private var loads: [TransferID: Load] = [:]
     private var hosts: [HTTPOrigin: Host] = [:]
     private var waiting = PriorityHeap<Entry>()
-    private var nextSequence: UInt64 = 0
+    /// Came up while suspended.
+    private var held: [Entry] = []
+    private var lastSequence: Int64 = 0
+    private let order: ImageDownloader.ExecutionOrder
     private(set) var runningCount = 0
 
-    init(limitPerHost: Int, limit: Int) {
+    init(limitPerHost: Int, limit: Int, order: ImageDownloader.ExecutionOrder = .firstInFirstOut) {
         self.limitPerHost = max(1, limitPerHost)
         self.limit = max(1, limit)
+        self.order = order
+    }
+
+    /// While set, only loads that have begun get a slot.
+    var isSuspended = false {
+        didSet {
+            guard !isSuspended else { return }
+            for entry in held { waiting.insert(entry) }
+            held = []
+        }
     }
 
     var waitingCount: Int { loads.count - runningCount }
 
     mutating func enqueue(_ id: TransferID, origin: HTTPOrigin, priority: LoadPriority) {
-        let entry = Entry(priority: priority, sequence: nextSequence, id: id)
-        nextSequence += 1
+        let entry = newEntry(id, priority)
         loads[id] = Load(origin: origin, entry: entry)
         waiting.insert(entry)
     }
 
-    /// Moves a waiting load behind those that wait at `priority` already.
+    /// Moves a waiting load among those that wait at `priority` already, as if it had come just now.
     mutating func setPriority(_ priority: LoadPriority, of id: TransferID) {
         guard let load = loads[id], load.entry.priority != priority else { return }
-        let entry = Entry(priority: priority, sequence: nextSequence, id: id)
-        nextSequence += 1
+        let entry = newEntry(id, priority)
         loads[id]?.entry = entry
         guard !load.isRunning, !load.isSetAside else { return }
         waiting.insert(entry)
@@ -74,7 +88,7 @@ struct DownloadQueue {
     mutating func move(_ id: TransferID, to origin: HTTPOrigin) {
         guard let load = loads[id], load.isRunning else { return }
         freeSlot(of: load.origin)
-        loads[id] = Load(origin: origin, entry: load.entry)
+        loads[id] = Load(origin: origin, entry: load.entry, hasBegun: true)
         waiting.insert(load.entry)
     }
 
@@ -105,6 +119,10 @@ struct DownloadQueue {
     mutating func startNext() -> TransferID? {
         while runningCount < limit, let entry = waiting.popLargest() {
             guard let load = loads[entry.id], load.entry == entry, !load.isRunning else { continue }
+            guard !isSuspended || load.hasBegun else {
+                held.append(entry)
+                continue
+            }
             guard runningCount < Self.slots(of: limit, for: entry.priority) else {
                 // All that wait are of low priority: the heap has nothing above this one.
                 waiting.insert(entry)
@@ -123,6 +141,11 @@ struct DownloadQueue {
             return entry.id
         }
         return nil
+    }
+
+    private mutating func newEntry(_ id: TransferID, _ priority: LoadPriority) -> Entry {
+        lastSequence += 1
+        return Entry(priority: priority, rank: order == .firstInFirstOut ? -lastSequence : lastSequence, id: id)
     }
 
     private static func slots(of limit: Int, for priority: LoadPriority) -> Int {

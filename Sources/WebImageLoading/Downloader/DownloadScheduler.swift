@@ -2,14 +2,24 @@ internal import WebImageCore
 
 /// Hands loads from the queue to the transport and gives their slots back.
 ///
+///     submit ──► preparing ──► queue ──► transport ──► finishing ──► gone
+///                request hooks            hop by hop    decryptor
+///
 /// Loads under way keep it alive, not the downloader alone.
 final class DownloadScheduler: Sendable {
     private struct State {
         var queue: DownloadQueue
+        /// Loads whose request has not passed the hooks.
+        var preparing: [TransferID: Preparation] = [:]
         var downloads: [TransferID: Download] = [:]
         /// Loads that are about to end; a running one may be between two hops, where the transport does not know it.
         var cancelled: Set<TransferID> = []
         var lastID: UInt64 = 0
+    }
+
+    private struct Preparation {
+        var priority: LoadPriority
+        var isPaused = false
     }
 
     private let configuration: ImageDownloader.Configuration
@@ -26,12 +36,23 @@ final class DownloadScheduler: Sendable {
         surroundings = DownloadSurroundings(configuration, credentials: credentials)
         self.transport = transport
         let queue = DownloadQueue(
-            limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections)
+            limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections,
+            order: configuration.executionOrder)
         state = Lock(State(queue: queue))
     }
 
     var loadCounts: (running: Int, waiting: Int) {
-        state.withLock { ($0.queue.runningCount, $0.queue.waitingCount) }
+        state.withLock { ($0.queue.runningCount, $0.queue.waitingCount + $0.preparing.count) }
+    }
+
+    var isSuspended: Bool {
+        get { state.withLock { $0.queue.isSuspended } }
+        set {
+            state.withLock { state in
+                state.queue.isSuspended = newValue
+                startWaiting(&state)
+            }
+        }
     }
 
     func submit(
@@ -39,41 +60,83 @@ final class DownloadScheduler: Sendable {
     ) -> DownloadTask {
         let id = state.withLock { state in
             state.lastID += 1
+            state.preparing[TransferID(rawValue: state.lastID)] = Preparation(priority: priority)
             return TransferID(rawValue: state.lastID)
         }
-        do throws(WebImageError) {
-            let download = Download(
-                id: id, state: try DownloadState(request, configuration: configuration, surroundings: surroundings),
-                scheduler: self, handler: handler)
-            let origin = download.hop.origin
-            state.withLock { state in
-                state.downloads[id] = download
-                state.queue.enqueue(id, origin: origin, priority: priority)
-                startWaiting(&state)
-            }
-        } catch {
-            transport.perform { handler(.finished(.failure(error))) }
+        let record = DownloadRecord()
+        if !transport.prepare() {
+            state.withLock { _ = $0.preparing.removeValue(forKey: id) }
+            // On the caller's thread: there is no other.
+            handler(.finished(.failure(.noThread(url: request.url))))
+        } else if configuration.hooks.changeRequests {
+            transport.perform { [self] in admit(id, request, record, handler) }
+        } else {
+            admit(id, request, record, handler)
         }
         return DownloadTask(id: id, scheduler: self)
     }
 
-    func cancel(_ id: TransferID) {
-        state.withLock { state in
-            guard let download = state.downloads[id], state.cancelled.insert(id).inserted else { return }
-            if state.queue.isRunning(id) {
-                transport.cancel(id)
-            } else {
-                state.queue.remove(id)
-                download.cancelQuestion()
-                transport.perform { download.finish(.failure(.cancelled)) }
+    /// Lets the hooks see the request, then queues it.
+    private func admit(
+        _ id: TransferID, _ request: LoaderRequest, _ record: DownloadRecord,
+        _ handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
+        do throws(WebImageError) {
+            let downloadState = try DownloadState(
+                configuration.prepared(request), configuration: configuration, surroundings: surroundings)
+            let isAdmitted = state.withLock { state in
+                guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
+                let download = Download(
+                    id: id, state: downloadState, record: record, isPaused: preparation.isPaused,
+                    configuration: configuration, scheduler: self, handler: handler)
+                state.downloads[id] = download
+                state.queue.enqueue(id, origin: downloadState.hop.origin, priority: preparation.priority)
+                startWaiting(&state)
+                return true
             }
+            if !isAdmitted { throw .cancelled }
+        } catch {
+            state.withLock { _ = $0.preparing.removeValue(forKey: id) }
+            transport.perform { handler(.finished(.failure(error))) }
+        }
+    }
+
+    func cancel(_ id: TransferID) { state.withLock { cancel(id, &$0) } }
+
+    func cancelAll() {
+        state.withLock { state in
+            for id in Array(state.preparing.keys) + Array(state.downloads.keys) { cancel(id, &state) }
+        }
+    }
+
+    private func cancel(_ id: TransferID, _ state: inout State) {
+        // Its admission finds it gone and reports the end.
+        guard state.preparing.removeValue(forKey: id) == nil else { return }
+        guard let download = state.downloads[id], state.cancelled.insert(id).inserted else { return }
+        if state.queue.isRunning(id) {
+            transport.cancel(id)
+        } else {
+            state.queue.remove(id)
+            download.cancelQuestion()
+            transport.perform { download.finish(.failure(.cancelled)) }
         }
     }
 
     func setPriority(_ priority: LoadPriority, of id: TransferID) {
         state.withLock { state in
+            state.preparing[id]?.priority = priority
             state.queue.setPriority(priority, of: id)
             startWaiting(&state)
+        }
+    }
+
+    /// Whether to hold back the bytes of a load.
+    func setPaused(_ isPaused: Bool, _ id: TransferID) {
+        state.withLock { state in
+            state.preparing[id]?.isPaused = isPaused
+            state.downloads[id]?.setPaused(isPaused)
+            // The transport asks for itself whether it may go on with the bytes, but not again after a no.
+            if !isPaused, state.queue.isRunning(id) { transport.resume(id) }
         }
     }
 
@@ -83,8 +146,9 @@ final class DownloadScheduler: Sendable {
         state.withLock { state in
             guard !state.cancelled.contains(download.id) else { return false }
             if hop.origin == origin {
-                start(download, hop)
+                start(download)
             } else {
+                download.wait()
                 state.queue.move(download.id, to: hop.origin)
                 startWaiting(&state)
             }
@@ -122,7 +186,15 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Gives the slot of a load that has ended to the next.
+    /// Gives the slot of a load that is done with the transport to the next.
+    func releaseSlot(_ download: Download) {
+        state.withLock { state in
+            state.queue.remove(download.id)
+            startWaiting(&state)
+        }
+    }
+
+    /// Forgets a load that has ended.
     func remove(_ download: Download) {
         state.withLock { state in
             state.downloads[download.id] = nil
@@ -132,17 +204,18 @@ final class DownloadScheduler: Sendable {
         }
     }
 
+    /// Runs `body` on the thread that calls the handlers.
+    func perform(_ body: @escaping @Sendable () -> Void) { transport.perform(body) }
+
     private func startWaiting(_ state: inout State) {
         while let id = state.queue.startNext() {
             guard let download = state.downloads[id] else { continue }
-            start(download, download.hop)
+            start(download)
         }
     }
 
-    private func start(_ download: Download, _ hop: DownloadState.Hop) {
-        var request = TransferRequest(url: hop.url, headers: hop.headers.fields)
-        request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
-        request.access = hop.access
-        transport.start(request, id: download.id, receiver: download)
+    private func start(_ download: Download) {
+        download.begin()
+        transport.start(download.transferRequest, id: download.id, receiver: download)
     }
 }

@@ -35,7 +35,7 @@ extension DownloadState {
         return hop
     }
 
-    /// What a 401 or 407 leads to; `nil` when it is nothing special.
+    /// What a 401 or 407 leads to; `nil` when it is to be judged like any other status.
     mutating func refusedConclusion(_ head: TransferHead) -> Conclusion? {
         let step: DownloadAuthentication.Step
         if head.statusCode == 401 {
@@ -46,7 +46,7 @@ extension DownloadState {
             if head.statusCode < 500 { authentication.accepted(head, path: hop.url.path()) }
             return nil
         }
-        return conclusion(of: step, status: head.statusCode)
+        return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
     }
 
     /// What a proxy's refusal to connect leads to.

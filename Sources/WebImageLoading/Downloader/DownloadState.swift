@@ -38,9 +38,12 @@ struct DownloadState {
     let surroundings: DownloadSurroundings
     var authentication: DownloadAuthentication
     private(set) var redirectCount = 0
+    /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
+    private var isCoded = false
     private var body = Body.awaited
-    private var receivedByteCount: Int64 = 0
+    private(set) var receivedByteCount: Int64 = 0
 
+    /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
     init(
         _ request: LoaderRequest, configuration: ImageDownloader.Configuration,
         surroundings: DownloadSurroundings? = nil
@@ -48,7 +51,7 @@ struct DownloadState {
         let (url, ownCredential) = request.url.separatedFromUserInfo
         guard HTTPOrigin.isHTTP(url) else { throw .unsupportedScheme(url.scheme ?? "", url: url) }
         guard let origin = HTTPOrigin(url) else { throw .invalidURL(url.absoluteString) }
-        let headers = try RequestHeaders(defaults: configuration.headers, own: request.headers)
+        let headers = try RequestHeaders(request.headers)
         let credential = request.credential ?? ownCredential ?? configuration.credential
         guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Authorization") }
         hop = Hop(url: url, origin: origin, headers: headers)
@@ -61,22 +64,36 @@ struct DownloadState {
         hop = try enter(url, origin, headers: headers)
     }
 
+    /// Whether the head is a refusal that another credential may turn into a picture.
+    mutating func answersRefusal(_ head: TransferHead) -> Bool {
+        guard let conclusion = refusedConclusion(head) else { return false }
+        body = .discarded(conclusion)
+        return true
+    }
+
     /// Takes the head; the response to report, if this is the hop that brings the picture.
-    mutating func receive(_ head: TransferHead) -> (response: LoaderResponse?, disposition: TransferDisposition) {
-        if let conclusion = refusedConclusion(head) {
-            body = .discarded(conclusion)
-            return (nil, .proceed)
-        }
-        if let location = Self.redirectLocation(head) {
+    ///
+    /// - Parameter modified: what a hook has made of it; the length and the coding of the body stay as they came.
+    mutating func receive(
+        _ head: TransferHead, modified: LoaderResponse? = nil
+    ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
+        if let location = head.redirectLocation {
             body = .discarded(follow(location, status: head.statusCode))
             return (nil, .proceed)
         }
-        guard 200..<300 ~= head.statusCode else {
-            body = .discarded(.finished(.failure(.httpStatus(code: head.statusCode, url: hop.url))))
+        isCoded = !head.contentCodings.isEmpty
+        let response = modified ?? response(to: head)
+        let judged = TransferHead(statusCode: response.statusCode ?? 0, fields: response.headers)
+        if let refusal = configuration.refusal(
+            of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
+        {
+            body = .discarded(.finished(.failure(refusal)))
             return (nil, .proceed)
         }
-        let response = LoaderResponse(
-            url: hop.url, statusCode: head.statusCode, headers: head.fields, expectedByteCount: head.contentLength)
+        guard request.method == .get else {
+            body = .wanted(expected: nil)
+            return (response, .proceed)
+        }
         let limit = configuration.maximumResponseByteCount
         if let length = head.contentLength, length > limit {
             body = .refused(.responseTooLarge(byteCount: length, limit: limit, url: hop.url))
@@ -84,6 +101,22 @@ struct DownloadState {
         }
         body = .wanted(expected: head.contentLength)
         return (response, .proceed)
+    }
+
+    /// What an answer that is no redirect looks like to the caller.
+    func response(to head: TransferHead) -> LoaderResponse {
+        LoaderResponse(
+            url: hop.url, statusCode: head.statusCode, headers: head.fields,
+            expectedByteCount: head.contentCodings.isEmpty ? head.contentLength : nil)
+    }
+
+    /// Ends the load with `error`, whatever the server still sends.
+    mutating func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
+
+    /// Whether bytes that arrive now go to the caller.
+    var wantsBody: Bool {
+        if case .wanted = body { return true }
+        return false
     }
 
     /// Counts a piece of the body; whether to pass it on.
@@ -101,8 +134,11 @@ struct DownloadState {
     }
 
     /// Draws the conclusion from a hop that has ended.
-    mutating func conclude(_ end: TransferEnd) -> Conclusion {
+    ///
+    /// - Parameter wireByteCount: the length of the body as it came, where the transport knows it.
+    mutating func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
+        let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
         switch (end, body) {
         case (.cancelled, _):
             return .finished(.failure(.cancelled))
@@ -116,11 +152,12 @@ struct DownloadState {
         case (.cut, _):
             return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
         case (.complete, _), (.stopped, _):
-            return .finished(receivedByteCount > 0 ? .success(()) : .failure(.emptyBody(url: url)))
+            let isWhole = receivedByteCount > 0 || request.method == .head
+            return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
-            return .finished(.failure(.timedOut(seconds: configuration.idleTimeout.inSeconds, url: url)))
+            return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):
@@ -131,6 +168,9 @@ struct DownloadState {
             return .finished(.failure(.transport(code: code, message: message, url: url)))
         }
     }
+
+    /// How long nothing may arrive.
+    var idleTimeout: Duration { request.idleTimeout ?? configuration.idleTimeout }
 
     /// Goes on to the next hop.
     mutating func begin(_ next: Hop) {
@@ -143,9 +183,6 @@ struct DownloadState {
         hop = next
         body = .awaited
         receivedByteCount = 0
-    }
-
-    private static func redirectLocation(_ head: TransferHead) -> String? {
-        [301, 302, 303, 307, 308].contains(head.statusCode) ? head.value("location") : nil
+        isCoded = false
     }
 }

@@ -11,6 +11,25 @@ extension ImageDownloader {
         public var idleTimeout: Duration = .seconds(15)
         /// The longest body taken, in bytes; 200 MiB. Longer ones fail with ``WebImageError/responseTooLarge``.
         public var maximumResponseByteCount: Int64 = 200 << 20
+        /// Who starts first among loads of the same priority; the one that came first.
+        public var executionOrder = ExecutionOrder.firstInFirstOut
+        /// Which statuses bring a picture; 200 to 299. `nil` takes any. Others fail with ``WebImageError/httpStatus``;
+        /// redirects with a `Location` are followed in any case.
+        public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
+        /// Which types of content are taken, such as `image/png`; `nil`, the default, takes any. Types compare without
+        /// their parameters and without regard to case, and an answer without a type passes. Others fail with
+        /// ``WebImageError/unacceptableContentType(_:url:)``.
+        public var acceptableContentTypes: Set<String>?
+        /// Whether to ask for bodies coded with gzip or deflate, and decode them; `false`: pictures are compressed anyway.
+        ///
+        /// A request can ask with an `Accept-Encoding` of its own as well. The limit on the length of responses then holds
+        /// for the decoded bytes. Other codings, and any that was not asked for, fail with
+        /// ``WebImageError/unsupportedContentCoding(_:url:)``.
+        public var acceptsContentCodings = false
+        /// What may change requests, answers and bodies; nothing by default.
+        public var hooks = Hooks()
+        /// Where a body is kept that the ``Hooks/decryptor`` has to see whole.
+        public var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
         public var maximumRedirects = 10
         /// Which redirects are followed; all but those from https to http.
@@ -51,6 +70,17 @@ extension ImageDownloader {
             "Accept": "image/*,*/*;q=0.8",
             "Accept-Encoding": "identity",
         ]
+    }
+
+    /// Who starts first among loads that wait at the same priority.
+    public enum ExecutionOrder: Sendable, Hashable {
+        /// The one that came first.
+        case firstInFirstOut
+        /// The one that came last: in a list that is being scrolled, the one on screen.
+        ///
+        /// One at a time, with 1 to 7 asked for at first and 8 to 14 while 7 runs, it gives 1, 7, 14 … 8, 6 … 2. A load
+        /// whose priority changes counts as the last that came.
+        case lastInFirstOut
     }
 
     /// Which way requests take to their server.

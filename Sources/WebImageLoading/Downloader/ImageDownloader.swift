@@ -27,7 +27,7 @@ public final class ImageDownloader: ImageLoader {
     /// Makes a downloader with connections and a queue of its own; its thread starts with the first load.
     public convenience init(configuration: Configuration = Configuration()) {
         var transport = CurlTransport.Configuration(
-            connectTimeout: configuration.connectTimeout, idleTimeout: configuration.idleTimeout)
+            connectTimeout: configuration.connectTimeout)
         transport.httpVersions = configuration.httpVersions
         transport.certificateAuthorities = configuration.certificateAuthorities
         let policy = configuration.addressPolicy
@@ -56,4 +56,17 @@ public final class ImageDownloader: ImageLoader {
 
     /// How many loads have a connection or are getting one, and how many wait for their turn.
     public var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
+
+    /// How many loads are under way, running or waiting.
+    public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }
+
+    /// Whether new loads are held back. Those that have begun go on, also through redirects; the others wait until it is
+    /// `false` again, in the order of their priorities.
+    public var isSuspended: Bool {
+        get { scheduler.isSuspended }
+        set { scheduler.isSuspended = newValue }
+    }
+
+    /// Cancels every load that is under way; each ends with ``WebImageError/cancelled``.
+    public func cancelAll() { scheduler.cancelAll() }
 }

@@ -4,13 +4,18 @@ internal import WebImageCore
 struct RequestHeaders {
     private(set) var fields: [HTTPField]
 
-    /// The defaults with the request's own over them; names are the same in any case.
-    init(defaults: [String: String], own: [String: String]) throws(WebImageError) {
+    /// Names are the same in any case.
+    init(_ headers: [String: String]) throws(WebImageError) {
         var byName: [String: HTTPField] = [:]
-        for (name, value) in defaults { byName[name.lowercased()] = HTTPField(name: name, value: value) }
-        for (name, value) in own { byName[name.lowercased()] = HTTPField(name: name, value: value) }
+        for (name, value) in headers { byName[name.lowercased()] = HTTPField(name: name, value: value) }
         for field in byName.values where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
         fields = byName.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Whether they ask for a body that has to be decoded.
+    var acceptsContentCoding: Bool {
+        let value = fields.first { $0.name.lowercased() == "accept-encoding" }?.value.lowercased()
+        return value.map { !["", "identity"].contains($0) } ?? false
     }
 
     /// Drops what another origin must not see: everything but what says nothing about who asks for what with which

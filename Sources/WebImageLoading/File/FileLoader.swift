@@ -6,9 +6,6 @@ public import WebImageCore
 ///
 /// Only regular files are read, also through symbolic links: a named pipe or a device could make it wait for ever.
 public final class FileLoader: ImageLoader {
-    /// `false`: what is on the disk needs no copy there.
-    public var isCacheable: Bool { false }
-
     /// The largest file read, in bytes; larger ones fail with ``WebImageError/responseTooLarge``.
     public let maximumByteCount: Int64
 
@@ -23,6 +20,9 @@ public final class FileLoader: ImageLoader {
 
     /// Whether the scheme is `file`.
     public func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "file" }
+
+    /// `false`: what is on the disk needs no copy there.
+    public func isCacheable(_ url: URL) -> Bool { false }
 
     /// Starts to read; see ``ImageLoader/load(_:priority:handler:)``.
     ///
@@ -41,7 +41,7 @@ public final class FileLoader: ImageLoader {
             }
             handler(.finished(result))
         }
-        return FileTask(item: item, cancellation: cancellation)
+        return WorkTask(item: item, cancellation: cancellation)
     }
 
     private static func read(
@@ -108,25 +108,5 @@ public final class FileLoader: ImageLoader {
         }
         guard readCount >= 0 else { throw .file(path: path, errno: errno) }
         return piece.prefix(readCount)
-    }
-}
-
-private final class FileTask: LoaderTask {
-    private let item: WorkItem
-    private let cancellation: Cancellation
-
-    init(item: WorkItem, cancellation: Cancellation) {
-        self.item = item
-        self.cancellation = cancellation
-    }
-
-    /// The work stays queued, ahead of the rest, to report its end on the loader's thread like any other.
-    func cancel() {
-        cancellation.cancel()
-        item.setPriority(.veryHigh)
-    }
-
-    func setPriority(_ priority: LoadPriority) {
-        if !cancellation.isCancelled { item.setPriority(priority) }
     }
 }

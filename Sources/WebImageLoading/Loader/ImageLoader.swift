@@ -6,8 +6,8 @@ public protocol ImageLoader: Sendable {
     /// Whether it handles `url`; told from the URL alone, without touching network or disk.
     func canLoad(_ url: URL) -> Bool
 
-    /// Whether what it loads is worth a copy in the disk cache; `false` for what is on the disk anyway.
-    var isCacheable: Bool { get }
+    /// Whether what it loads from `url` is worth a copy in the disk cache; `false` for what is on the disk anyway.
+    func isCacheable(_ url: URL) -> Bool
 
     /// Starts to load; returns at once, from any thread.
     ///
@@ -21,11 +21,11 @@ public protocol ImageLoader: Sendable {
 
 extension ImageLoader {
     /// `true`: what came over the network is kept.
-    public var isCacheable: Bool { true }
+    public func isCacheable(_ url: URL) -> Bool { true }
 }
 
 /// What a loader is asked for.
-public struct LoaderRequest: Sendable {
+public struct LoaderRequest: Sendable, Hashable {
     /// Where the bytes are.
     public var url: URL
     /// Headers for a loader that sends any, by name; they replace the loader's own of the same name.
@@ -41,12 +41,24 @@ public struct LoaderRequest: Sendable {
     /// Whether any certificate will do: **anybody on the way can then read and change what is loaded**; `false` by default.
     /// It shares no connections with requests that check.
     public var allowsInvalidCertificates = false
+    /// What is asked for: the picture, or its head alone; ``Method/get`` by default.
+    public var method = Method.get
+    /// How long nothing may arrive; `nil`, the default, leaves it to the loader.
+    public var idleTimeout: Duration?
 
     /// Makes a request.
     public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {
         self.url = url
         self.headers = headers
         self.credential = credential
+    }
+
+    /// What a request can ask for.
+    public enum Method: String, Sendable, Hashable {
+        /// Head and body.
+        case get = "GET"
+        /// The head alone; such a load ends without any bytes.
+        case head = "HEAD"
     }
 }
 
@@ -56,6 +68,8 @@ public enum LoaderEvent: Sendable {
     case response(LoaderResponse)
     /// The next piece of the body.
     case bytes(Data)
+    /// How the transfer went, for a loader that knows; once, right before the end.
+    case metrics(LoaderMetrics)
     /// The end: the body is complete and its length checked, or why not.
     case finished(Result<Void, WebImageError>)
 }
@@ -108,4 +122,18 @@ public protocol LoaderTask: AnyObject, Sendable {
 
     /// Moves it among those that wait for a slot; does nothing once it has started.
     func setPriority(_ priority: LoadPriority)
+
+    /// Stops the bytes for now: once what is on its way has been delivered, a piece or two, no more arrive until
+    /// ``resume()``. The server is held back too; time limits rest. Its slot stays taken. Never blocks.
+    func pause()
+
+    /// Lets the bytes come again; harmless when they were not stopped.
+    func resume()
+}
+
+extension LoaderTask {
+    /// Does nothing: for loaders whose bytes are few, or are there already.
+    public func pause() {}
+    /// Does nothing, as `pause()`.
+    public func resume() {}
 }

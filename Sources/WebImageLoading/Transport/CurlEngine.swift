@@ -47,6 +47,7 @@ final class CurlEngine {
         switch command {
         case .start(let request, let id, let receiver): start(request, id: id, receiver: receiver)
         case .cancel(let id): end(id, with: .cancelled)
+        case .resume(let id): resume(id)
         case .perform(let body): body()
         case .withCookies(let body): body(cookies)
         case .stop: isStopping = true
@@ -73,6 +74,11 @@ final class CurlEngine {
         }
     }
 
+    private func resume(_ id: TransferID) {
+        guard let failure = live[id]?.resume() else { return }
+        end(id, with: failure)
+    }
+
     private func perform() {
         guard let multi else { return }
         var runningCount: Int32 = 0
@@ -89,21 +95,21 @@ final class CurlEngine {
 
     private func endIdleTransfers() {
         let now = MonotonicClock.milliseconds
-        let limit = configuration.idleTimeout.inMilliseconds
-        let idle = live.filter { now - ($0.value.lastActivity ?? now) >= limit }
+        let idle = live.filter { ($0.value.idleDeadline ?? .max) <= now }
         for id in idle.keys { end(id, with: .idleTimedOut) }
     }
 
     private func end(_ id: TransferID, with end: TransferEnd) {
         guard let multi, let transfer = live.removeValue(forKey: id) else { return }
         let handle = transfer.handle
+        let metrics = TransferMetrics(of: handle.easy)
         idsByHandle[handle.easy] = nil
         // Closes the connection of an unfinished HTTP/1 transfer, and keeps that of a finished one for the next.
         curl_multi_remove_handle(multi, handle.easy)
         if transfer.receivedCookieCount > 0 { cookies.trim(received: transfer.receivedCookieCount) }
         let isReusable = transfer.detach()
         if isReusable, spareHandles.count < Self.spareHandleLimit { spareHandles.append(handle) }
-        transfer.receiver.transferDidEnd(end)
+        transfer.receiver.transferDidEnd(end, metrics: metrics)
     }
 
     /// Waits for traffic, a command, or the next transfer to become idle for too long.
@@ -115,9 +121,8 @@ final class CurlEngine {
         }
         guard mailbox.prepareToSleep(on: multi) else { return }
         let now = MonotonicClock.milliseconds
-        let oldest = live.values.compactMap(\.lastActivity).min()
-        let limit = configuration.idleTimeout.inMilliseconds
-        let wait = oldest.map { max(1, $0 + limit - now) } ?? 60_000
+        let deadline = live.values.compactMap(\.idleDeadline).min()
+        let wait = deadline.map { max(1, $0 - now) } ?? 60_000
         curl_multi_poll(multi, nil, 0, Int32(min(wait, 60_000)), nil)
     }
 

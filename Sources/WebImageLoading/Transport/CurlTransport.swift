@@ -8,34 +8,39 @@ internal import WebImageCore
 ///     start, cancel, perform ──► mailbox ──────► CurlEngine: the multi handle, the transfers, the receivers' calls
 ///                                 (lock) wakeup
 ///
-/// The mailbox is all that is shared. The thread starts with the first command and ends after this object is gone and
+/// The mailbox is all that is shared. The thread starts with the first load and ends after this object is gone and
 /// the last transfer has ended.
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
-        package var idleTimeout: Duration
         package var httpVersions = ImageDownloader.HTTPVersions.automatic
         package var certificateAuthorities = CertificateAuthorities.system
         /// `nil`: every address will do.
         package var addressCheck: AddressCheck?
 
-        package init(connectTimeout: Duration, idleTimeout: Duration) {
-            self.connectTimeout = connectTimeout
-            self.idleTimeout = idleTimeout
-        }
+        package init(connectTimeout: Duration) { self.connectTimeout = connectTimeout }
     }
 
     private let mailbox: CurlMailbox
 
-    package init(_ configuration: Configuration) { mailbox = CurlMailbox(configuration) }
+    /// - Parameter startThread: for tests; by default ``PlatformThread``.
+    package init(_ configuration: Configuration, startThread: @escaping StartThread = PlatformThread.start) {
+        mailbox = CurlMailbox(configuration, startThread: startThread)
+    }
 
-    deinit { mailbox.post(.stop) }
+    deinit { mailbox.stop() }
+
+    package typealias StartThread = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+
+    package func prepare() -> Bool { mailbox.startThread() }
 
     package func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
         mailbox.post(.start(request, id, receiver))
     }
 
     package func cancel(_ id: TransferID) { mailbox.post(.cancel(id)) }
+
+    package func resume(_ id: TransferID) { mailbox.post(.resume(id)) }
 
     package func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
 
@@ -47,6 +52,7 @@ final class CurlMailbox: Sendable {
     enum Command: Sendable {
         case start(TransferRequest, TransferID, any TransferReceiver)
         case cancel(TransferID)
+        case resume(TransferID)
         case perform(@Sendable () -> Void)
         case withCookies(@Sendable (any CookieStore) -> Void)
         case stop
@@ -65,27 +71,41 @@ final class CurlMailbox: Sendable {
     }
 
     private let configuration: CurlTransport.Configuration
+    private let startPlatformThread: CurlTransport.StartThread
     private let state = Lock(State())
 
-    init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
+    init(_ configuration: CurlTransport.Configuration, startThread: @escaping CurlTransport.StartThread) {
+        self.configuration = configuration
+        startPlatformThread = startThread
+    }
+
+    /// Starts the network thread unless it runs; `false` when the system has none. The next load tries again.
+    func startThread() -> Bool {
+        let isFirst = state.withLock { state in
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        guard isFirst else { return true }
+        let isStarted = startPlatformThread("webimage-net") { [self, configuration] in
+            CurlEngine(configuration, mailbox: self).run()
+        }
+        if !isStarted { state.withLock { $0.isRunning = false } }
+        return isStarted
+    }
+
+    /// Ends the network thread, if there is one, after the last transfer.
+    func stop() {
+        if state.withLock({ $0.isRunning }) { post(.stop) }
+    }
 
     func post(_ command: Command) {
-        let startsThread = state.withLock { state in
-            if case .stop = command, !state.isRunning { return false }
+        state.withLock { state in
             state.commands.append(command)
             if let sleeper = state.sleeper {
                 curl_multi_wakeup(sleeper.multi)
                 state.sleeper = nil
             }
-            defer { state.isRunning = true }
-            return !state.isRunning
         }
-        guard startsThread else { return }
-        let isStarted = PlatformThread.start(name: "webimage-net") { [self, configuration] in
-            CurlEngine(configuration, mailbox: self).run()
-        }
-        // Out of threads: what was posted waits for the next command to try again.
-        if !isStarted { state.withLock { $0.isRunning = false } }
     }
 
     /// Empties the mailbox; on the network thread.

@@ -5,17 +5,28 @@ package import WebImageCore
 ///
 /// ``CurlTransport`` is the one in use; tests put their own in its place, and another platform could too.
 package protocol HTTPTransport: Sendable {
+    /// Makes sure that there is a thread to work on, once before the first call of the others; `false` when the system has
+    /// none.
+    func prepare() -> Bool
+
     /// Starts an exchange. Returns at once; never calls `receiver` before it returns, since the caller holds a lock.
     func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver)
 
     /// Ends an exchange with ``TransferEnd/cancelled``, unless it has ended. Returns at once, as above.
     func cancel(_ id: TransferID)
 
+    /// Asks the receiver again for the bytes it did not take. Returns at once, as above.
+    func resume(_ id: TransferID)
+
     /// Runs `body` on the thread that calls the receivers, after what was asked for before. Returns at once, as above.
     func perform(_ body: @escaping @Sendable () -> Void)
 
     /// Runs `body` with the cookies on that thread, in order with what else was asked for. Returns at once, as above.
     func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void)
+}
+
+extension HTTPTransport {
+    package func prepare() -> Bool { true }
 }
 
 /// Names an exchange; its maker sees to it that no two at the same time have the same.
@@ -25,17 +36,23 @@ package struct TransferID: Hashable, Sendable {
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A GET as it goes over the wire.
+/// A GET or HEAD as it goes over the wire.
 package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
     package var headers: [HTTPField]
     /// Who may see what and who is trusted with it.
     package var access = TransferAccess()
+    package var method = LoaderRequest.Method.get
+    /// How long nothing may arrive.
+    package var idleTimeout: Duration
+    /// Whether to undo the content coding that the headers ask for.
+    package var decodesContent = false
 
-    package init(url: URL, headers: [HTTPField]) {
+    package init(url: URL, headers: [HTTPField], idleTimeout: Duration = .seconds(15)) {
         self.url = url
         self.headers = headers
+        self.idleTimeout = idleTimeout
     }
 }
 
@@ -44,7 +61,15 @@ package struct TransferRequest: Sendable {
 package protocol TransferReceiver: Sendable {
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition
     func transferDidReceive(_ bytes: Data) -> TransferDisposition
-    func transferDidEnd(_ end: TransferEnd)
+    /// Asked before each piece of the body. After a no the exchange rests until ``HTTPTransport/resume(_:)``.
+    var takesBytes: Bool { get }
+    /// `metrics` are missing where the exchange never began.
+    func transferDidEnd(_ end: TransferEnd, metrics: TransferMetrics?)
+}
+
+extension TransferReceiver {
+    package var takesBytes: Bool { true }
+    package func transferDidEnd(_ end: TransferEnd) { transferDidEnd(end, metrics: nil) }
 }
 
 /// Whether the receiver wants the rest.
@@ -69,6 +94,18 @@ package struct TransferHead: Sendable {
     /// The value of the last field with that name; `name` in lower case.
     package func value(_ name: String) -> String? {
         fields.last { $0.name.lowercased() == name }?.value
+    }
+
+    /// Where it sends its receiver, if that is what it does.
+    package var redirectLocation: String? {
+        [301, 302, 303, 307, 308].contains(statusCode) ? value("location") : nil
+    }
+
+    /// The content codings of the body, in lower case and in the order in which they were applied.
+    package var contentCodings: [String] {
+        fields.lazy.filter { $0.name.lowercased() == "content-encoding" }
+            .flatMap { $0.value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }
+            .map(String.init).filter { $0 != "identity" }
     }
 
     /// How long the body will be, where the server says so.

@@ -3,10 +3,11 @@ import WebImage
 
 /// A loader that answers when the test says so, in the order it likes.
 final class ManualLoader: ImageLoader {
-    let isCacheable = false
     private let started = Lock<[ManualLoad]>([])
 
     func canLoad(_ url: URL) -> Bool { url.scheme == "manual" }
+
+    func isCacheable(_ url: URL) -> Bool { false }
 
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

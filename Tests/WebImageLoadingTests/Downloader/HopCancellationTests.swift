@@ -13,6 +13,7 @@ import WebImageTestSupport
             var started: [TransferRequest] = []
             var receivers: [any TransferReceiver] = []
             var cancelled: [TransferID] = []
+            var resumed: [TransferID] = []
             var bodies: [@Sendable () -> Void] = []
         }
 
@@ -26,6 +27,8 @@ import WebImageTestSupport
         }
 
         func cancel(_ id: TransferID) { state.withLock { $0.cancelled.append(id) } }
+
+        func resume(_ id: TransferID) { state.withLock { $0.resumed.append(id) } }
 
         func perform(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.bodies.append(body) } }
 

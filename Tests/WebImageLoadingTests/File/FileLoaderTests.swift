@@ -19,7 +19,7 @@ import WebImageTestSupport
         #expect(recording.isInOrder)
         #expect(recording.response?.expectedByteCount == Int64(size))
         #expect(recording.response?.statusCode == nil)
-        #expect(!loader.isCacheable)
+        #expect(!loader.isCacheable(url))
     }
 
     @Test func followsASymbolicLink() async throws {

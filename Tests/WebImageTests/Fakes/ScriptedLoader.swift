@@ -5,7 +5,7 @@ import WebImage
 final class ScriptedLoader: ImageLoader {
     /// The loads as the pipeline starts them.
     let loads: AsyncStream<ScriptedLoad>
-    let isCacheable: Bool
+    private let isCacheable: Bool
     private let started: AsyncStream<ScriptedLoad>.Continuation
     private let count = Lock(0)
 
@@ -17,6 +17,8 @@ final class ScriptedLoader: ImageLoader {
     var loadCount: Int { count.withLock { $0 } }
 
     func canLoad(_ url: URL) -> Bool { url.scheme == "scripted" }
+
+    func isCacheable(_ url: URL) -> Bool { isCacheable }
 
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

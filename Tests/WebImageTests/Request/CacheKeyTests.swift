@@ -45,6 +45,18 @@ import WebImage
         #expect(!key.description.contains("secret"))
     }
 
+    @Test func holdsTheDigestOfAURLThatIsTooLong() throws {
+        func key(_ picture: String) throws -> ImageCacheKey {
+            WebImageRequest(try #require(URL(string: "data:image/png;base64," + picture))).cacheKey
+        }
+        let long = String(repeating: "A", count: 1_000_000)
+        #expect(try key(long).description.utf8.count < 200)
+        #expect(try key(long).description.hasPrefix("data:image/png;base64,AAAA"))
+        #expect(try key(long + "AAAA") != key(long + "AAAB"))
+        #expect(try key(long) == key(long))
+        #expect(try key("AAAA").description == "data:image/png;base64,AAAA")
+    }
+
     @Test func leavesHeadersWithoutCredentialsOut() {
         #expect(WebImageRequest(url, headers: ["X-Trace": "1"]).cacheKey == WebImageRequest(url).cacheKey)
     }
@@ -61,6 +73,10 @@ import WebImage
         ),
         (String(repeating: "a", count: 55), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"),
         (String(repeating: "a", count: 56), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"),
+        (
+            String(repeating: "a", count: 1_000_000),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        ),
         (String(repeating: "a", count: 64), "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"),
     ])
     func matchesPublishedVectors(message: String, digest: String) {

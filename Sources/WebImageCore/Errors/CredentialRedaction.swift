@@ -1,0 +1,37 @@
+/// Takes names and passwords out of texts with URLs in them, so that logs and windows do not show them.
+enum CredentialRedaction {
+    /// Removes `user:password@` from every URL in `text`.
+    ///
+    /// An authority begins after `//` and ends before the next `/`, `?` or `#` (RFC 3986 §3.2); here also before what can
+    /// stand around a URL in a sentence.
+    static func removingUserInformation(from text: String) -> String {
+        var shown = ""
+        var rest = text.utf8[...]
+        while let start = doubleSlash(in: rest) {
+            let authority = rest[start...].prefix { !"/?# '".utf8.contains($0) }
+            let host = authority.lastIndex(of: UInt8(ascii: "@")).map { rest.index(after: $0) } ?? start
+            shown += String(text[rest.startIndex..<start]) + String(text[host..<authority.endIndex])
+            rest = rest[authority.endIndex...]
+        }
+        return shown + String(text[rest.startIndex...])
+    }
+
+    /// As above for a text that is no URL, where a password may hold anything: everything before the last `@` goes.
+    static func removingAll(from text: String) -> String {
+        guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+        let head = text[..<at]
+        let tail = text[text.utf8.index(after: at)...]
+        guard let slashes = doubleSlash(in: head.utf8[...]) else { return String(tail) }
+        return String(head[..<slashes] + tail)
+    }
+
+    /// The index after the first `//`.
+    private static func doubleSlash(in text: Substring.UTF8View) -> Substring.UTF8View.Index? {
+        var previous: UInt8 = 0
+        for index in text.indices {
+            if text[index] == UInt8(ascii: "/"), previous == UInt8(ascii: "/") { return text.index(after: index) }
+            previous = text[index]
+        }
+        return nil
+    }
+}

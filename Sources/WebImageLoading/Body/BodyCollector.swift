@@ -1,0 +1,205 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Puts a body together as it arrives: in memory up to a limit, beyond it in a temporary file.
+///
+///     loader's thread                         spool thread
+///     ───────────────                         ────────────
+///     append ──► BodyBuffer
+///        └─────► waiting pieces ────────────► SpoolFile ──► mapped at the end
+///                   │ over 1 MiB: the load is paused
+///                   └ below 256 KiB: resumed
+package final class BodyCollector: Sendable {
+    private struct State {
+        var byteCount = 0
+        var buffer = BodyBuffer(capacity: 0)
+        /// Set once the body is too long for memory; the buffer is then of no more use.
+        var spool: Spool?
+    }
+
+    /// What happens to a body on its way to a file.
+    private struct Spool {
+        var file: SpoolFile?
+        var waiting: [Data] = []
+        /// With those that are being written.
+        var waitingByteCount = 0
+        var writtenByteCount = 0
+        var isWriting = false
+        var failure: WebImageError?
+        var completion: (@Sendable (Result<Data, WebImageError>) -> Void)?
+
+        var isLow: Bool { waitingByteCount < BodyCollector.lowWater }
+
+        mutating func add(_ bytes: Data) {
+            waiting.append(bytes)
+            waitingByteCount += bytes.count
+        }
+    }
+
+    private let storage: BodyStorage
+    private let valve = LoadValve()
+    private let state = Lock(State())
+
+    private static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
+    private static let highWater = 1 << 20
+    private static let lowWater = 256 << 10
+    /// A server may claim any length; beyond this the buffer grows with what really comes.
+    private static let believedByteCount: Int64 = 32 << 20
+
+    package init(_ storage: BodyStorage) { self.storage = storage }
+
+    /// Names the load whose body it is, so that it can be paused.
+    package func attach(_ task: any LoaderTask) { valve.attach(task) }
+
+    /// Makes room as far as the announced length can be believed.
+    package func begin(_ response: LoaderResponse) {
+        guard let expected = response.expectedByteCount else { return }
+        state.withLock { state in
+            if expected > storage.memoryByteLimit {
+                state.spool = Spool()
+            } else {
+                state.buffer = BodyBuffer(capacity: Int(min(expected, Self.believedByteCount)))
+            }
+        }
+    }
+
+    /// Adds the next piece.
+    package func append(_ bytes: Data) {
+        let (startsWriting, isFull) = state.withLock { state -> (Bool, Bool) in
+            state.byteCount += bytes.count
+            if state.spool == nil {
+                guard state.byteCount > storage.memoryByteLimit else {
+                    state.buffer.append(bytes)
+                    return (false, false)
+                }
+                state.spool = Spool()
+                if state.buffer.count > 0 { state.spool?.add(state.buffer.prefix(state.buffer.count)) }
+                state.buffer = BodyBuffer(capacity: 0)
+            }
+            guard var spool = state.spool, spool.failure == nil else { return (false, false) }
+            state.spool = nil
+            spool.add(bytes)
+            defer { state.spool = spool }
+            return (!spool.isWriting, spool.waitingByteCount > Self.highWater)
+        }
+        if startsWriting { submitWriting() }
+        if isFull { closeValve() }
+    }
+
+    private func closeValve() {
+        valve.setClosed(true)
+        // What waited may have been written, and the valve been opened, since the look at it.
+        if state.withLock({ $0.spool?.isLow ?? true }) { valve.setClosed(false) }
+    }
+
+    /// How many bytes have come.
+    package var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// Why the body could not be kept; the load is cancelled for it.
+    package var failure: WebImageError? { state.withLock { $0.spool?.failure } }
+
+    /// The beginning of the body, without a copy; of one in a file, what has been written.
+    package func prefix(_ byteCount: Int) -> Data {
+        let (data, file, writtenByteCount) = state.withLock { state in
+            (
+                state.spool == nil ? state.buffer.prefix(byteCount) : nil, state.spool?.file,
+                state.spool?.writtenByteCount
+            )
+        }
+        if let data { return data }
+        return (try? file?.map(min(byteCount, writtenByteCount ?? 0))) ?? Data()
+    }
+
+    /// Gives the whole body: at once if it is in memory, else once all of it is written, on another thread.
+    package func end(_ completion: @escaping @Sendable (Result<Data, WebImageError>) -> Void) {
+        let data = state.withLock { state -> Data? in
+            guard state.spool == nil else {
+                state.spool?.completion = completion
+                return nil
+            }
+            return state.buffer.prefix(state.buffer.count)
+        }
+        if let data { completion(.success(data)) } else { submitWriting() }
+    }
+
+    // MARK: On a spool thread
+
+    private func submitWriting() { Self.queue.submit(priority: .high) { [self] in write() } }
+
+    private func write() {
+        // Two items may come to run at once; the second finds the first at it.
+        guard beginWriting() else { return }
+        while let batch = takeBatch() {
+            do throws(WebImageError) {
+                try write(batch)
+            } catch {
+                state.withLock { state in
+                    state.spool?.failure = error
+                    state.spool?.waiting = []
+                }
+                valve.cancel()
+            }
+        }
+        complete()
+    }
+
+    private func beginWriting() -> Bool {
+        state.withLock { state in
+            guard state.spool?.isWriting == false else { return false }
+            state.spool?.isWriting = true
+            return true
+        }
+    }
+
+    private typealias Batch = (pieces: [Data], file: SpoolFile?, offset: Int)
+
+    /// The pieces that wait; `nil`, and the writing over, when none do.
+    private func takeBatch() -> Batch? {
+        state.withLock { state in
+            guard let spool = state.spool, !spool.waiting.isEmpty else {
+                state.spool?.isWriting = false
+                return nil
+            }
+            state.spool?.waiting = []
+            return (spool.waiting, spool.file, spool.writtenByteCount)
+        }
+    }
+
+    private func write(_ batch: Batch) throws(WebImageError) {
+        let file = if let file = batch.file { file } else { try SpoolFile(in: storage.temporaryDirectory) }
+        var end = batch.offset
+        for piece in batch.pieces {
+            try file.write(piece, at: Int64(end))
+            end += piece.count
+        }
+        let isLow = state.withLock { state in
+            state.spool?.file = file
+            state.spool?.writtenByteCount = end
+            state.spool?.waitingByteCount -= end - batch.offset
+            return state.spool?.isLow ?? true
+        }
+        if isLow { valve.setClosed(false) }
+    }
+
+    /// Hands the file over, if the body has ended and all of it is written.
+    private func complete() {
+        let (completion, file, byteCount, failure): Handover = state.withLock { state in
+            let spool = state.spool
+            let isDone = spool.map { !$0.isWriting && $0.waiting.isEmpty } ?? false
+            defer { if isDone { state.spool?.completion = nil } }
+            return (isDone ? spool?.completion : nil, spool?.file, spool?.writtenByteCount ?? 0, spool?.failure)
+        }
+        guard let completion else { return }
+        do throws(WebImageError) {
+            if let failure { throw failure }
+            completion(.success(try file?.map(byteCount) ?? Data()))
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    private typealias Handover = (
+        completion: (@Sendable (Result<Data, WebImageError>) -> Void)?, file: SpoolFile?, byteCount: Int,
+        failure: WebImageError?
+    )
+}

@@ -1,0 +1,46 @@
+internal import CWebImageSystem
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageCore
+
+/// A temporary file without a name: it is gone with its last descriptor and mapping, also when the process is killed.
+final class SpoolFile: Sendable {
+    private let descriptor: Int32
+    private let directory: String
+
+    init(in directory: URL) throws(WebImageError) {
+        let path = directory.path(percentEncoded: false)
+        let descriptor = cwi_open_unnamed_file(path)
+        guard descriptor >= 0 else { throw .temporaryFile(directory: path, errno: errno) }
+        self.descriptor = descriptor
+        self.directory = path
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: Data, at offset: Int64) throws(WebImageError) {
+        let failure = bytes.withUnsafeBytes { bytes -> Int32 in
+            var written = 0
+            while written < bytes.count {
+                let count = pwrite(
+                    descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written,
+                    off_t(offset) + off_t(written))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return count < 0 ? errno : ENOSPC }
+                written += count
+            }
+            return 0
+        }
+        guard failure == 0 else { throw .temporaryFile(directory: directory, errno: failure) }
+    }
+
+    /// The first bytes, which must have been written; the mapping lives as long as they do.
+    func map(_ byteCount: Int) throws(WebImageError) -> Data {
+        guard byteCount > 0 else { return Data() }
+        // Writable and private: nobody can write through `Data`'s copy-on-write, and if somebody did, the pages would be
+        // their own.
+        let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0)
+        guard let start, start != MAP_FAILED else { throw .temporaryFile(directory: directory, errno: errno) }
+        return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { start, count in munmap(start, count) })
+    }
+}

@@ -1,0 +1,10 @@
+extension LoaderRequest {
+    /// The same for two requests that get the same answer, so that one transfer does for both: everything but how long to
+    /// wait, with the names of headers in lower case.
+    package var identity: LoaderRequest {
+        var identity = self
+        identity.idleTimeout = nil
+        identity.headers = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+        return identity
+    }
+}

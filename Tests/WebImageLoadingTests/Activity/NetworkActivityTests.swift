@@ -1,0 +1,77 @@
+import Testing
+import WebImageLoading
+import WebImageTestSupport
+
+@Suite(.timeLimit(.minutes(1))) struct NetworkActivityTests {
+    private let clock = ManualClock()
+    private let activity: NetworkActivity
+
+    init() { activity = NetworkActivity(clock: clock) }
+
+    private func settle() async throws {
+        try await clock.waitForSleepers()
+        clock.advance(by: NetworkActivity.settlingTime)
+        while activity.isSettling { await Task.yield() }
+    }
+
+    @Test func countsAndNeverGoesBelowZero() {
+        activity.decrement()
+        #expect(activity.count == 0)
+        activity.increment()
+        activity.increment()
+        #expect(activity.count == 2)
+        for _ in 0..<3 { activity.decrement() }
+        #expect(activity.count == 0)
+        activity.increment()
+        #expect(activity.count == 1)
+    }
+
+    @Test func reportsAChangeOnceItHasLasted() async throws {
+        var changes = activity.changes().makeAsyncIterator()
+        #expect(await changes.next() == false)
+        activity.increment()
+        activity.increment()
+        try await settle()
+        #expect(await changes.next() == true)
+        activity.decrement()
+        #expect(clock.sleeperCount == 0, "one of two transfers is left")
+        activity.decrement()
+        try await settle()
+        #expect(await changes.next() == false)
+    }
+
+    @Test func doesNotReportWhatIsShorter() async throws {
+        var changes = activity.changes().makeAsyncIterator()
+        #expect(await changes.next() == false)
+        activity.increment()
+        activity.decrement()
+        try await settle()
+        // Of the next change it is told, and of nothing before it.
+        activity.increment()
+        activity.decrement()
+        activity.increment()
+        try await settle()
+        #expect(await changes.next() == true)
+    }
+
+    @Test func waitsTheWholeTime() async throws {
+        var changes = activity.changes().makeAsyncIterator()
+        #expect(await changes.next() == false)
+        activity.increment()
+        try await clock.waitForSleepers()
+        clock.advance(by: NetworkActivity.settlingTime - .microseconds(1))
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .microseconds(1))
+        #expect(await changes.next() == true)
+    }
+
+    @Test func tellsALateListenerTheStateItFinds() async throws {
+        var first = activity.changes().makeAsyncIterator()
+        #expect(await first.next() == false)
+        activity.increment()
+        try await settle()
+        #expect(await first.next() == true)
+        var second = activity.changes().makeAsyncIterator()
+        #expect(await second.next() == true)
+    }
+}

@@ -1,0 +1,92 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageLoading
+
+@Suite struct ImageLoaderGroupTests {
+    private let url = URL(filePath: "/picture.png")
+
+    @Test func letsTheLastAddedOfThoseThatCanLoad() async throws {
+        let group: ImageLoaderGroup = [NamedLoader("first"), NamedLoader("second"), NamedLoader("web", scheme: "http")]
+        #expect(try await group.body(url) == Data("second".utf8))
+        group.add(NamedLoader("third"))
+        #expect(try await group.body(url) == Data("third".utf8))
+        #expect(group.loaders.compactMap { ($0 as? NamedLoader)?.name } == ["first", "second", "web", "third"])
+    }
+
+    @Test func goesBackToTheOneBeforeWhenALoaderIsRemoved() async throws {
+        let group: ImageLoaderGroup = [NamedLoader("first")]
+        let second = group.add(NamedLoader("second"))
+        let third = group.add(NamedLoader("third"))
+        group.remove(second)
+        #expect(try await group.body(url) == Data("third".utf8))
+        group.remove(third)
+        group.remove(third)
+        #expect(try await group.body(url) == Data("first".utf8))
+    }
+
+    @Test func doesNotReuseTheTokenOfARemovedLoader() {
+        let group = ImageLoaderGroup()
+        let first = group.add(NamedLoader("first"))
+        group.remove(first)
+        group.add(NamedLoader("second"))
+        group.remove(first)
+        #expect(group.loaders.count == 1)
+    }
+
+    @Test func answersForTheLoaderThatGetsTheURL() throws {
+        let group: ImageLoaderGroup = [NamedLoader("cacheable", scheme: "http"), FileLoader()]
+        let web = try #require(URL(string: "http://127.0.0.1/a.png"))
+        #expect(group.canLoad(web) && group.canLoad(url))
+        #expect(group.isCacheable(web))
+        #expect(!group.isCacheable(url))
+    }
+
+    @Test func saysWhyNobodyCanLoad() async throws {
+        let group: ImageLoaderGroup = [FileLoader()]
+        let other = try #require(URL(string: "gopher://127.0.0.1/1"))
+        #expect(!group.canLoad(other))
+        #expect(try await group.error(other) == .unsupportedScheme("gopher", url: other))
+        let noScheme = try #require(URL(string: "picture.png"))
+        #expect(try await group.error(noScheme) == .invalidURL("picture.png"))
+    }
+
+    @Test func canBeAMemberOfAnother() async throws {
+        let inner: ImageLoaderGroup = [NamedLoader("inner")]
+        let outer: ImageLoaderGroup = [NamedLoader("outer"), inner]
+        #expect(try await outer.body(url) == Data("inner".utf8))
+    }
+
+    @Test func theSharedOneTakesWhatTheLibraryLoads() throws {
+        for text in ["http://127.0.0.1/a", "https://127.0.0.1/a", "file:///a", "data:,a"] {
+            #expect(ImageLoaderGroup.shared.canLoad(try #require(URL(string: text))))
+        }
+    }
+}
+
+/// Answers with its name, at once.
+private final class NamedLoader: ImageLoader {
+    let name: String
+    private let scheme: String
+
+    init(_ name: String, scheme: String = "file") {
+        self.name = name
+        self.scheme = scheme
+    }
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == scheme }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        handler(.response(LoaderResponse(url: request.url)))
+        handler(.bytes(Data(name.utf8)))
+        handler(.finished(.success(())))
+        return Ended()
+    }
+
+    private final class Ended: LoaderTask {
+        func cancel() {}
+        func setPriority(_ priority: LoadPriority) {}
+    }
+}
