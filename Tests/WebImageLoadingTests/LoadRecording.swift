@@ -16,6 +16,7 @@ final class LoadRecording: Sendable {
     private let state = Lock(State())
     private let ended = Countdown()
     private let firstBytes = Countdown()
+    private let responded = Countdown()
 
     func receive(_ event: LoaderEvent) {
         state.withLock { state in
@@ -32,7 +33,8 @@ final class LoadRecording: Sendable {
         switch event {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
-        case .response, .metrics: break
+        case .response: responded.signal()
+        case .metrics: break
         }
     }
 
@@ -55,6 +57,11 @@ final class LoadRecording: Sendable {
             return error
         }
     }
+
+    func waitForResponse() async throws { try await responded.wait() }
+
+    /// How many bytes have come so far.
+    var byteCount: Int { state.withLock { $0.body.count } }
 
     func waitForFirstBytes() async throws { try await firstBytes.wait() }
 

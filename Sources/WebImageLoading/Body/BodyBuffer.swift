@@ -18,7 +18,7 @@ struct BodyBuffer {
         count += bytes.count
     }
 
-    /// The first bytes, in the same memory; it lives as long as they do.
+    /// The first bytes, in the same memory, which lives as long as they do; to be read and not changed.
     func prefix(_ byteCount: Int) -> Data {
         let byteCount = min(byteCount, count)
         guard byteCount > 0 else { return Data() }

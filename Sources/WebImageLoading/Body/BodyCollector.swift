@@ -15,6 +15,8 @@ package final class BodyCollector: Sendable {
         var buffer = BodyBuffer(capacity: 0)
         /// Set once the body is too long for memory; the buffer is then of no more use.
         var spool: Spool?
+        /// Kept once it was given: `Data` changes memory in place that it alone refers to, and here others look at it.
+        var wholeBody: Data?
     }
 
     /// What happens to a body on its way to a file.
@@ -98,7 +100,7 @@ package final class BodyCollector: Sendable {
     /// Why the body could not be kept; the load is cancelled for it.
     package var failure: WebImageError? { state.withLock { $0.spool?.failure } }
 
-    /// The beginning of the body, without a copy; of one in a file, what has been written.
+    /// The beginning of the body, to be read and not changed: it is no copy; of one in a file, what has been written.
     package func prefix(_ byteCount: Int) -> Data {
         let (data, file, writtenByteCount) = state.withLock { state in
             (
@@ -117,7 +119,9 @@ package final class BodyCollector: Sendable {
                 state.spool?.completion = completion
                 return nil
             }
-            return state.buffer.prefix(state.buffer.count)
+            let body = state.wholeBody ?? state.buffer.prefix(state.buffer.count)
+            state.wholeBody = body
+            return body
         }
         if let data { completion(.success(data)) } else { submitWriting() }
     }

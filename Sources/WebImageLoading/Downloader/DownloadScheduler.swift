@@ -14,6 +14,8 @@ final class DownloadScheduler: Sendable {
         var downloads: [TransferID: Download] = [:]
         /// Loads that are about to end; a running one may be between two hops, where the transport does not know it.
         var cancelled: Set<TransferID> = []
+        /// How many loads the configured ``NetworkActivity`` knows to be running.
+        var activeCount = 0
         var lastID: UInt64 = 0
     }
 
@@ -212,6 +214,8 @@ final class DownloadScheduler: Sendable {
             guard let download = state.downloads[id] else { continue }
             start(download)
         }
+        configuration.networkActivity?.change(by: state.queue.runningCount - state.activeCount)
+        state.activeCount = state.queue.runningCount
     }
 
     private func start(_ download: Download) {

@@ -59,6 +59,8 @@ extension ImageDownloader {
         public var headers = Self.defaultHeaders
         /// Whether to go through a proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
+        /// Where running transfers are counted; ``NetworkActivity/shared``. `nil` counts them nowhere.
+        public var networkActivity: NetworkActivity? = .shared
 
         /// Makes one with the defaults.
         public init() {}

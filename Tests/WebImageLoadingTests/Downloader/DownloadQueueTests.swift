@@ -146,6 +146,61 @@ import WebImageTestSupport
             #expect(startAll() == model.startAll())
         }
     }
+
+    @Test mutating func lastInFirstOutStartsTheNewestOfEachPriority() throws {
+        queue = DownloadQueue(limitPerHost: 1, limit: 1, order: .lastInFirstOut)
+        var order: [UInt64] = []
+        try enqueue(1...1)
+        order += startAll()
+        try enqueue(2...7)
+        queue.remove(TransferID(rawValue: 1))
+        order += startAll()
+        #expect(order == [1, 7])
+        try enqueue(8...14)
+        try enqueue(15...16, .low)
+        for _ in 0..<14 {
+            queue.remove(TransferID(rawValue: order.last ?? 0))
+            order += startAll()
+        }
+        #expect(order == [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2, 16, 15])
+    }
+
+    @Test mutating func aMovedPriorityCountsAsTheLastThatCame() throws {
+        queue = DownloadQueue(limitPerHost: 1, limit: 1, order: .lastInFirstOut)
+        try enqueue(1...1)
+        _ = startAll()
+        try enqueue(2...2, .low)
+        try enqueue(3...4)
+        queue.setPriority(.normal, of: TransferID(rawValue: 2))
+        queue.remove(TransferID(rawValue: 1))
+        #expect(startAll() == [2])
+    }
+
+    @Test mutating func startsNothingNewWhileSuspended() throws {
+        try enqueue(1...2)
+        _ = startAll()
+        queue.isSuspended = true
+        try enqueue(3...5)
+        #expect(startAll() == [])
+        queue.remove(TransferID(rawValue: 3))
+        queue.setPriority(.high, of: TransferID(rawValue: 5))
+        #expect(startAll() == [])
+        #expect(queue.waitingCount == 2)
+        queue.isSuspended = false
+        #expect(startAll() == [5, 4])
+    }
+
+    @Test mutating func whatHasBegunGoesOnWhileSuspended() throws {
+        try enqueue(1...1, host: "a")
+        _ = startAll()
+        try enqueue(2...2, .veryHigh)
+        queue.isSuspended = true
+        queue.move(TransferID(rawValue: 1), to: try Self.origin("b"))
+        #expect(startAll() == [1])
+        queue.isSuspended = false
+        #expect(startAll() == [2])
+    }
+
 }
 
 private struct PlainQueue {

@@ -124,4 +124,27 @@ import WebImageTestSupport
         #expect(!downloader.canLoad(url))
         #expect(try await downloader.error(url) == .unsupportedScheme("ftp", url: url))
     }
+
+    @Test func takesOnlyTheStatusesThatAreAcceptable() async throws {
+        let faults = try SharedServers.faults.get()
+        let url = try faults.url("/status/acceptable?code=404")
+        let any = ImageDownloader.forTests { $0.acceptableStatusCodes = nil }
+        #expect(try await any.body(url).starts(with: Data("<!doctype html>".utf8)))
+        let some = ImageDownloader.forTests { $0.acceptableStatusCodes = [404] }
+        #expect(try await some.body(url).starts(with: Data("<!doctype html>".utf8)))
+        let fine = try faults.url("/bytes/unacceptable")
+        #expect(try await some.error(fine) == .httpStatus(code: 200, url: fine))
+    }
+
+    @Test func takesOnlyTheTypesThatAreAcceptable() async throws {
+        let faults = try SharedServers.faults.get()
+        let picky = ImageDownloader.forTests { $0.acceptableContentTypes = ["image/PNG"] }
+        for type in ["image/png", "Image/PNG; charset=x"] {
+            let field = type.replacing(" ", with: "%20").replacing(";", with: "%3B")
+            #expect(try await picky.body(faults.url("/answer/type?header=Content-Type:%20\(field)")).count == 10)
+        }
+        #expect(try await picky.body(faults.url("/chunked/untyped?size=4")).count == 4, "a missing type passes")
+        let url = try faults.url("/html/picky")
+        #expect(try await picky.error(url) == .unacceptableContentType("text/html", url: url))
+    }
 }

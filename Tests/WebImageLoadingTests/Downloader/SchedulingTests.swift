@@ -152,4 +152,92 @@ import WebImageTestSupport
         #expect(!FileManager.default.fileExists(atPath: path))
         task?.cancel()
     }
+
+    @Test(arguments: [
+        (ImageDownloader.ExecutionOrder.firstInFirstOut, Array(1...14)),
+        (.lastInFirstOut, [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2]),
+    ])
+    func startsInTheOrderAskedFor(order: ImageDownloader.ExecutionOrder, expected: [Int]) async throws {
+        let nginx = try NGINXServer()
+        try nginx.write(Data([1]), to: "file")
+        let downloader = ImageDownloader.forTests {
+            $0.maximumConnectionsPerHost = 1
+            $0.executionOrder = order
+        }
+        // Held on the network thread, so that what comes meanwhile is there before it ends.
+        let ended = Countdown(14)
+        @Sendable func load(_ numbers: ClosedRange<Int>, urls: [URL]) {
+            for number in numbers {
+                _ = downloader.load(LoaderRequest(url: urls[number - 1]), priority: .normal) { event in
+                    if case .response = event {
+                        if number == 1 { load(2...7, urls: urls) }
+                        if number == 7 { load(8...14, urls: urls) }
+                    }
+                    if case .finished = event { ended.signal() }
+                }
+            }
+        }
+        load(1...1, urls: try (1...14).map { try nginx.url("/file?\($0)") })
+        try await ended.wait()
+        #expect(try await nginx.accessLog().map(\.path) == expected.map { "/file?\($0)" })
+    }
+
+    @Test func nothingStartsWhileSuspendedButWhatRunsGoesOn() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests()
+        let to = try faults.otherOriginURL("/held/suspended/hop")
+        let running = downloader.record(try faults.url("/redirect/suspended?to=\(to)")).recording
+        try await faults.wait(for: .requests, path: "/held/suspended/hop")
+        downloader.isSuspended = true
+        let waiting = downloader.record(try faults.url("/bytes/suspended/new?size=3")).recording
+        try await faults.release("/held/suspended/hop")
+        try await running.body()
+        #expect(downloader.isSuspended)
+        #expect(downloader.loadCounts == (0, 1))
+        #expect(downloader.currentDownloadCount == 1)
+        #expect(try await faults.statistics().requests["/bytes/suspended/new"] == nil)
+        downloader.isSuspended = false
+        #expect(try await waiting.body().count == 3)
+    }
+
+    @Test func cancelsAllThatRunAndWait() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 2 }
+        let recordings = try (0..<5).map { downloader.record(try faults.url("/held/cancel-all/\($0)")).recording }
+        try await faults.wait(for: .requests, path: "/held/cancel-all", count: 2)
+        #expect(downloader.currentDownloadCount == 5)
+        downloader.cancelAll()
+        for recording in recordings {
+            #expect(try await recording.error() == .cancelled)
+            #expect(recording.isInOrder)
+        }
+        #expect(downloader.currentDownloadCount == 0)
+        try await faults.wait(for: .dropped, path: "/held/cancel-all", count: 2)
+    }
+
+    @Test func aRequestMayWaitLongerOrShorterThanTheOthers() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests()
+        var request = LoaderRequest(url: try faults.url("/stall-headers/own-limit"))
+        request.idleTimeout = .milliseconds(200)
+        let recording = LoadRecording()
+        _ = downloader.load(request, priority: .normal) { recording.receive($0) }
+        #expect(try await recording.error() == .timedOut(seconds: 0.2, url: request.url))
+    }
+
+    @Test func withoutAThreadALoadFailsAndTheNextTriesAgain() async throws {
+        let hasThreads = Lock(false)
+        let transport = CurlTransport(.init(connectTimeout: .seconds(15), usesEnvironmentProxy: false)) { name, body in
+            hasThreads.withLock { $0 } && PlatformThread.start(name: name, body)
+        }
+        let downloader = ImageDownloader(configuration: .init(), transport: transport)
+        let url = try SharedServers.nginx.get().url("/small.png?threads")
+        let load = downloader.record(url)
+        load.task.cancel()
+        #expect(try await load.recording.error() == .noThread(url: url))
+        #expect(load.recording.isInOrder)
+        #expect(downloader.currentDownloadCount == 0)
+        hasThreads.withLock { $0 = true }
+        #expect(try await downloader.body(url).count == 5000)
+    }
 }

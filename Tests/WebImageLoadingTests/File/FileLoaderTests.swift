@@ -93,20 +93,3 @@ import WebImageTestSupport
         #expect(loads.allSatisfy { $0.recording.isInOrder })
     }
 }
-
-/// Holds up a loader's thread until the test is ready for it.
-private final class ThreadGate: @unchecked Sendable {
-    // `@unchecked`: a POSIX semaphore is made to be shared; its memory stays put until the end.
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() { sem_init(semaphore, 0, 0) }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func wait() { sem_wait(semaphore) }
-
-    func open() { sem_post(semaphore) }
-}

@@ -1,0 +1,38 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+
+@Suite struct ErrorDescriptionTests {
+    private static let url = URL(string: "https://user:p%40ss@host:8443/a.png?b=@c")
+
+    @Test func neverShowsNameAndPasswordOfAURL() throws {
+        let url = try #require(Self.url)
+        let errors: [WebImageError] = [
+            .unsupportedScheme("x", url: url), .httpStatus(code: 404, url: url),
+            .transport(code: 6, message: "Could not resolve \(url.absoluteString)", url: url),
+            .timedOut(seconds: 1, url: url), .tooManyRedirects(limit: 1, url: url),
+            .truncated(expected: 1, received: 0, url: url), .truncated(expected: nil, received: 0, url: url),
+            .emptyBody(url: url), .responseTooLarge(byteCount: 2, limit: 1, url: url), .requestRefused(url: url),
+            .responseRefused(url: url), .unacceptableContentType("text/html", url: url),
+            .unsupportedContentCoding("br", url: url), .decryptionFailed(url: url), .noThread(url: url),
+            .notInCache(key: url.absoluteString), .invalidURL(url.absoluteString),
+        ]
+        for error in errors {
+            #expect(!error.description.contains("user") && !error.description.contains("p%40ss"), "\(error)")
+        }
+        #expect(errors[1].description.hasPrefix("https://host:8443/a.png?b=@c: "))
+    }
+
+    @Test(arguments: [
+        ("http://u:p/w@host/a", "'http://host/a'"), ("u:p@host", "'host'"), ("//u:p@host", "'//host'"),
+        ("plain", "'plain'"),
+    ])
+    func showsNothingOfAPasswordInWhatIsNoURL(text: String, shown: String) {
+        #expect(WebImageError.invalidURL(text).description.hasPrefix(shown))
+    }
+
+    @Test(arguments: ["https://host/@user/b@2x.png", "https://host?a@b", "a//b c@d"])
+    func leavesOtherAtSignsAlone(text: String) {
+        #expect(WebImageError.notInCache(key: text).description.hasPrefix(text))
+    }
+}

@@ -1,0 +1,194 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// What hooks may change, as the server and the caller see it.
+@Suite struct HooksTests {
+    private func downloader(_ change: (inout ImageDownloader.Hooks) -> Void) -> ImageDownloader {
+        .forTests { change(&$0.hooks) }
+    }
+
+    private func echo(_ downloader: ImageDownloader, _ url: URL, headers: [String: String] = [:]) async throws
+        -> [String: String]
+    {
+        try JSONDecoder().decode([String: String].self, from: try await downloader.body(url, headers: headers))
+    }
+
+    @Test func theHeadersFilterDecidesByURL() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = downloader { hooks in
+            hooks.headersFilter = { url, headers in
+                var headers = headers
+                if url.path() == "/echo/filtered" { headers["X-Filter"] = headers["X-Own"] }
+                headers["User-Agent"] = nil
+                return headers
+            }
+        }
+        let filtered = try await echo(downloader, faults.url("/echo/filtered"), headers: ["X-Own": "own"])
+        #expect(filtered["x-filter"] == "own")
+        #expect(filtered["user-agent"] == nil)
+        #expect(try await echo(downloader, faults.url("/echo/plain"))["x-filter"] == nil)
+    }
+
+    @Test func theRequestModifierChangesURLAndHeaders() async throws {
+        let faults = try SharedServers.faults.get()
+        let target = try faults.otherOriginURL("/echo/modified")
+        let downloader = downloader { hooks in
+            hooks.requestModifier = { request in
+                var request = request
+                request.url = target
+                request.headers["X-Agent"] = request.headers["User-Agent"]
+                return request
+            }
+        }
+        let echo = try await echo(downloader, faults.url("/status/unmodified"))
+        #expect(echo["host"] == "127.0.0.1:\(faults.otherPort)")
+        #expect(echo["x-agent"]?.hasPrefix("swift-web-image/") == true)
+    }
+
+    @Test func theRequestModifierKeepsARequestOffTheWire() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = downloader { $0.requestModifier = { _ in nil } }
+        let url = try faults.url("/bytes/refused-request")
+        #expect(try await downloader.error(url) == .requestRefused(url: url))
+        #expect(try await faults.statistics().requests["/bytes/refused-request"] == nil)
+        #expect(downloader.currentDownloadCount == 0)
+    }
+
+    @Test func aModifiedRequestIsCheckedLikeAnyOther() async throws {
+        let downloader = downloader { hooks in
+            hooks.requestModifier = { request in
+                var request = request
+                request.headers["X-A"] = "a\r\nX-Injected: 1"
+                return request
+            }
+        }
+        let url = try SharedServers.faults.get().url("/echo/injected")
+        #expect(try await downloader.error(url) == .invalidHeader(name: "X-A"))
+    }
+
+    @Test func aHeadRequestBringsTheHeadAlone() async throws {
+        let nginx = try SharedServers.nginx.get()
+        let downloader = downloader { hooks in
+            hooks.requestModifier = { request in
+                var request = request
+                if request.url.query() == "head" { request.method = .head }
+                return request
+            }
+        }
+        let recording = downloader.record(try nginx.url("/small.png?head")).recording
+        #expect(try await recording.body().isEmpty)
+        #expect(recording.response?.expectedByteCount == 5000)
+        #expect(try await nginx.waitForEntry(path: "/small.png?head").method == "HEAD")
+        // The handle goes on to a GET.
+        #expect(try await downloader.body(nginx.url("/small.png?after-head")).count == 5000)
+    }
+
+    @Test func requestHooksRunOnTheNetworkThreadAndACancelMeanwhileCounts() async throws {
+        let isRunning = Countdown()
+        let gate = ThreadGate()
+        let downloader = downloader { hooks in
+            hooks.requestModifier = { request in
+                isRunning.signal()
+                gate.wait()
+                return request
+            }
+        }
+        let faults = try SharedServers.faults.get()
+        let load = downloader.record(try faults.url("/bytes/cancelled-hook"))
+        try await isRunning.wait()
+        #expect(downloader.loadCounts == (0, 1))
+        load.task.setPriority(.high)
+        load.task.cancel()
+        gate.open()
+        #expect(try await load.recording.error() == .cancelled)
+        #expect(load.recording.isInOrder)
+        #expect(try await faults.statistics().requests["/bytes/cancelled-hook"] == nil)
+    }
+
+    @Test func theResponseModifierRunsBeforeTheStatusIsJudged() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = downloader { hooks in
+            hooks.responseModifier = { response in
+                var response = response
+                response.statusCode = response.statusCode == 404 ? 200 : 500
+                response.headers.append(HTTPField(name: "X-Modified", value: "1"))
+                return response
+            }
+        }
+        let recording = downloader.record(try faults.url("/status/modified?code=404")).recording
+        #expect(try await recording.body().starts(with: Data("<!doctype html>".utf8)))
+        #expect(recording.response?.statusCode == 200)
+        #expect(recording.response?.headerValue("x-modified") == "1")
+        let url = try faults.url("/bytes/modified")
+        #expect(try await downloader.error(url) == .httpStatus(code: 500, url: url))
+    }
+
+    @Test func theResponseModifierRefusesAnAnswerButSeesNoRedirect() async throws {
+        let faults = try SharedServers.faults.get()
+        let seen = Lock<[Int?]>([])
+        let downloader = downloader { hooks in
+            hooks.responseModifier = { response in
+                seen.withLock { $0.append(response.statusCode) }
+                return nil
+            }
+        }
+        let url = try faults.url("/redirect/modifier?to=/bytes/modifier")
+        #expect(try await downloader.error(url) == .responseRefused(url: faults.url("/bytes/modifier")))
+        #expect(seen.withLock { $0 } == [200])
+    }
+
+    @Test func theDecryptorGetsTheWholeBodyOffTheNetworkThread() async throws {
+        let threads = Lock<Set<String>>([])
+        let downloader = downloader { hooks in
+            hooks.decryptor = { body, response in
+                threads.withLock { _ = $0.insert(currentThreadName()) }
+                return response.statusCode == 200 ? Data(body.reversed()) : nil
+            }
+        }
+        let recording = downloader.record(try SharedServers.nginx.get().url("/large.png?decrypt")).recording
+        #expect(try await recording.body() == Data(FaultServer.pattern(2_000_000).reversed()))
+        #expect(recording.isInOrder)
+        #expect(recording.response?.expectedByteCount == nil)
+        #expect(threads.withLock { $0 } == ["webimage-decryp"])
+        #expect(downloader.loadCounts == (0, 0))
+    }
+
+    @Test func theDecryptorMayRefuseABody() async throws {
+        let downloader = downloader { $0.decryptor = { _, _ in nil } }
+        let url = try SharedServers.nginx.get().url("/small.png?undecryptable")
+        #expect(try await downloader.error(url) == .decryptionFailed(url: url))
+        let missing = try SharedServers.nginx.get().url("/missing")
+        #expect(try await downloader.error(missing) == .httpStatus(code: 404, url: missing))
+    }
+
+    @Test func aCancelWhileTheDecryptorRunsEndsTheLoadOnce() async throws {
+        let isRunning = Countdown()
+        let gate = ThreadGate()
+        let downloader = ImageDownloader.forTests { configuration in
+            configuration.maximumConnectionsPerHost = 1
+            configuration.hooks.decryptor = { body, _ in
+                isRunning.signal()
+                gate.wait()
+                return body
+            }
+        }
+        let nginx = try SharedServers.nginx.get()
+        let load = downloader.record(try nginx.url("/small.png?cancel-decryption"))
+        try await isRunning.wait()
+        #expect(downloader.loadCounts == (0, 0), "the slot is free for the next")
+        load.task.cancel()
+        #expect(try await load.recording.error() == .cancelled)
+        gate.open()
+        #expect(try await downloader.body(nginx.url("/small.png?after-decryption")).count == 5000)
+        #expect(load.recording.isInOrder)
+    }
+}
+
+private func currentThreadName() -> String {
+    let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+    return String((name ?? "").prefix { $0 != "\n" })
+}

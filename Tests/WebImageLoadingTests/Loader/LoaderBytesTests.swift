@@ -1,0 +1,209 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// A body read piece by piece: what a slow reader costs, and what it does not disturb.
+@Suite(.timeLimit(.minutes(3))) struct LoaderBytesTests {
+    private let downloader = ImageDownloader.forTests()
+
+    private func read(_ bytes: LoaderBytes) async throws -> Data {
+        var body = Data()
+        for try await piece in bytes { body.append(piece) }
+        return body
+    }
+
+    @Test func givesTheHeadThenTheBodyThenTheMetrics() async throws {
+        let url = try SharedServers.nginx.get().url("/large.png?bytes")
+        let bytes = try await downloader.bytes(for: LoaderRequest(url: url), bufferByteLimit: 1)
+        #expect(bytes.response.expectedByteCount == 2_000_000)
+        #expect(try await read(bytes) == FaultServer.pattern(2_000_000))
+        #expect(bytes.metrics?.decodedByteCount == 2_000_000)
+    }
+
+    @Test func anyLoaderCanBeReadThisWay() async throws {
+        let directory = try TemporaryDirectory()
+        let url = try directory.write(FaultServer.pattern(600_000), to: "file")
+        let bytes = try await FileLoader().bytes(for: LoaderRequest(url: url))
+        #expect(try await read(bytes) == FaultServer.pattern(600_000))
+        #expect(bytes.metrics == nil)
+    }
+
+    @Test func throwsWhatWentWrongBeforeAndWithinTheBody() async throws {
+        let faults = try SharedServers.faults.get()
+        let missing = LoaderRequest(url: try faults.url("/status/bytes?code=404"))
+        await #expect(throws: WebImageError.httpStatus(code: 404, url: missing.url)) {
+            try await downloader.bytes(for: missing)
+        }
+        let cut = LoaderRequest(url: try faults.url("/cut-body/bytes?size=1000&sent=10"))
+        let bytes = try await downloader.bytes(for: cut)
+        var received = 0
+        await #expect(throws: WebImageError.truncated(expected: 1000, received: 10, url: cut.url)) {
+            for try await piece in bytes { received += piece.count }
+        }
+        #expect(received == 10)
+    }
+
+    @Test func lettingGoOfTheBytesCancelsTheLoad() async throws {
+        let faults = try SharedServers.faults.get()
+        let request = LoaderRequest(url: try faults.url("/endless/let-go"))
+        for try await _ in try await downloader.bytes(for: request) { break }
+        try await faults.wait(for: .dropped, path: "/endless/let-go")
+    }
+
+    @Test func cancellingTheTaskThatReadsCancelsTheLoad() async throws {
+        let faults = try SharedServers.faults.get()
+        let request = LoaderRequest(url: try faults.url("/stall-body/task?size=10000&sent=5000"))
+        let hasBegun = Countdown()
+        let task = Task { [downloader] in
+            for try await _ in try await downloader.bytes(for: request) { hasBegun.signal() }
+        }
+        try await hasBegun.wait()
+        task.cancel()
+        await #expect(throws: WebImageError.cancelled) { try await task.value }
+        try await faults.wait(for: .dropped, path: "/stall-body/task")
+    }
+
+    @Test func aSlowReaderCostsNoMemoryAndHoldsUpNobody() async throws {
+        let size = 200 << 20
+        let nginx = try NGINXServer()
+        #expect(makeSparseFile(nginx.root + "/sparse", byteCount: size))
+        try nginx.write(FaultServer.pattern(5000), to: "small.png")
+        let url = try nginx.url("/sparse")
+        let small = try nginx.url("/small.png")
+        // More patience than the test needs, and less than it takes: a limit that did not rest would end the load.
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
+
+        let bytes = try await downloader.bytes(for: LoaderRequest(url: url))
+        var iterator = bytes.makeAsyncIterator()
+        var received = try await iterator.next()?.count ?? 0
+        let before = residentByteCount()
+        var peak = before
+        for _ in 0..<3 {
+            // Meanwhile others come and go, for longer than the reader's transfer could be idle.
+            let deadline = ContinuousClock.now + .milliseconds(400)
+            while ContinuousClock.now < deadline {
+                #expect(try await downloader.body(small).count == 5000)
+            }
+            peak = max(peak, residentByteCount())
+            received += try await iterator.next()?.count ?? 0
+        }
+        #expect(peak - before < 16 << 20, "\((peak - before) >> 10) KiB more")
+        while let piece = try await iterator.next() { received += piece.count }
+        #expect(received == size)
+        #expect(residentByteCount() - before < 32 << 20)
+    }
+
+    @Test func aPausedTransferCanBeCancelled() async throws {
+        let faults = try SharedServers.faults.get()
+        let load = downloader.record(try faults.url("/endless/paused"))
+        load.task.pause()
+        try await faults.wait(for: .requests, path: "/endless/paused")
+        #expect(load.recording.byteCount == 0)
+        load.task.cancel()
+        #expect(try await load.recording.error() == .cancelled)
+        try await faults.wait(for: .dropped, path: "/endless/paused")
+        #expect(load.recording.isInOrder)
+    }
+
+    @Test func aLoadPausedBeforeItsTurnBringsItsBytesOnlyAfterwards() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests {
+            $0.idleTimeout = .milliseconds(300)
+            $0.hooks.requestModifier = { $0 }
+        }
+        let load = downloader.record(try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
+        load.task.pause()
+        try await load.recording.waitForResponse()
+        #expect(load.recording.byteCount == 0)
+        // Longer than the idle limit, which must rest.
+        let deadline = ContinuousClock.now + .milliseconds(700)
+        while ContinuousClock.now < deadline { _ = try await downloader.body(faults.url("/bytes/beside?size=9")) }
+        #expect(load.recording.byteCount == 0)
+        load.task.resume()
+        #expect(try await load.recording.body() == FaultServer.pattern(100_000))
+    }
+
+    @Test func theIdleLimitHoldsAgainAfterAPause() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
+        let url = try faults.url("/stall-body/resumed?size=10000&sent=5000")
+        let load = downloader.record(url)
+        try await load.recording.waitForFirstBytes()
+        load.task.pause()
+        load.task.resume()
+        #expect(try await load.recording.error() == .timedOut(seconds: 0.3, url: url))
+    }
+
+    @Test func aStormOfPausesAndResumesEndsEachLoadExactlyOnce() async throws {
+        let nginx = try SharedServers.nginx.get()
+        let expected = FaultServer.pattern(2_000_000)
+        let loads = try (0..<12).map { downloader.record(try nginx.url("/large.png?pauses=\($0)")) }
+        await withTaskGroup(of: Void.self) { group in
+            for seed in 0..<4 {
+                group.addTask {
+                    var random = SplitMix64(seed: UInt64(seed))
+                    for _ in 0..<3000 {
+                        let task = loads[Int.random(in: 0..<loads.count, using: &random)].task
+                        if Bool.random(using: &random) { task.pause() } else { task.resume() }
+                    }
+                }
+            }
+        }
+        for (number, load) in loads.enumerated() where number % 4 == 3 { load.task.cancel() }
+        for load in loads { load.task.resume() }
+        for (number, load) in loads.enumerated() {
+            if let error = try await load.recording.error() {
+                #expect(error == .cancelled && number % 4 == 3)
+            } else {
+                #expect(try await load.recording.body() == expected)
+            }
+        }
+        #expect(loads.allSatisfy { $0.recording.isInOrder })
+        #expect(downloader.loadCounts == (0, 0))
+    }
+}
+
+@Suite struct LoadValveTests {
+    private final class Probe: LoaderTask {
+        let calls = Lock<[String]>([])
+
+        func cancel() { calls.withLock { $0.append("cancel") } }
+        func setPriority(_ priority: LoadPriority) {}
+        func pause() { calls.withLock { $0.append("pause") } }
+        func resume() { calls.withLock { $0.append("resume") } }
+    }
+
+    @Test func tellsALoadWhatWasWishedBeforeItWasKnown() {
+        let (valve, probe) = (LoadValve(), Probe())
+        valve.setClosed(true)
+        valve.attach(probe)
+        valve.setClosed(true)
+        valve.setClosed(false)
+        valve.setClosed(false)
+        #expect(probe.calls.withLock { $0 } == ["pause", "resume"])
+        let cancelled = Probe()
+        let other = LoadValve()
+        other.cancel()
+        other.attach(cancelled)
+        #expect(cancelled.calls.withLock { $0 } == ["cancel"])
+    }
+
+    @Test func theLastWishStandsWhicheverThreadItCameFrom() async {
+        let (valve, probe) = (LoadValve(), Probe())
+        valve.attach(probe)
+        await withTaskGroup(of: Void.self) { group in
+            for parity in 0..<4 {
+                group.addTask { for count in 0..<2000 { valve.setClosed((count + parity) % 2 == 0) } }
+            }
+        }
+        valve.setClosed(true)
+        #expect(probe.calls.withLock { $0.last } == "pause")
+        valve.setClosed(false)
+        let calls = probe.calls.withLock { $0 }
+        #expect(calls.last == "resume")
+        #expect(zip(calls, calls.dropFirst()).allSatisfy { $0 != $1 }, "each is told once")
+    }
+}
