@@ -186,6 +186,7 @@ private final class StressRound: Sendable {
         case .response: if fate == .cancelledByItsResponse { cancel(index) }
         case .metrics: break
         case .bytes(let bytes): state.withLock { $0.requests[index].body.append(bytes) }
+        case .metrics: break
         case .finished(let result): finish(index, file: file, result)
         }
     }
