@@ -7,7 +7,8 @@ internal import WebImageCore
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // `@unchecked`: `store` is touched in the closures given to `locked` only.
     @usableFromInline var store: LRUStore<Key, Value>
-    private let lock = Lock(())
+    /// Guards `store`. Its own value is unused, but has a size: ThreadSanitizer takes accesses to one without for races.
+    private let lock = Lock(0)
 
     /// Makes an empty cache.
     ///
