@@ -77,6 +77,9 @@ struct BytesKey: Hashable, Sendable {
     let source: String
     let headers: [String: String]
     let sources: ByteSources
+    /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
+    /// other way round.
+    let isStored: Bool
 }
 
 /// Where bytes may come from.
@@ -98,6 +101,6 @@ extension LoadContext {
     }
 
     func bytesKey(sources: ByteSources) -> BytesKey {
-        BytesKey(source: key.source, headers: request.headers, sources: sources)
+        BytesKey(source: key.source, headers: request.headers, sources: sources, isStored: usesDiskCache)
     }
 }

@@ -51,6 +51,25 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
         withExtendedLifetime(displaced) {}
     }
 
+    /// Stores the value unless the key has one already; `true` if it was stored.
+    ///
+    /// Either way the key's value is the most recently used afterwards. Costs and limits count as for
+    /// ``set(_:for:cost:)``.
+    @discardableResult
+    @inlinable
+    public func insert(_ value: Value, for key: Key, cost: Int = 0) -> Bool {
+        let hash = LRUStore<Key, Value>.hash(key)
+        var displaced = LRUStore<Key, Value>.Displaced()
+        var isInserted = false
+        locked {
+            guard store.use(key, hash: hash) == nil else { return }
+            store.set(value, for: key, hash: hash, cost: max(0, cost), displaced: &displaced)
+            isInserted = store.contains(key, hash: hash)
+        }
+        withExtendedLifetime(displaced) {}
+        return isInserted
+    }
+
     /// Removes the value and returns it.
     @discardableResult
     @inlinable
