@@ -69,11 +69,23 @@ enum OutputFile {
         return stat(path, &status) == 0 ? status.st_mode : nil
     }
 
-    /// Where links lead to; `path` itself when there is nothing yet.
-    private static func resolved(_ path: String) -> String {
-        guard let target = realpath(path, nil) else { return path }
-        defer { free(target) }
-        return String(cString: target)
+    /// Where links lead to, whether or not there is something; `path` itself when it is no link.
+    private static func resolved(_ path: String) throws(WebImageError) -> String {
+        var resolved = path
+        // As many links as the system itself follows.
+        for _ in 0...40 {
+            guard let target = linkTarget(of: resolved) else { return resolved }
+            let directory = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
+            resolved = target.hasPrefix("/") ? target : directory + target
+        }
+        throw .file(path: path, errno: ELOOP)
+    }
+
+    /// What the link at `path` says, relative to the directory it is in; `nil` when there is no link.
+    private static func linkTarget(of path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
     }
 
     private static func append(_ data: Data, toDevice path: String) throws(WebImageError) {

@@ -29,4 +29,24 @@ import WebImageTestSupport
         try OutputFile.write(Data("new".utf8), to: directory.path("a"))
         #expect(try permissions(of: "a") == permissions(of: "other"))
     }
+
+    @Test(arguments: [true, false])
+    func writesToWhatALinkLeadsTo(exists: Bool) throws {
+        if exists { try directory.write(Data("old".utf8), to: "real/a") } else { mkdir(directory.path("real"), 0o777) }
+        let links = ["first": directory.path("second"), "second": "real/a"]
+        for (name, target) in links { symlink(target, directory.path(name)) }
+        try OutputFile.write(Data("new".utf8), to: directory.path("first"))
+        for (name, target) in links {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.path(name)) == target)
+        }
+        #expect(try Data(contentsOf: directory.url("real/a")) == Data("new".utf8))
+    }
+
+    @Test func refusesALinkThatLeadsToItself() throws {
+        symlink("loop", directory.path("loop"))
+        #expect(throws: WebImageError.file(path: directory.path("loop"), errno: ELOOP)) {
+            try OutputFile.write(Data("new".utf8), to: directory.path("loop"))
+        }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.path("loop")) == "loop")
+    }
 }
