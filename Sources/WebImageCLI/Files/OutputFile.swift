@@ -4,8 +4,8 @@ internal import WebImage
 
 /// Writes files that are there whole or not at all.
 ///
-/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt removes the
-/// temporary files; see ``Interrupts``.
+/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt, or a closed
+/// standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
     /// Temporary files being written now.
     private static let unfinished = Lock<Set<String>>([])

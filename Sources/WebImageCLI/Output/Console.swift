@@ -52,9 +52,9 @@ final class Console: Sendable {
         }
         guard descriptor == STDOUT_FILENO, status != 0 else { return }
         // Nobody reads any more, as after `webimage … | head -1`: end as a program without a SIGPIPE handler would.
-        if status == EPIPE { exit(128 + SIGPIPE) }
+        if status == EPIPE { Interrupts.end(status: 128 + SIGPIPE) }
         complain(WebImageError.file(path: "standard output", errno: status).description)
-        exit(ExitStatus.failure.rawValue)
+        Interrupts.end(status: ExitStatus.failure.rawValue)
     }
 
     private static let clearLine = "\r\u{1B}[K"
