@@ -20,7 +20,7 @@ import WebImageTestSupport
         // What follows the picture in its file does not disturb, but takes its time to be written.
         let path = try tool.write(TestPicture().data(.png), to: "large.png")
         try #require(truncate(path, 64 << 20) == 0)
-        for attempt in 0..<20 {
+        for attempt in 0..<10 {
             let name = "out-\(attempt)"
             try #require(mkdir(tool.path(name), 0o777) == 0)
             let appearance = try FileAppearance(in: tool.path(name))
@@ -37,6 +37,20 @@ import WebImageTestSupport
             }
         }
         Issue.record("the end always came too late")
+    }
+
+    @Test func endsAtOnceWhileItWaits() async throws {
+        let address = try faults.url("/stall-body/a.png").absoluteString
+        let running = try tool.start(["get", address, "-o", "out.png"])
+        try await faults.wait(for: .requests, path: "/stall-body/a.png")
+        running.interrupt()
+        let run = try await running.wait()
+        #expect(run.status == 128 + SIGINT)
+        #expect(run.output.isEmpty)
+    }
+
+    @Test func leavesNoUnfinishedFile() async throws {
+        try await expectNoFile(status: 128 + SIGINT) { running, _ in running.interrupt() }
     }
 
     @Test func leavesNoUnfinishedFileWhenNobodyReadsTheOutput() async throws {
