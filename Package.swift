@@ -70,7 +70,7 @@ var targets: [Target] = [
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageTests", ["WebImage"]),
-    tests("WebImageCLITests", ["WebImage", "WebImageCLI"]),
+    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]
 
 if hasViews {

@@ -19,8 +19,10 @@ final class Tool: Sendable {
     func run(_ arguments: [String]) async throws -> ToolRun { try await start(arguments).wait() }
 
     /// Starts it.
-    func start(_ arguments: [String]) throws -> RunningTool {
-        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path)
+    ///
+    /// - Parameter output: in place of the file that ``ToolRun/output`` is read from.
+    func start(_ arguments: [String], output: FileHandle? = nil) throws -> RunningTool {
+        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path, output: output)
     }
 
     /// Writes a file into ``directory`` and gives back its path.
@@ -73,7 +75,7 @@ final class RunningTool: Sendable {
         let process = Process()
     }
 
-    init(_ arguments: [String], home: String, workingDirectory: String) throws {
+    init(_ arguments: [String], home: String, workingDirectory: String, output: FileHandle?) throws {
         scratch = try TemporaryDirectory()
         process = ProcessBox()
         let process = process.process
@@ -84,7 +86,8 @@ final class RunningTool: Sendable {
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try Self.create(scratch.path("output"))
+        let ownOutput = try Self.create(scratch.path("output"))
+        process.standardOutput = output ?? ownOutput
         process.standardError = try Self.create(scratch.path("errors"))
         process.terminationHandler = { [ended] _ in ended.signal() }
         try process.run()
