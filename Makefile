@@ -5,10 +5,13 @@ scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
 build := swift build --scratch-path $(scratch)
 
 ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
-# The group of the views is in a program of its own.
-benchmarks := $(if $(GROUP),$(if $(filter views,$(GROUP)),GTKBenchmarks,Benchmarks),Benchmarks GTKBenchmarks)
+# The group of the views is in a program of its own; each program gets the names of its groups.
+GTKBenchmarks_groups := $(filter views,$(GROUP))
+Benchmarks_groups := $(filter-out views,$(GROUP))
+benchmarks := $(foreach program,Benchmarks GTKBenchmarks,$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 headless := Scripts/headless
 else
+Benchmarks_groups := $(GROUP)
 benchmarks := Benchmarks
 # XCTest is there for the views alone.
 test_flags := --disable-xctest
@@ -38,10 +41,10 @@ lint: ## Check the layout of all sources.
 format: ## Lay all sources out.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
 
-bench: ## Measure against yardsticks in the same run; GROUP=… measures one group.
+bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups.
 	@Scripts/setup build test
 	@for program in $(benchmarks); do $(build) -c release --product $$program || exit; done
-	@for program in $(benchmarks); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
+	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
 
 demo: ## Show real photographs from a real server, first cold, then from disk.
 	@Scripts/setup build demo

@@ -46,10 +46,11 @@ class Verifier:
     def verify_gallery(self):
         reports = {name: json.loads((self.arguments.output / f"{name}.json").read_text()) for name in ("cold", "disk")}
         for name, report in reports.items():
-            print(f"{name}: {report['line']}")
-            check(report["failed"] == 0, f"{report['failed']} pictures failed in the {name} start")
+            figures = report["figures"]
+            print(f"{name}: {figures['line']}")
+            check(figures["failed"] == 0, f"{figures['failed']} pictures failed in the {name} start")
             self.verify_screenshot(name, report)
-        cold, disk = reports["cold"], reports["disk"]
+        cold, disk = reports["cold"]["figures"], reports["disk"]["figures"]
         check(cold["network"] == cold["loaded"], "not everything came from the network in the cold start")
         check(disk["disk"] == disk["loaded"], "not everything came from disk in the second start")
         self.verify_requests(cold["network"])
