@@ -12,11 +12,13 @@ else
 test_flags := --disable-xctest
 endif
 
-# Two groups are in programs of their own: of the views, and of the transport with its peer.
-all_benchmarks := Benchmarks URLSessionClient TransportBenchmarks $(if $(has_views),GTKBenchmarks)
-group_benchmarks := $(if $(filter views,$(GROUP)),GTKBenchmarks,$(if $(filter transport,$(GROUP)),\
-    URLSessionClient TransportBenchmarks,Benchmarks))
-benchmarks := $(if $(GROUP),$(group_benchmarks),$(all_benchmarks))
+# Two groups are in programs of their own: of the views, and of the transport. Each program gets the names of its groups.
+programs := Benchmarks TransportBenchmarks $(if $(has_views),GTKBenchmarks)
+TransportBenchmarks_groups := $(filter transport,$(GROUP))
+GTKBenchmarks_groups := $(if $(has_views),$(filter views,$(GROUP)))
+Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_groups),$(GROUP))
+benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
+peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
 .PHONY: help setup build test stress lint format bench demo examples clean
 
@@ -47,10 +49,10 @@ lint: ## Check the layout of all sources.
 format: ## Lay all sources out.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
 
-bench: ## Measure against yardsticks in the same run; GROUP=… measures one group, QUICK=1 less exactly.
+bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups, QUICK=1 less exactly.
 	@Scripts/setup build test bench
-	@for program in $(benchmarks); do $(build) -c release --product $$program || exit; done
-	@for program in $(filter-out URLSessionClient,$(benchmarks)); do $(headless) $(scratch)/release/$$program $(GROUP) || exit; done
+	@for program in $(benchmarks) $(peers); do $(build) -c release --product $$program || exit; done
+	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
 
 demo: ## Show real photographs from a real server, first cold, then from disk.
 	@Scripts/setup build demo

@@ -1,14 +1,3 @@
-/// Rows that belong together; `make bench GROUP=name` runs one group.
-package struct BenchmarkGroup: Sendable {
-    package let name: String
-    package let run: @Sendable (inout BenchmarkTable) throws -> Void
-
-    package init(name: String, run: @escaping @Sendable (inout BenchmarkTable) throws -> Void) {
-        self.name = name
-        self.run = run
-    }
-}
-
 /// A benchmark's own check of its results failed: its times would mean nothing.
 package struct WrongResult: Error, CustomStringConvertible {
     package let description: String

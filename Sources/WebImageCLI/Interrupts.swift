@@ -22,7 +22,9 @@ final class Interrupts {
         }
     }
 
-    private static func end(status: Int32) {
+    /// Ends the process at once, with no unfinished file left behind. What waits to be written to the disk cache is lost,
+    /// as it is when a process is killed.
+    static func end(status: Int32) -> Never {
         OutputFile.removeUnfinished {
             Console.standard.abandonBottomLine()
             _exit(status)

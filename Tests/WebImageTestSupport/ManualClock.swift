@@ -1,4 +1,4 @@
-public import WebImageCore
+import WebImageCore
 
 /// A clock whose time passes when the test says so.
 public final class ManualClock: Clock {

@@ -92,7 +92,13 @@ final class EventInbox: Sendable {
         }
     }
 
-    func put(_ progress: LoadProgress) { change { _ = $0.progress.put(progress) } }
+    /// Progress may come late: a joined load's, told on another thread than the end.
+    func put(_ progress: LoadProgress) {
+        change { state in
+            guard state.result == nil, !state.isEnded else { return }
+            _ = state.progress.put(progress)
+        }
+    }
 
     func end(_ result: Result<WebImageResponse, WebImageError>) { change { $0.result = result } }
 

@@ -31,12 +31,6 @@ struct ProgressMailbox {
         return wakesReader
     }
 
-    /// Takes the oldest news.
+    /// Takes the oldest news; there are never more than two.
     mutating func take() -> LoadProgress? { waiting.isEmpty ? nil : waiting.removeFirst() }
-
-    /// Takes all news, at most two.
-    mutating func takeAll() -> [LoadProgress] {
-        defer { waiting = [] }
-        return waiting
-    }
 }

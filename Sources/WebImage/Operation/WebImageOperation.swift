@@ -51,11 +51,8 @@ public final class WebImageOperation: Sendable {
     public var priority: LoadPriority {
         get { state.withLock { $0.priority } }
         set {
-            let subscription = state.withLock { state in
-                state.priority = newValue
-                return state.subscription
-            }
-            subscription?.setPriority(newValue)
+            state.withLock { $0.priority = newValue }
+            applyPriority()
         }
     }
 
@@ -89,15 +86,22 @@ public final class WebImageOperation: Sendable {
 
     /// Names the work this operation waits for.
     func attach(_ subscription: any WorkStep) {
-        let (isWanted, priority) = state.withLock { state in
+        let isWanted = state.withLock { state in
             let isWanted = !state.isCancelled && !state.isEnded
             if isWanted { state.subscription = subscription }
-            return (isWanted, state.priority)
+            return isWanted
         }
-        if !isWanted {
-            subscription.cancel()
-        } else if priority != request.priority {
+        if isWanted { applyPriority(unlessStill: request.priority) } else { subscription.cancel() }
+    }
+
+    /// Passes the priority on; again if it has changed meanwhile, so that the last value stays.
+    private func applyPriority(unlessStill known: LoadPriority? = nil) {
+        var applied = known
+        while true {
+            let (subscription, priority) = state.withLock { ($0.subscription, $0.priority) }
+            guard let subscription, priority != applied else { return }
             subscription.setPriority(priority)
+            applied = priority
         }
     }
 
@@ -120,11 +124,17 @@ public final class WebImageOperation: Sendable {
     }
 
     private func deliverProgress() {
-        let (handler, news) = state.withLock { state in
-            (state.isCancelled ? nil : state.progressHandler, state.progress.takeAll())
+        // One at a time: the handler may cancel, and then gets no more.
+        while let (handler, progress) = nextProgress() { handler(progress.received, progress.expected) }
+    }
+
+    private func nextProgress() -> (ProgressHandler, LoadProgress)? {
+        state.withLock { state in
+            guard !state.isCancelled, let handler = state.progressHandler, let progress = state.progress.take() else {
+                return nil
+            }
+            return (handler, progress)
         }
-        guard let handler else { return }
-        for progress in news { handler(progress.received, progress.expected) }
     }
 
     private func end(with result: Result<WebImageResponse, WebImageError>) {

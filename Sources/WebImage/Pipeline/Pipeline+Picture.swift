@@ -61,7 +61,12 @@ extension Pipeline {
 
     /// Stored before the work ends: who comes too late to join finds it there.
     private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext) {
-        cache.memory.set(image, for: context.key, cost: image.memoryCost)
+        // Bytes from the disk may be old by now: a reload that ended meanwhile has put something newer there.
+        if bytes.origin == .diskCache {
+            cache.memory.insert(image, for: context.key, cost: image.memoryCost)
+        } else {
+            cache.memory.set(image, for: context.key, cost: image.memoryCost)
+        }
         if bytes.claimStorage() { cache.disk?.store(bytes.data, for: context.key.source) }
     }
 

@@ -76,6 +76,9 @@ struct BytesKey: Hashable, Sendable {
     /// Its `LoaderRequest.identity`: all that can change the answer.
     let request: LoaderRequest
     let sources: ByteSources
+    /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
+    /// other way round.
+    let isStored: Bool
 }
 
 /// Where bytes may come from.
@@ -97,7 +100,8 @@ extension LoadContext {
     }
 
     func bytesKey(sources: ByteSources) -> BytesKey {
-        BytesKey(source: key.source, request: loaderRequest.identity, sources: sources)
+        BytesKey(
+            source: key.source, request: loaderRequest.identity, sources: sources, isStored: usesDiskCache)
     }
 
     /// What the loader is asked for.

@@ -9,8 +9,9 @@ import WebImageCore
 ///  subscribe ─┘   priority = max       └► handler            subscription to work of the stage below)
 /// ```
 ///
-/// Handlers get events one at a time, in order, outside every lock, on whatever thread the work runs. `finished` is the
-/// last and comes exactly once, but to nobody who has left by then.
+/// Handlers get events in order, outside every lock, on whatever thread the work runs. `finished` comes exactly once, but
+/// to nobody who has left by then. One exception to the order: what ``welcome(_:)`` tells a late subscriber, on the
+/// subscriber's thread, may come beside or after newer events, also the last.
 final class SharedWork<Output: Sendable>: Sendable {
     enum Event: Sendable {
         case progress(LoadProgress)

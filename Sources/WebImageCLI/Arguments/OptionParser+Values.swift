@@ -65,7 +65,7 @@ extension OptionParser {
         return .seconds(seconds)
     }
 
-    /// Fields written as `Name: value`.
+    /// Fields written as `Name: value`. Of those with one name, in whatever case (RFC 9110, 5.1), the last holds.
     func headers(_ option: Option) throws(ArgumentError) -> [String: String] {
         var headers: [String: String] = [:]
         for text in option.values {
@@ -77,6 +77,7 @@ extension OptionParser {
             guard !value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) else {
                 throw error("--header \(name): the value holds a control character")
             }
+            headers = headers.filter { $0.key.lowercased() != name.lowercased() }
             headers[String(name)] = String(value)
         }
         return headers

@@ -9,8 +9,8 @@ extension CacheCommand {
         case .list: await printEntries(of: disk)
         case .get(let key, let path): await get(key, into: path, from: disk)
         case .remove(let keys): await remove(keys, from: disk)
-        case .clear: await clear(disk)
-        case .trim(let size): await trim(disk, to: size)
+        case .clear: await reportRemoval(from: disk) { await disk.removeAll() }
+        case .trim(let size): await reportRemoval(from: disk) { await disk.trim(toSize: size ?? .max) }
         }
     }
 
@@ -43,7 +43,7 @@ extension CacheCommand {
 
     private func get(_ key: String, into path: String?, from disk: DiskCache) async -> Bool {
         var byteCount: Int?
-        let failure = await failure { () async throws(WebImageError) in
+        let failure = await failure(about: key) { () async throws(WebImageError) in
             guard let data = await disk.data(for: key) else { throw .notInCache(key: key) }
             if let path {
                 try await BlockingWork.run { () throws(WebImageError) in try OutputFile.write(data, to: path) }
@@ -67,9 +67,11 @@ extension CacheCommand {
     private func remove(_ keys: [String], from disk: DiskCache) async -> Bool {
         var areAllRemoved = true
         for key in keys {
-            let failure = await failure { () async throws(WebImageError) in
+            let failure = await failure(about: key) { () async throws(WebImageError) in
                 guard await disk.contains(key) else { throw .notInCache(key: key) }
                 await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
+                // What could not be removed is still there, and the cache has told why.
+                if await disk.contains(key), let failure = failures.withLock(\.last) { throw failure }
             }
             if failure != nil { areAllRemoved = false }
             report(
@@ -79,33 +81,28 @@ extension CacheCommand {
         return areAllRemoved
     }
 
-    private func clear(_ disk: DiskCache) async -> Bool {
+    /// Runs `body` and reports how much less there is after it: what could not be removed does not count as removed.
+    private func reportRemoval(from disk: DiskCache, by body: () async -> Void) async -> Bool {
         let (count, size) = (await disk.count, await disk.totalSize)
-        await disk.removeAll()
-        reportRemoved(count: count, size: size)
-        return true
-    }
-
-    private func trim(_ disk: DiskCache, to limit: Int64?) async -> Bool {
-        let (count, size) = (await disk.count, await disk.totalSize)
-        await disk.trim(toSize: limit ?? .max)
+        await body()
+        // After a failure it opens the index again, which else would count as empty.
         await disk.flush()
-        reportRemoved(count: count - (await disk.count), size: size - (await disk.totalSize))
+        // Another process may have stored more in the meantime.
+        let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
+        report(
+            "removed \(removedCount) entries, \(ByteCount(Int(removedSize)))",
+            ["removed": .integer(removedCount), "bytes": .integer(Int(removedSize))])
         return true
     }
 
-    private func reportRemoved(count: Int, size: Int64) {
-        report(
-            "removed \(count) entries, \(ByteCount(Int(size)))",
-            ["removed": .integer(count), "bytes": .integer(Int(size))])
-    }
-
-    private func failure(of body: () async throws(WebImageError) -> Void) async -> WebImageError? {
+    private func failure(
+        about key: String, of body: () async throws(WebImageError) -> Void
+    ) async -> WebImageError? {
         do throws(WebImageError) {
             try await body()
             return nil
         } catch {
-            Console.standard.complain(error.description)
+            Console.standard.complain(error.description(about: key))
             return error
         }
     }

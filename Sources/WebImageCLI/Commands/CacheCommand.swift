@@ -21,6 +21,8 @@ struct CacheCommand: Command {
     let action: Action
     let isJSON: Bool
     let cache: SourceOptions.Cache
+    /// What went wrong in the cache so far.
+    let failures = Lock<[WebImageError]>([])
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -88,13 +90,12 @@ struct CacheCommand: Command {
     }
 
     func run() async -> ExitStatus {
-        let failures = Lock(0)
-        let disk = cache.open { error in
-            failures.withLock { $0 += 1 }
+        let disk = cache.open { [failures] error in
+            failures.withLock { $0.append(error) }
             Console.standard.complain(error.description)
         }
         let isDone = await perform(on: disk)
         await disk.flush()
-        return isDone && failures.withLock({ $0 == 0 }) ? .success : .failure
+        return isDone && failures.withLock(\.isEmpty) ? .success : .failure
     }
 }

@@ -7,20 +7,28 @@ struct FileDescriptor {
 
     init(_ number: Int32) { self.number = number }
 
-    /// Writes all of `data`; 0, or the system's error number. Blocks.
+    /// Writes all of `data`; 0, or the system's error number. Blocks, even when whoever shares the terminal or pipe has
+    /// made it one that does not.
     @discardableResult
     func write(_ data: Data) -> Int32 {
         data.withUnsafeBytes { bytes in
             var rest = bytes
             while !rest.isEmpty {
                 let count = Glibc.write(number, rest.baseAddress, rest.count)
-                if count >= 0 {
-                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                } else if errno != EINTR {
-                    return errno
+                switch count < 0 ? errno : 0 {
+                case 0: rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                case EINTR: continue
+                case EAGAIN: waitForRoom()
+                case let status: return status
                 }
             }
             return 0
         }
+    }
+
+    /// Returns early at a signal or a failure, which the next write meets again.
+    private func waitForRoom() {
+        var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+        poll(&request, 1, -1)
     }
 }

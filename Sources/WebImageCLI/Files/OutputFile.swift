@@ -4,25 +4,32 @@ internal import WebImage
 
 /// Writes files that are there whole or not at all.
 ///
-/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt removes the
-/// temporary files; see ``Interrupts``.
+/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt, or a closed
+/// standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
     /// Temporary files being written now.
     private static let unfinished = Lock<Set<String>>([])
 
-    /// Writes `data`; blocks the calling thread. A link stays a link, and a device or pipe is written to as it is.
+    /// Writes `data`; blocks the calling thread. A link stays a link, a file that is replaced keeps its permissions, and a
+    /// device or pipe is written to as it is.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)``.
     static func write(_ data: Data, to path: String) throws(WebImageError) {
-        switch kind(of: path) {
-        case nil, S_IFREG: try replace(resolved(path), with: data)
+        let mode = mode(of: path)
+        switch mode.map({ $0 & S_IFMT }) {
+        case nil, S_IFREG: try replace(resolved(path), permissions: mode.map { $0 & 0o777 }, with: data)
         case S_IFDIR: throw .file(path: path, errno: EISDIR)
         default: try append(data, toDevice: path)
         }
     }
 
-    private static func replace(_ path: String, with data: Data) throws(WebImageError) {
-        let (descriptor, temporaryPath) = try createTemporaryFile(beside: path)
+    /// - Parameter permissions: those of the file that is replaced; `nil` where there is none.
+    private static func replace(_ path: String, permissions: mode_t?, with data: Data) throws(WebImageError) {
+        // Whoever may not read the old file must not read the new one either, not even while it is written.
+        let (descriptor, temporaryPath) = try createTemporaryFile(
+            beside: path, permissions: permissions == nil ? 0o666 : 0o600)
+        // A file system that knows no permissions refuses; there is nothing to keep then.
+        if let permissions { fchmod(descriptor, permissions) }
         var status = FileDescriptor(descriptor).write(data)
         if close(descriptor) != 0, status == 0 { status = errno }
         // Under the lock, so that an interrupt finds either the temporary name or the finished file.
@@ -54,19 +61,31 @@ enum OutputFile {
         guard isDirectory(path) else { throw .file(path: path, errno: ENOTDIR) }
     }
 
-    static func isDirectory(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
+    static func isDirectory(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
 
-    /// `S_IFREG`, `S_IFDIR` and so on; `nil` when there is nothing.
-    private static func kind(of path: String) -> mode_t? {
+    /// What it is and who may do what with it; `nil` when there is nothing.
+    private static func mode(of path: String) -> mode_t? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+        return stat(path, &status) == 0 ? status.st_mode : nil
     }
 
-    /// Where links lead to; `path` itself when there is nothing yet.
-    private static func resolved(_ path: String) -> String {
-        guard let target = realpath(path, nil) else { return path }
-        defer { free(target) }
-        return String(cString: target)
+    /// Where links lead to, whether or not there is something; `path` itself when it is no link.
+    private static func resolved(_ path: String) throws(WebImageError) -> String {
+        var resolved = path
+        // As many links as the system itself follows.
+        for _ in 0...40 {
+            guard let target = linkTarget(of: resolved) else { return resolved }
+            let directory = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
+            resolved = target.hasPrefix("/") ? target : directory + target
+        }
+        throw .file(path: path, errno: ELOOP)
+    }
+
+    /// What the link at `path` says, relative to the directory it is in; `nil` when there is no link.
+    private static func linkTarget(of path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
     }
 
     private static func append(_ data: Data, toDevice path: String) throws(WebImageError) {
@@ -84,12 +103,15 @@ enum OutputFile {
             && first.st_ino == second.st_ino && first.st_dev == second.st_dev
     }
 
-    private static func createTemporaryFile(beside path: String) throws(WebImageError) -> (Int32, String) {
+    /// - Parameter permissions: less those that the process's mask takes away.
+    private static func createTemporaryFile(
+        beside path: String, permissions: mode_t
+    ) throws(WebImageError) -> (Int32, String) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         for _ in 0..<100 {
             let temporaryPath = "\(path).\(String(UInt32.random(in: 0...UInt32.max), radix: 36)).part"
             let (descriptor, status) = unfinished.withLock { unfinished in
-                let descriptor = open(temporaryPath, flags, 0o666)
+                let descriptor = open(temporaryPath, flags, permissions)
                 if descriptor >= 0 { unfinished.insert(temporaryPath) }
                 return (descriptor, errno)
             }

@@ -50,8 +50,11 @@ final class Console: Sendable {
             defer { if !line.isEmpty { Self.writeAll(line, to: STDERR_FILENO) } }
             return FileDescriptor(descriptor).write(bytes)
         }
+        guard descriptor == STDOUT_FILENO, status != 0 else { return }
         // Nobody reads any more, as after `webimage … | head -1`: end as a program without a SIGPIPE handler would.
-        if descriptor == STDOUT_FILENO, status != 0 { exit(status == EPIPE ? 128 + SIGPIPE : 1) }
+        if status == EPIPE { Interrupts.end(status: 128 + SIGPIPE) }
+        complain(WebImageError.file(path: "standard output", errno: status).description)
+        Interrupts.end(status: ExitStatus.failure.rawValue)
     }
 
     private static let clearLine = "\r\u{1B}[K"

@@ -7,7 +7,8 @@ internal import WebImageCore
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // `@unchecked`: `store` is touched in the closures given to `locked` only.
     @usableFromInline var store: LRUStore<Key, Value>
-    private let lock = Lock(())
+    /// Guards `store`. Its own value is unused, but has a size: ThreadSanitizer takes accesses to one without for races.
+    private let lock = Lock(0)
 
     /// Makes an empty cache.
     ///
@@ -48,6 +49,25 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: @unch
         var displaced = LRUStore<Key, Value>.Displaced()
         locked { store.set(value, for: key, hash: hash, cost: max(0, cost), displaced: &displaced) }
         withExtendedLifetime(displaced) {}
+    }
+
+    /// Stores the value unless the key has one already; `true` if it was stored.
+    ///
+    /// Either way the key's value is the most recently used afterwards. Costs and limits count as for
+    /// ``set(_:for:cost:)``.
+    @discardableResult
+    @inlinable
+    public func insert(_ value: Value, for key: Key, cost: Int = 0) -> Bool {
+        let hash = LRUStore<Key, Value>.hash(key)
+        var displaced = LRUStore<Key, Value>.Displaced()
+        var isInserted = false
+        locked {
+            guard store.use(key, hash: hash) == nil else { return }
+            store.set(value, for: key, hash: hash, cost: max(0, cost), displaced: &displaced)
+            isInserted = store.contains(key, hash: hash)
+        }
+        withExtendedLifetime(displaced) {}
+        return isInserted
     }
 
     /// Removes the value and returns it.

@@ -6,6 +6,9 @@ public import WebImage
 /// A thousand results sent to the main queue one by one would run in a single turn of the loop, and nothing would be
 /// painted for as long as they take. This queue runs them after the frame, in order, for at most 4 ms a turn; the rest
 /// waits for the next one. Views use ``main``; a load takes it as its callback queue.
+///
+/// Bodies run one at a time: one that runs a main loop of its own, as a modal dialog does, holds up the others until it
+/// returns. Show the dialog and return instead.
 public final class ApplyQueue: CallbackQueue {
     /// The queue all views share.
     public static let main = ApplyQueue()

@@ -6,7 +6,8 @@ internal import WebImage
 ///
 /// GTK's loop knows nothing of `MainActor` and `DispatchQueue.main`: without this, whatever is sent there waits for
 /// ever. Once installed, both run on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main
-/// actor. `RunLoop.main` and Foundation's `Timer` stay undriven.
+/// actor. `RunLoop.main` and Foundation's `Timer` stay undriven. The main queue runs one piece of work at a time: what is
+/// sent there from inside a nested main loop waits until that loop has ended.
 ///
 /// ```swift
 /// MainLoop.install()

@@ -22,6 +22,7 @@ struct ImageWish {
     /// Whether the load under way for `earlier`, whose picture it can share, asks the same places in the same way.
     func canJoin(_ earlier: ImageWish) -> Bool {
         request.cachePolicy == earlier.request.cachePolicy && request.headers == earlier.request.headers
+            && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
     }
 
     func priority(isOnScreen: Bool) -> LoadPriority {

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import WebImageCLI
+
 @Suite struct UsageTests {
     let tool: Tool
 
@@ -74,6 +76,11 @@ import Testing
         #expect(run.output.isEmpty)
         #expect(run.errors.contains(word), "\(run.errors)")
         #expect(run.errors.contains("--help"))
+    }
+
+    @MainActor @Test func takesTheLastOfHeadersWithOneName() throws {
+        let arguments = ["--header", "Accept: a", "--header", "X-Key: k", "--header", "accept: b", "x.png"]
+        #expect(try GetCommand(arguments).source.headers == ["accept": "b", "X-Key": "k"])
     }
 
     @Test func takesWhatFollowsTwoDashesAsAFile() async throws {

@@ -1,3 +1,4 @@
+import CWebImageSQLite
 import Foundation
 import Testing
 import WebImage
@@ -24,6 +25,15 @@ import WebImageTestSupport
 
     private func stats() async throws -> StatsObject {
         try await tool.run("cache", "stats", "--json").object(StatsObject.self)
+    }
+
+    /// Keeps the tool from removing anything; a process that holds the index for long does so too, but takes its time.
+    private func forbidRemoval() throws {
+        var index: OpaquePointer?
+        defer { sqlite3_close(index) }
+        try #require(sqlite3_open(tool.path("cache-home/webimage/images/index.sqlite"), &index) == SQLITE_OK)
+        let sql = "CREATE TRIGGER refusal BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        try #require(sqlite3_exec(index, sql, nil, nil, nil) == SQLITE_OK)
     }
 
     @Test func countsWhatIsThere() async throws {
@@ -63,6 +73,21 @@ import WebImageTestSupport
         #expect(removal == RemovalObject(removed: 3, bytes: pictures.map(\.count).reduce(0, +)))
         #expect(try await stats().entries == 0)
         #expect(try await tool.run("get", addresses[0], "--policy", "cacheOnly").status == 1)
+    }
+
+    @Test func doesNotCallRemovedWhatIsStillThere() async throws {
+        try forbidRemoval()
+        let removal = try await tool.run("cache", "remove", addresses[0], addresses[1], "--json")
+        #expect(removal.status == 1)
+        #expect(try removal.objects(EntryObject.self).map { $0.error?.code } == [401, 401])
+        #expect(addresses.prefix(2).allSatisfy { removal.errors.contains("\($0): ") }, "\(removal.errors)")
+        for arguments in [["clear"], ["trim", "0"]] {
+            let run = try await tool.run(["cache", "--json"] + arguments)
+            #expect(run.status == 1)
+            #expect(try run.object(RemovalObject.self) == RemovalObject(removed: 0, bytes: 0))
+            #expect(run.errors.contains("refused"))
+        }
+        #expect(try await stats().entries == 3)
     }
 
     @Test func trimsTheLeastRecentlyUsedFirst() async throws {

@@ -77,17 +77,6 @@ import WebImageTestSupport
         #expect(try run.object(LoadObject.self).error?.code == 207)
     }
 
-    @Test func endsAtOnceOnAnInterruptAndLeavesNoFile() async throws {
-        let address = try faults.url("/stall-body/a.png").absoluteString
-        let running = try tool.start(["get", address, "-o", "out.png"])
-        try await faults.wait(for: .requests, path: "/stall-body/a.png")
-        running.interrupt()
-        let run = try await running.wait()
-        #expect(run.status == 130)
-        #expect(run.output.isEmpty)
-        #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") })
-    }
-
     @Test func carriesOnWithoutACacheAndSaysSoOnce() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)

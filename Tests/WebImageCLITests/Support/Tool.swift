@@ -19,8 +19,10 @@ final class Tool: Sendable {
     func run(_ arguments: [String]) async throws -> ToolRun { try await start(arguments).wait() }
 
     /// Starts it.
-    func start(_ arguments: [String]) throws -> RunningTool {
-        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path)
+    ///
+    /// - Parameter output: in place of the file that ``ToolRun/output`` is read from.
+    func start(_ arguments: [String], output: FileHandle? = nil) throws -> RunningTool {
+        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path, output: output)
     }
 
     /// Runs it to its end under strace; what it did with the network, and all its threads.
@@ -94,8 +96,13 @@ final class RunningTool: Sendable {
         let process = Process()
     }
 
-    /// - Parameter launcher: a program, with its arguments, that runs the tool.
-    init(_ arguments: [String], launcher: [String] = [], home: String, workingDirectory: String) throws {
+    /// - Parameters:
+    ///   - launcher: a program, with its arguments, that runs the tool.
+    ///   - output: in place of a file that is read at the end.
+    init(
+        _ arguments: [String], launcher: [String] = [], home: String, workingDirectory: String,
+        output: FileHandle? = nil
+    ) throws {
         scratch = try TemporaryDirectory()
         process = ProcessBox()
         let process = process.process
@@ -107,7 +114,8 @@ final class RunningTool: Sendable {
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try Self.create(scratch.path("output"))
+        let ownOutput = try Self.create(scratch.path("output"))
+        process.standardOutput = output ?? ownOutput
         process.standardError = try Self.create(scratch.path("errors"))
         process.terminationHandler = { [ended] _ in ended.signal() }
         try process.run()

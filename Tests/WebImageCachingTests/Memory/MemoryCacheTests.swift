@@ -79,6 +79,19 @@ import WebImageTestSupport
         #expect(cache.value(for: 2) == 2)
     }
 
+    @Test func insertsOnlyWhereThereIsNothing() {
+        let cache = MemoryCache<String, Int>(costLimit: 10, countLimit: 2)
+        #expect(cache.insert(1, for: "a", cost: 1))
+        #expect(!cache.insert(2, for: "a", cost: 5))
+        #expect(cache.value(for: "a") == 1)
+        #expect(cache.totalCost == 1)
+        #expect(!cache.insert(3, for: "b", cost: 11), "it costs more than all may")
+        cache.set(4, for: "c")
+        cache.insert(5, for: "a")
+        cache.set(6, for: "d")
+        #expect(cache.contains("a"), "an attempt counts as a use")
+    }
+
     @Test func removesAndReturnsAValue() {
         let cache = MemoryCache<Int, Int>(costLimit: 100)
         cache.set(1, for: 1, cost: 10)

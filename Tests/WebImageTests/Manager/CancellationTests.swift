@@ -73,8 +73,27 @@ import WebImageTestSupport
         #expect(seen.withLock { $0 } == 0)
     }
 
+    @Test func silencesProgressFromInsideItsHandler() async throws {
+        let queue = ManualCallbackQueue()
+        let seen = Lock<[Int64]>([])
+        let itself = Lock<WebImageOperation?>(nil)
+        let operation = fixture.manager.load(
+            WebImageRequest(url), callbackQueue: queue,
+            progress: { received, _ in
+                seen.withLock { $0.append(received) }
+                itself.withLock { $0 }?.cancel()
+            },
+            completion: { _ in })
+        itself.withLock { $0 = operation }
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: 9)
+        load.send(Data([1, 2, 3]))
+        queue.runAll()
+        #expect(seen.withLock { $0 } == [0])
+    }
+
     @Test func stopsADecodeAtItsNextCheckpoint() async throws {
-        let decoder = ProbeDecoder(holdsUntilCancelled: true)
+        let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
         let results = Results()
         let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImage
 import WebImageTestSupport
+
+@testable import WebImage
 
 @Suite(.timeLimit(.minutes(1))) struct EventsTests {
     private let fixture: ManagerFixture
@@ -66,5 +67,17 @@ import WebImageTestSupport
         _ = fixture.manager.events(for: WebImageRequest(url))
         #expect(fixture.loader.loadCount == 0)
         #expect(fixture.manager.runningOperations.isEmpty)
+    }
+
+    @Test func ignoreProgressThatComesAfterTheEnd() async {
+        let inbox = EventInbox()
+        inbox.end(.failure(.cancelled))
+        inbox.put(LoadProgress(received: 1, expected: nil))
+        guard case .finished? = await inbox.next() else {
+            Issue.record("the end is not first")
+            return
+        }
+        inbox.put(LoadProgress(received: 2, expected: nil))
+        #expect(await inbox.next() == nil)
     }
 }

@@ -37,3 +37,11 @@ import Testing
         #expect(mailbox.takeAll().last?.received == 8)
     }
 }
+
+extension ProgressMailbox {
+    fileprivate mutating func takeAll() -> [LoadProgress] {
+        var all: [LoadProgress] = []
+        while let progress = take() { all.append(progress) }
+        return all
+    }
+}

@@ -1,0 +1,17 @@
+import Foundation
+import Testing
+import WebImageTestSupport
+
+@Suite struct ConsoleTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test func saysWhyResultsCanNotBePrinted() async throws {
+        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let run = try await tool.start(["info", path], output: full).wait()
+        #expect(run.status == 1)
+        #expect(run.errors == "webimage: standard output: No space left on device.\n")
+    }
+}
