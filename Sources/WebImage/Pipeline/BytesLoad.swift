@@ -7,6 +7,8 @@ final class BytesLoad: Sendable {
     private let work: SharedWork<LoadedBytes>
     private let collector: BodyCollector
     private let awaitsStorage: Bool
+    private let budget: BodyBudget
+    private let memoryByteLimit: Int
     private let state: Lock<State>
 
     private struct State {
@@ -15,7 +17,12 @@ final class BytesLoad: Sendable {
         var progress: ProgressSteps
     }
 
-    init(_ work: SharedWork<LoadedBytes>, storage: BodyStorage, minimumProgressInterval: Double, awaitsStorage: Bool) {
+    init(
+        _ work: SharedWork<LoadedBytes>, storage: BodyStorage, minimumProgressInterval: Double, awaitsStorage: Bool,
+        budget: BodyBudget
+    ) {
+        self.budget = budget
+        memoryByteLimit = storage.memoryByteLimit
         self.work = work
         self.awaitsStorage = awaitsStorage
         collector = BodyCollector(storage)
@@ -56,9 +63,11 @@ final class BytesLoad: Sendable {
         let (contentType, metrics) = state.withLock { ($0.contentType, $0.metrics) }
         work.finish(
             body.map { data in
+                // A body in a file takes no memory but what the system can take back.
                 LoadedBytes(
                     data: data, origin: .remote, contentType: contentType, metrics: metrics,
-                    awaitsStorage: awaitsStorage)
+                    awaitsStorage: awaitsStorage,
+                    share: budget.hold(data.count <= memoryByteLimit ? data.count : 0))
             })
     }
 }

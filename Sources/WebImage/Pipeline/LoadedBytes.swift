@@ -12,17 +12,20 @@ final class LoadedBytes: Sendable {
     /// How the transfer went, if there was one.
     let metrics: LoaderMetrics?
     private let awaitsStorage: Atomic<Bool>
+    /// Counts them as long as somebody is to decode them.
+    private let share: BodyBudget.Share
 
     /// - Parameter awaitsStorage: whether they belong into the disk cache once they have proved to be a picture.
     init(
         data: Data, origin: ImageOrigin, contentType: String? = nil, metrics: LoaderMetrics? = nil,
-        awaitsStorage: Bool = false
+        awaitsStorage: Bool = false, share: BodyBudget.Share
     ) {
         self.data = data
         self.origin = origin
         self.contentType = contentType
         self.metrics = metrics
         self.awaitsStorage = Atomic(awaitsStorage)
+        self.share = share
     }
 
     /// `true` for the first caller, if they are to be stored: several pictures may be decoded from the same bytes.

@@ -9,11 +9,17 @@ extension Pipeline {
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
         bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            if sources.contains(.disk), let disk = cache.disk {
-                read(from: disk, into: work, context, sources: sources)
-            } else {
-                loadOrGiveUp(work, context, sources: sources)
+            work.run { priority in
+                undecoded.admit(priority: priority) { [self] in begin(work, context, sources: sources) }
             }
+        }
+    }
+
+    private func begin(_ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources) {
+        if sources.contains(.disk), let disk = cache.disk {
+            read(from: disk, into: work, context, sources: sources)
+        } else {
+            loadOrGiveUp(work, context, sources: sources)
         }
     }
 
@@ -23,7 +29,8 @@ extension Pipeline {
         work.run { priority in
             let item = disk.load(context.key.source, priority: priority) { [self] data in
                 if let data {
-                    work.finish(.success(LoadedBytes(data: data, origin: .diskCache)))
+                    work.finish(
+                        .success(LoadedBytes(data: data, origin: .diskCache, share: undecoded.hold(data.count))))
                 } else {
                     loadOrGiveUp(work, context, sources: sources)
                 }
@@ -42,7 +49,7 @@ extension Pipeline {
         }
         let loaded = BytesLoad(
             work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
-            awaitsStorage: context.usesDiskCache)
+            awaitsStorage: context.usesDiskCache, budget: undecoded)
         work.run { priority in
             let task = context.loader.load(request, priority: priority) { loaded.receive($0) }
             loaded.attach(task)

@@ -23,10 +23,14 @@ final class Pipeline: Sendable {
     let bodyStorage: BodyStorage
     let minimumProgressInterval: Double
 
+    /// What has been fetched and not been decoded yet.
+    let undecoded: BodyBudget
+
     let pictures = WorkTable<PictureKey, WebImageResponse>()
     let bytes = WorkTable<BytesKey, LoadedBytes>()
 
-    init(_ configuration: WebImageManager.Configuration) {
+    init(_ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget()) {
+        self.undecoded = undecoded
         cache = configuration.cache
         loaders = configuration.loaders
         codecs = configuration.codecs
