@@ -184,7 +184,6 @@ private final class StressRound: Sendable {
     private func receive(_ event: LoaderEvent, index: Int, file: Int, fate: Fate) {
         switch event {
         case .response: if fate == .cancelledByItsResponse { cancel(index) }
-        case .metrics: break
         case .bytes(let bytes): state.withLock { $0.requests[index].body.append(bytes) }
         case .metrics: break
         case .finished(let result): finish(index, file: file, result)
