@@ -18,7 +18,7 @@ group_benchmarks := $(if $(filter views,$(GROUP)),GTKBenchmarks,$(if $(filter tr
     URLSessionClient TransportBenchmarks,Benchmarks))
 benchmarks := $(if $(GROUP),$(group_benchmarks),$(all_benchmarks))
 
-.PHONY: help setup build test lint format bench demo examples clean
+.PHONY: help setup build test stress lint format bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -35,6 +35,11 @@ test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test
 	$(build) --build-tests
 	$(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
+
+stress: ## Load 100,000 times with random cancels, looking for what is lost, wrong or left behind.
+	@Scripts/setup build test
+	$(build) --build-tests
+	WEBIMAGE_STRESS_REQUESTS=100000 swift test --scratch-path $(scratch) --skip-build --no-parallel --filter StressTests
 
 lint: ## Check the layout of all sources.
 	@Scripts/lint

@@ -1,7 +1,4 @@
-#define _GNU_SOURCE
 #include "CWebImageCurl.h"
-
-#include <sys/socket.h>
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -23,14 +20,27 @@ CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
-static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-    (void)context;
-    (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
-CURLcode cwi_curl_set_sockets_close_on_exec(CURL *easy) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
+struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info) {
+    struct curl_slist *list = NULL;
+    return curl_easy_getinfo(easy, info, &list) == CURLE_OK ? list : NULL;
+}
+
+CURLSH *cwi_curl_share_cookies(void) {
+    CURLSH *share = curl_share_init();
+    if (share && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE) != CURLSHE_OK) {
+        curl_share_cleanup(share);
+        share = NULL;
+    }
+    return share;
 }
 
 long cwi_curl_get_long(CURL *easy, CURLINFO info) {

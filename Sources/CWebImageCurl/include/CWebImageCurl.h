@@ -21,9 +21,16 @@ typedef int (*cwi_curl_connected_callback)(
     void *context, char *remote_address, char *local_address, int remote_port, int local_port);
 CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback);
 
-/// Opens sockets that programs started by this process do not inherit: one that does would keep a connection open that
-/// we have closed. libcurl itself leaves them inheritable.
-CURLcode cwi_curl_set_sockets_close_on_exec(CURL *easy);
+CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback);
+
+/// Bytes that libcurl copies.
+CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count);
+
+/// For CURLINFO_COOKIELIST: the caller frees it. NULL when there are none.
+struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info);
+
+/// A share object for cookies; NULL without memory.
+CURLSH *cwi_curl_share_cookies(void);
 
 /// What a transfer was like; 0 or NULL where libcurl does not know. Strings live as long as the handle's transfer.
 long cwi_curl_get_long(CURL *easy, CURLINFO info);

@@ -15,6 +15,9 @@ extension WebImageError {
         case .emptyBody: 205
         case .responseTooLarge: 206
         case .file: 207
+        case .certificate: 208
+        case .redirectDenied: 209
+        case .blocked: 210
         case .requestRefused: 220
         case .responseRefused: 221
         case .unacceptableContentType: 222

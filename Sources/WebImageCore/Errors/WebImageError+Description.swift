@@ -35,6 +35,15 @@ extension WebImageError: CustomStringConvertible {
             "\(url.absoluteString): the server sent an empty body instead of a picture."
         case .responseTooLarge(let byteCount, let limit, let url):
             "\(url.absoluteString): \(byteCount) bytes are more than the \(limit) allowed. Raise the limit if you trust it."
+        case .certificate(let reason, let url):
+            "\(url.absoluteString): \(reason.description)"
+        case .redirectDenied(let source, let target, .downgrade):
+            "\(source.absoluteString) redirects to \(target.absoluteString), which is not encrypted. "
+                + "Allow downgrades if that is what you want."
+        case .redirectDenied(let source, let target, .denied):
+            "\(source.absoluteString) redirects to \(target.absoluteString), which the redirect policy forbids."
+        case .blocked(let url, let cause):
+            "\(url.absoluteString): the address policy forbids \(cause.description)."
         case .requestRefused(let url):
             "\(url.absoluteString): the request modifier refused to send this request."
         case .responseRefused(let url):
@@ -102,6 +111,35 @@ extension WebImageError: CustomStringConvertible {
     /// The C library's words for an error number, such as "No such file or directory".
     package static func systemMessage(_ errno: Int32) -> String {
         cwi_error_description(errno).map { String(cString: $0) } ?? "system error \(errno)"
+    }
+}
+
+extension WebImageError.CertificateFailure: CustomStringConvertible {
+    /// The reason and what to do about it.
+    public var description: String {
+        switch self {
+        case .expired: "the server's certificate has expired. Tell its owner; also check this machine's clock."
+        case .notYetValid: "the server's certificate is not valid yet. Check this machine's clock."
+        case .wrongHost: "the server's certificate is for another host. Check the address."
+        case .selfSigned: "the server signed its certificate itself. Add it to the trusted authorities if you know it."
+        case .unknownIssuer: "nobody trusted signed the server's certificate. Add its authority if you know it."
+        case .publicKeyNotPinned:
+            "the server's public key is none of those pinned: it is new, or another server answers."
+        case .authoritiesUnreadable(let detail): "the trusted authorities can't be read (\(detail)). Check their file."
+        case .other(let detail): "the server's certificate was refused (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.BlockCause: CustomStringConvertible {
+    /// What is forbidden.
+    public var description: String {
+        switch self {
+        case .scheme(let scheme): "the scheme '\(scheme)'"
+        case .host(let host): "the host \(host)"
+        case .address(let address): "the address \(address)"
+        case .unresolvedHost(let host): "hosts that only the proxy can look up (\(host))"
+        }
     }
 }
 

@@ -34,6 +34,12 @@ public enum WebImageError: Error, Sendable, Equatable {
     case emptyBody(url: URL)
     /// The body is, or claims to be, longer than allowed.
     case responseTooLarge(byteCount: Int64, limit: Int64, url: URL)
+    /// The server could not prove to be the one asked for.
+    case certificate(reason: CertificateFailure, url: URL)
+    /// The redirect policy forbids a redirect.
+    case redirectDenied(from: URL, to: URL, reason: RedirectFailure)
+    /// The address policy forbids the connection; nothing was sent.
+    case blocked(url: URL, cause: BlockCause)
     /// The downloader's request modifier would not let the request go out.
     case requestRefused(url: URL)
     /// The downloader's response modifier did not want the answer.
@@ -72,6 +78,46 @@ public enum WebImageError: Error, Sendable, Equatable {
     case notInCache(key: String)
     /// The disk cache can't be used for now; loads go on without it.
     case diskCache(path: String, reason: DiskCacheFailure)
+
+    /// Why a server was not trusted.
+    public enum CertificateFailure: Sendable, Hashable {
+        /// Its certificate's time has passed, or that of one it is signed with.
+        case expired
+        /// Its certificate's time has not come.
+        case notYetValid
+        /// The certificate is for other names.
+        case wrongHost
+        /// It has signed its certificate itself.
+        case selfSigned
+        /// Nobody who is trusted has signed its certificate.
+        case unknownIssuer
+        /// Its public key is none of those pinned.
+        case publicKeyNotPinned
+        /// The trusted authorities can't be read; the TLS library's words.
+        case authoritiesUnreadable(String)
+        /// Another one; the TLS library's words.
+        case other(String)
+    }
+
+    /// Why a redirect was not followed.
+    public enum RedirectFailure: String, Sendable, Hashable {
+        /// It leads from https to http.
+        case downgrade
+        /// The configured closure said so.
+        case denied
+    }
+
+    /// What an address policy took exception to.
+    public enum BlockCause: Sendable, Hashable {
+        /// The URL's scheme is not allowed.
+        case scheme(String)
+        /// The URL's host is not allowed.
+        case host(String)
+        /// The address is not allowed that the host stands for, in numbers.
+        case address(String)
+        /// A proxy would look up the host, so that its address can't be judged.
+        case unresolvedHost(String)
+    }
 
     /// Why a decoder gave up.
     public enum DecodingFailure: Sendable, Hashable {

@@ -36,10 +36,10 @@ public final class NetworkActivity: Sendable {
     public var count: Int { state.withLock { $0.count } }
 
     /// Notes that a transfer has begun.
-    public func increment() { change { $0 += 1 } }
+    public func increment() { change(by: 1) }
 
     /// Notes that a transfer has ended. The count never goes below 0.
-    public func decrement() { change { $0 = max(0, $0 - 1) } }
+    public func decrement() { change(by: -1) }
 
     /// Whether any transfer is under way: at first as it is now, then each change once it has lasted for
     /// ``settlingTime``. A reader that falls behind gets the latest only.
@@ -60,9 +60,11 @@ public final class NetworkActivity: Sendable {
     /// Whether a change waits to be reported or forgotten.
     package var isSettling: Bool { state.withLock { $0.isSettling } }
 
-    private func change(_ body: (inout Int) -> Void) {
+    /// Notes that so many transfers have begun, or ended. Calls nothing before it returns.
+    package func change(by difference: Int) {
+        guard difference != 0 else { return }
         let begins = state.withLock { state in
-            body(&state.count)
+            state.count = max(0, state.count + difference)
             guard !state.isSettling, (state.count > 0) != state.isActive else { return false }
             state.isSettling = true
             return true

@@ -12,6 +12,7 @@ final class Download: TransferReceiver {
     private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
+    private let question = Lock(Question())
     private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
     private let decryption: BodyDecryption?
     private let isPaused: Atomic<Bool>
@@ -36,6 +37,12 @@ final class Download: TransferReceiver {
         }
     }
 
+    /// What the challenge handler is busy with.
+    private struct Question {
+        var task: Task<Void, Never>?
+        var isCancelled = false
+    }
+
     var hop: DownloadState.Hop { state.withLock { $0.hop } }
 
     /// The hop under way, as it goes over the wire.
@@ -43,6 +50,8 @@ final class Download: TransferReceiver {
         state.withLock { state in
             var request = TransferRequest(
                 url: state.hop.url, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
+            request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
+            request.access = state.hop.access
             request.method = state.request.method
             request.decodesContent = state.hop.headers.acceptsContentCoding
             return request
@@ -65,6 +74,7 @@ final class Download: TransferReceiver {
 
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
         record.withLock { $0.statusCode = head.statusCode }
+        if state.withLock({ $0.answersRefusal(head) }) { return .proceed }
         var modified: LoaderResponse?
         if let responseModifier, head.redirectLocation == nil {
             // Called outside the lock.
@@ -94,16 +104,50 @@ final class Download: TransferReceiver {
             let origin = state.hop.origin
             let conclusion = state.conclude(end, wireByteCount: metrics?.bodyByteCount)
             if case .redirected(let next) = conclusion { state.begin(next) }
+            if case .retried(let next) = conclusion { state.beginAgain(next) }
             return (conclusion, origin)
         }
         switch conclusion {
-        case .redirected(let next):
+        case .challenged(let challenge, let refusal):
+            ask(challenge, refusal: refusal)
+        case .redirected(let next), .retried(let next):
             if !scheduler.continue(self, from: origin, to: next) { finish(.failure(.cancelled)) }
         case .finished(.success) where decryption?.isNeeded == true:
             decrypt(url)
         case .finished(let result):
             finish(decryption?.failure.map { .failure($0) } ?? result)
         }
+    }
+
+    /// Leaves the network thread and the slot to others until there is an answer.
+    private func ask(_ challenge: AuthenticationChallenge, refusal: WebImageError) {
+        guard scheduler.setAside(self) else { return finish(.failure(.cancelled)) }
+        let task = Task { [self] in
+            let answer = await scheduler.answer(to: challenge)
+            let conclusion = state.withLock { state in
+                let conclusion = state.answer(answer, to: challenge, refusal: refusal)
+                if case .retried(let next) = conclusion { state.beginAgain(next) }
+                return conclusion
+            }
+            switch conclusion {
+            case .finished(let result): scheduler.bringBack(self, result)
+            default: scheduler.bringBack(self, nil)
+            }
+        }
+        let isCancelled = question.withLock { question in
+            question.task = task
+            return question.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Nobody waits for an answer any more. It may come before `ask` has noted its task.
+    func cancelQuestion() {
+        let task = question.withLock { question in
+            question.isCancelled = true
+            return question.task
+        }
+        task?.cancel()
     }
 
     private func decrypt(_ url: URL) {

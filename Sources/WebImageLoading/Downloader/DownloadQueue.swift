@@ -29,6 +29,8 @@ struct DownloadQueue {
         var origin: HTTPOrigin
         var entry: Entry
         var isRunning = false
+        /// Neither waits nor runs: something else has to happen first.
+        var isSetAside = false
         /// Has had a slot before: between two hops it waits for another.
         var hasBegun = false
     }
@@ -77,7 +79,7 @@ struct DownloadQueue {
         guard let load = loads[id], load.entry.priority != priority else { return }
         let entry = newEntry(id, priority)
         loads[id]?.entry = entry
-        guard !load.isRunning else { return }
+        guard !load.isRunning, !load.isSetAside else { return }
         waiting.insert(entry)
         unparkNext(of: load.origin)
     }
@@ -87,6 +89,21 @@ struct DownloadQueue {
         guard let load = loads[id], load.isRunning else { return }
         freeSlot(of: load.origin)
         loads[id] = Load(origin: origin, entry: load.entry, hasBegun: true)
+        waiting.insert(load.entry)
+    }
+
+    /// Gives a running load's slot back without letting it wait for another.
+    mutating func setAside(_ id: TransferID) {
+        guard let load = loads[id], load.isRunning else { return }
+        freeSlot(of: load.origin)
+        loads[id]?.isRunning = false
+        loads[id]?.isSetAside = true
+    }
+
+    /// Lets a load that was set aside wait again, ahead of those that came later.
+    mutating func bringBack(_ id: TransferID) {
+        guard let load = loads[id], load.isSetAside else { return }
+        loads[id]?.isSetAside = false
         waiting.insert(load.entry)
     }
 

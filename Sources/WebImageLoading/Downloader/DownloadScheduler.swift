@@ -14,6 +14,8 @@ final class DownloadScheduler: Sendable {
         var downloads: [TransferID: Download] = [:]
         /// Loads that are about to end; a running one may be between two hops, where the transport does not know it.
         var cancelled: Set<TransferID> = []
+        /// How many loads the configured ``NetworkActivity`` knows to be running.
+        var activeCount = 0
         var lastID: UInt64 = 0
     }
 
@@ -23,13 +25,17 @@ final class DownloadScheduler: Sendable {
     }
 
     private let configuration: ImageDownloader.Configuration
+    private let surroundings: DownloadSurroundings
     private let transport: any HTTPTransport
     /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
     /// never overtakes the start it is meant for.
     private let state: Lock<State>
 
-    init(_ configuration: ImageDownloader.Configuration, transport: any HTTPTransport) {
+    init(
+        _ configuration: ImageDownloader.Configuration, transport: any HTTPTransport, credentials: CredentialStorage
+    ) {
         self.configuration = configuration
+        surroundings = DownloadSurroundings(configuration, credentials: credentials)
         self.transport = transport
         let queue = DownloadQueue(
             limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections,
@@ -78,7 +84,8 @@ final class DownloadScheduler: Sendable {
         _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         do throws(WebImageError) {
-            let downloadState = try DownloadState(configuration.prepared(request), configuration: configuration)
+            let downloadState = try DownloadState(
+                configuration.prepared(request), configuration: configuration, surroundings: surroundings)
             let isAdmitted = state.withLock { state in
                 guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
                 let download = Download(
@@ -113,6 +120,7 @@ final class DownloadScheduler: Sendable {
             transport.cancel(id)
         } else {
             state.queue.remove(id)
+            download.cancelQuestion()
             transport.perform { download.finish(.failure(.cancelled)) }
         }
     }
@@ -151,6 +159,36 @@ final class DownloadScheduler: Sendable {
         }
     }
 
+    /// Takes a load's slot away while its challenge waits for an answer. `false` when it was cancelled.
+    func setAside(_ download: Download) -> Bool {
+        state.withLock { state in
+            guard !state.cancelled.contains(download.id) else { return false }
+            state.queue.setAside(download.id)
+            startWaiting(&state)
+            return true
+        }
+    }
+
+    func answer(to challenge: AuthenticationChallenge) async -> AuthenticationChallenge.Answer {
+        await configuration.authenticationHandler?(challenge) ?? .decline
+    }
+
+    /// Lets a load that was set aside wait for a slot again, or ends it with `result`.
+    func bringBack(_ download: Download, _ result: Result<Void, WebImageError>?) {
+        state.withLock { state in
+            // A cancel has ended it, or is about to.
+            guard state.downloads[download.id] != nil, !state.cancelled.contains(download.id) else { return }
+            if let result {
+                // No longer to be cancelled: it ends once.
+                state.cancelled.insert(download.id)
+                transport.perform { download.finish(result) }
+            } else {
+                state.queue.bringBack(download.id)
+                startWaiting(&state)
+            }
+        }
+    }
+
     /// Gives the slot of a load that is done with the transport to the next.
     func releaseSlot(_ download: Download) {
         state.withLock { state in
@@ -177,6 +215,8 @@ final class DownloadScheduler: Sendable {
             guard let download = state.downloads[id] else { continue }
             start(download)
         }
+        configuration.networkActivity?.change(by: state.queue.runningCount - state.activeCount)
+        state.activeCount = state.queue.runningCount
     }
 
     private func start(_ download: Download) {

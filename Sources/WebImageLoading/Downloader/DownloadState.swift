@@ -9,10 +9,14 @@ struct DownloadState {
         var url: URL
         var origin: HTTPOrigin
         var headers: RequestHeaders
+        var access = TransferAccess()
     }
 
     enum Conclusion {
         case redirected(Hop)
+        /// The same request once more, with another credential.
+        case retried(Hop)
+        case challenged(AuthenticationChallenge, refusal: WebImageError)
         case finished(Result<Void, WebImageError>)
     }
 
@@ -30,7 +34,9 @@ struct DownloadState {
 
     private(set) var hop: Hop
     let request: LoaderRequest
-    private let configuration: ImageDownloader.Configuration
+    let configuration: ImageDownloader.Configuration
+    let surroundings: DownloadSurroundings
+    var authentication: DownloadAuthentication
     private(set) var redirectCount = 0
     /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
     private var isCoded = false
@@ -38,15 +44,31 @@ struct DownloadState {
     private(set) var receivedByteCount: Int64 = 0
 
     /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
-    init(_ request: LoaderRequest, configuration: ImageDownloader.Configuration) throws(WebImageError) {
-        guard HTTPOrigin.isHTTP(request.url) else {
-            throw .unsupportedScheme(request.url.scheme ?? "", url: request.url)
-        }
-        guard let origin = HTTPOrigin(request.url) else { throw .invalidURL(request.url.absoluteString) }
+    init(
+        _ request: LoaderRequest, configuration: ImageDownloader.Configuration,
+        surroundings: DownloadSurroundings? = nil
+    ) throws(WebImageError) {
+        let (url, ownCredential) = request.url.separatedFromUserInfo
+        guard HTTPOrigin.isHTTP(url) else { throw .unsupportedScheme(url.scheme ?? "", url: url) }
+        guard let origin = HTTPOrigin(url) else { throw .invalidURL(url.absoluteString) }
         let headers = try RequestHeaders(request.headers)
-        hop = Hop(url: request.url, origin: origin, headers: headers)
+        let credential = request.credential ?? ownCredential ?? configuration.credential
+        guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Authorization") }
+        hop = Hop(url: url, origin: origin, headers: headers)
         self.request = request
         self.configuration = configuration
+        self.surroundings = surroundings ?? DownloadSurroundings(configuration)
+        authentication = DownloadAuthentication(
+            credential, usesStorage: request.usesCredentialStorage, storage: self.surroundings.credentials,
+            configuration: configuration)
+        hop = try enter(url, origin, headers: headers)
+    }
+
+    /// Whether the head is a refusal that another credential may turn into a picture.
+    mutating func answersRefusal(_ head: TransferHead) -> Bool {
+        guard let conclusion = refusedConclusion(head) else { return false }
+        body = .discarded(conclusion)
+        return true
     }
 
     /// Takes the head; the response to report, if this is the hop that brings the picture.
@@ -56,7 +78,7 @@ struct DownloadState {
         _ head: TransferHead, modified: LoaderResponse? = nil
     ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
         if let location = head.redirectLocation {
-            body = .discarded(follow(location))
+            body = .discarded(follow(location, status: head.statusCode))
             return (nil, .proceed)
         }
         isCoded = !head.contentCodings.isEmpty
@@ -115,7 +137,7 @@ struct DownloadState {
     /// Draws the conclusion from a hop that has ended.
     ///
     /// - Parameter wireByteCount: the length of the body as it came, where the transport knows it.
-    func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
+    mutating func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
         let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
         switch (end, body) {
@@ -137,6 +159,12 @@ struct DownloadState {
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.untrusted(let reason), _):
+            return .finished(.failure(.certificate(reason: reason, url: url)))
+        case (.blocked(let cause), _):
+            return .finished(.failure(.blocked(url: url, cause: cause)))
+        case (.proxyRefused(let scheme), _):
+            return refusedConclusion(byProxy: scheme)
         case (.failed(let code, let message), _):
             return .finished(.failure(.transport(code: code, message: message, url: url)))
         }
@@ -147,27 +175,15 @@ struct DownloadState {
 
     /// Goes on to the next hop.
     mutating func begin(_ next: Hop) {
-        hop = next
         redirectCount += 1
+        beginAgain(next)
+    }
+
+    /// Goes on to the same hop once more.
+    mutating func beginAgain(_ next: Hop) {
+        hop = next
         body = .awaited
         receivedByteCount = 0
         isCoded = false
-    }
-
-    private func follow(_ location: String) -> Conclusion {
-        guard redirectCount < configuration.maximumRedirects else {
-            return .finished(.failure(.tooManyRedirects(limit: configuration.maximumRedirects, url: hop.url)))
-        }
-        guard let target = URL(string: location, relativeTo: hop.url)?.absoluteURL else {
-            return .finished(.failure(.invalidURL(location)))
-        }
-        guard HTTPOrigin.isHTTP(target) else {
-            return .finished(.failure(.unsupportedScheme(target.scheme ?? "", url: target)))
-        }
-        guard let origin = HTTPOrigin(target) else { return .finished(.failure(.invalidURL(location))) }
-        var next = Hop(url: target, origin: origin, headers: hop.headers)
-        // Once dropped they stay away, also when a later hop leads back.
-        if origin != hop.origin { next.headers.removeFieldsPrivateToOrigin() }
-        return .redirected(next)
     }
 }

@@ -32,6 +32,26 @@ extension ImageDownloader {
         public var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
         public var maximumRedirects = 10
+        /// Which redirects are followed; all but those from https to http.
+        public var redirectPolicy = RedirectPolicy()
+        /// For servers that ask for a credential when the request brings none. It is shown to any such server that a
+        /// request names, though not to those that redirects lead to: for a downloader with one service.
+        public var credential: Credential?
+        /// Asked for a credential when a server or proxy wants one and refuses what it got; `nil`, the default, fails with
+        /// its 401 or 407.
+        public var authenticationHandler: AuthenticationHandler?
+        /// How often ``authenticationHandler`` is asked for one load; 3.
+        public var maximumAuthenticationAttempts = 3
+        /// Whose signature makes a server's certificate good; the system's authorities.
+        public var certificateAuthorities = CertificateAuthorities.system
+        /// Keys that servers must have besides a good certificate; none.
+        public var pinnedPublicKeys = PublicKeyPins()
+        /// Where connections may go; anywhere. See ``AddressPolicy`` and ``server``.
+        public var addressPolicy = AddressPolicy.unrestricted
+        /// Addresses of hosts, by name in lower case, that are then not looked up; none. The address policy holds for them too.
+        public var hostAddresses: [String: [String]] = [:]
+        /// Which versions of HTTP to offer; ``HTTPVersions/automatic``.
+        public var httpVersions = HTTPVersions.automatic
         /// Headers sent with each request unless the request has its own of the same name; ``defaultHeaders``.
         ///
         /// A redirect to another origin takes along only `Accept`, `Accept-Encoding` and `User-Agent`, of these and of the
@@ -39,6 +59,8 @@ extension ImageDownloader {
         public var headers = Self.defaultHeaders
         /// Whether to go through a proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
+        /// Where running transfers are counted; ``NetworkActivity/shared``. `nil` counts them nowhere.
+        public var networkActivity: NetworkActivity? = .shared
 
         /// Makes one with the defaults.
         public init() {}
@@ -65,9 +87,34 @@ extension ImageDownloader {
 
     /// Which way requests take to their server.
     public enum Proxy: Sendable, Hashable {
-        /// As the environment says: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as libcurl reads them.
+        /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
         case environment
         /// Straight to the server.
         case none
+        /// Through this one, except for the hosts in `bypassing`: names (with all below them), addresses, networks such as
+        /// `10.0.0.0/8`, or `*` for all.
+        case server(ProxyServer, bypassing: [String] = [])
+    }
+
+    /// Which versions of HTTP a downloader offers.
+    public enum HTTPVersions: String, Sendable, Hashable, Codable, CaseIterable {
+        /// HTTP/2 over TLS where the server has it, with all requests on one connection; else HTTP/1.1.
+        case automatic
+        /// HTTP/1.1 only.
+        case http1
+        /// HTTP/3 where the server answers to it, else as ``automatic``. It needs a libcurl built with it, see
+        /// ``ImageDownloader/supportsHTTP3``; with another every load fails with ``WebImageError/transport(code:message:url:)``.
+        case http3
+    }
+}
+
+extension ImageDownloader.Configuration {
+    /// For servers that fetch URLs given by users: only the public internet, over http and https, without the
+    /// environment's proxy.
+    public static var server: Self {
+        var configuration = Self()
+        configuration.addressPolicy = .publicInternet
+        configuration.proxy = .none
+        return configuration
     }
 }

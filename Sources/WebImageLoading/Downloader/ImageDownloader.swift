@@ -16,20 +16,29 @@ public final class ImageDownloader: ImageLoader {
 
     /// What it was made with.
     public let configuration: Configuration
+    /// The cookies of requests that handle them; no other downloader's see them.
+    public let cookies: CookieJar
+    /// The credentials that have worked, of requests that use the storage.
+    public let credentials = CredentialStorage()
+    /// Whether the installed libcurl speaks HTTP/3.
+    public static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler
 
     /// Makes a downloader with connections and a queue of its own; its thread starts with the first load.
     public convenience init(configuration: Configuration = Configuration()) {
-        let transport = CurlTransport(
-            .init(
-                connectTimeout: configuration.connectTimeout,
-                usesEnvironmentProxy: configuration.proxy == .environment))
-        self.init(configuration: configuration, transport: transport)
+        var transport = CurlTransport.Configuration(
+            connectTimeout: configuration.connectTimeout)
+        transport.httpVersions = configuration.httpVersions
+        transport.certificateAuthorities = configuration.certificateAuthorities
+        let policy = configuration.addressPolicy
+        if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.objection(to: $0) } }
+        self.init(configuration: configuration, transport: CurlTransport(transport))
     }
 
     package init(configuration: Configuration, transport: any HTTPTransport) {
         self.configuration = configuration
-        scheduler = DownloadScheduler(configuration, transport: transport)
+        cookies = CookieJar(transport: transport)
+        scheduler = DownloadScheduler(configuration, transport: transport, credentials: credentials)
     }
 
     /// Whether the scheme is `http` or `https`.

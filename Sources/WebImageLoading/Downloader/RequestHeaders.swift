@@ -24,7 +24,15 @@ struct RequestHeaders {
         fields.removeAll { !Self.namesForAnyOrigin.contains($0.name.lowercased()) }
     }
 
-    private static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent"]
+    /// That for the proxy goes to nobody else, wherever the redirect leads; see ``TransferAccess/proxyHeaders``.
+    private static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent", proxyName]
+
+    static let proxyName = "proxy-authorization"
+
+    /// Whether there is a field of that name, in lower case.
+    func contains(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
+
+    mutating func remove(_ name: String) { fields.removeAll { $0.name.lowercased() == name } }
 
     /// A name must be a token, and a value must not end its line: more of a request could follow (RFC 9110 §5.1, §5.5).
     private static func isValid(_ field: HTTPField) -> Bool {

@@ -30,15 +30,27 @@ public struct LoaderRequest: Sendable, Hashable {
     public var url: URL
     /// Headers for a loader that sends any, by name; they replace the loader's own of the same name.
     public var headers: [String: String]
+    /// For a server that asks for one; `nil` by default. It replaces `user:password@` in the URL, and is never shown to
+    /// another origin than the URL's. An `Authorization` header set by hand goes before it.
+    public var credential: Credential?
+    /// Whether credentials that worked are kept in memory and used again; `false` by default.
+    public var usesCredentialStorage = false
+    /// Whether cookies are taken from the downloader's ``CookieJar`` and kept in it; `false` by default. A `Cookie` header
+    /// set by hand is sent after those of the jar.
+    public var handlesCookies = false
+    /// Whether any certificate will do: **anybody on the way can then read and change what is loaded**; `false` by default.
+    /// It shares no connections with requests that check.
+    public var allowsInvalidCertificates = false
     /// What is asked for: the picture, or its head alone; ``Method/get`` by default.
     public var method = Method.get
     /// How long nothing may arrive; `nil`, the default, leaves it to the loader.
     public var idleTimeout: Duration?
 
     /// Makes a request.
-    public init(url: URL, headers: [String: String] = [:]) {
+    public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {
         self.url = url
         self.headers = headers
+        self.credential = credential
     }
 
     /// What a request can ask for.

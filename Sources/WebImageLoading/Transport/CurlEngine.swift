@@ -11,6 +11,7 @@ final class CurlEngine {
     private var idsByHandle: [UnsafeMutableRawPointer: TransferID] = [:]
     /// Handles of ended transfers; making one anew costs more than a small transfer.
     private var spareHandles: [CurlHandle] = []
+    private let cookies = CurlCookieStore()
     private var isStopping = false
 
     /// `curl_global_init`, once for the process. Never undone: others in the process use the same library.
@@ -48,6 +49,7 @@ final class CurlEngine {
         case .cancel(let id): end(id, with: .cancelled)
         case .resume(let id): resume(id)
         case .perform(let body): body()
+        case .withCookies(let body): body(cookies)
         case .stop: isStopping = true
         }
     }
@@ -57,7 +59,13 @@ final class CurlEngine {
             receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl does not start"))
             return
         }
-        let transfer = CurlTransfer(request, handle: handle, receiver: receiver)
+        if configuration.httpVersions == .http3, !CurlVersion.hasHTTP3 {
+            let message = "The installed libcurl \(CurlVersion.number) was built without HTTP/3"
+            receiver.transferDidEnd(.failed(code: Int(CURLE_NOT_BUILT_IN.rawValue), message: message))
+            return
+        }
+        let transfer = CurlTransfer(
+            request, handle: handle, receiver: receiver, addressCheck: configuration.addressCheck, cookies: cookies)
         live[id] = transfer
         idsByHandle[handle.easy] = id
         let status = curl_multi_add_handle(multi, handle.easy)
@@ -98,8 +106,9 @@ final class CurlEngine {
         idsByHandle[handle.easy] = nil
         // Closes the connection of an unfinished HTTP/1 transfer, and keeps that of a finished one for the next.
         curl_multi_remove_handle(multi, handle.easy)
-        transfer.detach()
-        if spareHandles.count < Self.spareHandleLimit { spareHandles.append(handle) }
+        if transfer.receivedCookieCount > 0 { cookies.trim(received: transfer.receivedCookieCount) }
+        let isReusable = transfer.detach()
+        if isReusable, spareHandles.count < Self.spareHandleLimit { spareHandles.append(handle) }
         transfer.receiver.transferDidEnd(end, metrics: metrics)
     }
 

@@ -1,6 +1,6 @@
 internal import CWebImageCurl
 internal import FoundationEssentials
-internal import Glibc
+internal import WebImageCore
 
 /// An easy handle with all the options that are the same for each transfer. Used on the network thread alone.
 final class CurlHandle {
@@ -19,26 +19,23 @@ final class CurlHandle {
         cwi_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         // No SIGALRM for name look-ups: signals and threads do not mix.
         cwi_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        cwi_curl_set_sockets_close_on_exec(easy)
+        cwi_curl_set_open_socket_callback(easy) { context, _, target in
+            guard let target else { return curl_socket_t(CURL_SOCKET_BAD) }
+            return CurlTransfer.from(context)?.openSocket(target) ?? curl_socket_t(CURL_SOCKET_BAD)
+        }
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        cwi_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        setHTTPVersions(configuration.httpVersions)
         cwi_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.inMilliseconds))
-        if !configuration.usesEnvironmentProxy { cwi_curl_set_string(easy, CURLOPT_PROXY, "") }
-        if let bundle = Self.certificateBundle {
-            // A CAPATH, which Debian's build sets, makes OpenSSL parse the bundle anew for each connection: 24 ms.
-            cwi_curl_set_string(easy, CURLOPT_CAPATH, nil)
-            cwi_curl_set_string(easy, CURLOPT_CAINFO, bundle)
-        }
+        trust(configuration.certificateAuthorities)
         cwi_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             CurlTransfer.from(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
         cwi_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             CurlTransfer.from(context)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
-        cwi_curl_set_connected_callback(easy) { context, _, _, _, _ in
-            CurlTransfer.from(context)?.didConnect()
-            return CURL_PREREQFUNC_OK
+        cwi_curl_set_connected_callback(easy) { context, address, _, _, _ in
+            CurlTransfer.from(context)?.didConnect(to: address) == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 
@@ -54,11 +51,7 @@ final class CurlHandle {
 
     func clearMessage() { errorText.pointee = 0 }
 
-    /// Debian's and Ubuntu's file; elsewhere libcurl's own default stands.
-    private static let certificateBundle: String? = {
-        let path = "/etc/ssl/certs/ca-certificates.crt"
-        return access(path, R_OK) == 0 ? path : nil
-    }()
+    func info(_ info: CURLINFO) -> Int { cwi_curl_get_long(easy, info) }
 }
 
 /// One exchange while libcurl runs it. Used on the network thread alone.
@@ -73,13 +66,23 @@ final class CurlTransfer {
 
     private var parser = TransferHeadParser()
     private var isStopped = false
+    private var isHeadHeld = false
     private var hasTooLongHead = false
     /// Kept by libcurl, not copied.
-    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var lists: [UnsafeMutablePointer<curl_slist>?] = []
+    private let access: TransferAccess
+    /// `nil` where every address will do, and with a proxy, whose address is not the policy's business.
+    let addressCheck: AddressCheck?
+    private var blockCause: WebImageError.BlockCause?
 
-    init(_ request: TransferRequest, handle: CurlHandle, receiver: any TransferReceiver) {
+    init(
+        _ request: TransferRequest, handle: CurlHandle, receiver: any TransferReceiver, addressCheck: AddressCheck?,
+        cookies: CurlCookieStore
+    ) {
         self.handle = handle
         self.receiver = receiver
+        access = request.access
+        self.addressCheck = request.access.proxy == nil ? addressCheck : nil
         idleLimit = request.idleTimeout.inMilliseconds
         handle.clearMessage()
         let easy = handle.easy
@@ -91,37 +94,72 @@ final class CurlTransfer {
         cwi_curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
         // Over plain HTTP/1.1 it would hold back transfers until the first has its answer.
         cwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        for field in request.headers {
-            // `Name;` is how libcurl is told of a header without a value.
-            let line = field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value
-            headerList = curl_slist_append(headerList, line) ?? headerList
+        handle.grant(access, for: request.url, cookies: cookies)
+        var headers = request.headers
+        if access.usesCookies, let index = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
+            // As a header it would take the place of the jar's.
+            cwi_curl_set_string(easy, CURLOPT_COOKIE, headers.remove(at: index).value)
         }
-        cwi_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headerList)
+        setList(CURLOPT_HTTPHEADER, headers.map(Self.line))
+        setList(CURLOPT_PROXYHEADER, access.proxyHeaders.map(Self.line))
+        setList(
+            CURLOPT_RESOLVE, CurlHandle.resolveEntry(for: request.url, addresses: access.addresses).map { [$0] } ?? [])
         // Unretained: the engine keeps the transfer until it has removed the handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA] {
+        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA] {
             cwi_curl_set_pointer(easy, option, context)
         }
     }
 
-    deinit { curl_slist_free_all(headerList) }
+    deinit { lists.forEach { curl_slist_free_all($0) } }
 
     /// What is read from a connection at once; libcurl's own 16 KB cost three times the CPU.
     private static let pieceByteCount = 256 << 10
     /// The same for a coded body: decoded, at most 1032 times as much, it lies in memory while the transfer is paused.
     private static let codedPieceByteCount = 4 << 10
 
-    /// Takes everything of this transfer out of the handle, which goes on to another.
-    func detach() {
-        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_HTTPHEADER] {
+    /// Takes everything of this transfer out of the handle. `false` when the handle still remembers something: libcurl
+    /// would go on with a Digest nonce at the next server.
+    func detach() -> Bool {
+        for option in [
+            CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_HTTPHEADER,
+        ] {
             cwi_curl_set_pointer(handle.easy, option, nil)
         }
+        handle.withdrawAccess()
+        return !access.isNegotiated
+    }
+
+    private func setList(_ option: CURLoption, _ lines: [String]) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines { list = curl_slist_append(list, line) ?? list }
+        lists.append(list)
+        cwi_curl_set_pointer(handle.easy, option, list)
+    }
+
+    /// `Name;` is how libcurl is told of a header without a value.
+    private static func line(_ field: HTTPField) -> String {
+        field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value
     }
 
     static func from(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
         context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    /// Whether the request may be sent.
+    func didConnect(to address: UnsafePointer<CChar>?) -> Bool {
+        lastActivity = MonotonicClock.milliseconds
+        return mayUseConnection(to: address)
+    }
+
+    /// How many the jar may have taken.
+    var receivedCookieCount: Int {
+        guard access.usesCookies else { return 0 }
+        let fields = parser.head.fields + parser.head.answeredFields
+        return fields.count { $0.name.lowercased() == "set-cookie" }
+    }
+
+    func block(_ cause: WebImageError.BlockCause) { blockCause = cause }
     /// When it has been idle for too long, on the same clock; `nil` while that can't be, as when the receiver takes nothing.
     var idleDeadline: Int64? {
         guard let lastActivity, !isPaused, receiver.takesBytes else { return nil }
@@ -137,13 +175,19 @@ final class CurlTransfer {
         return result == CURLE_OK ? nil : end(for: result)
     }
 
-    func didConnect() { lastActivity = MonotonicClock.milliseconds }
-
     /// Returns the count it took: another one than it got ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         lastActivity = MonotonicClock.milliseconds
+        if isHeadHeld, line.starts(with: "HTTP/".utf8) {
+            parser.beginNextHead()
+            isHeadHeld = false
+        }
         switch parser.append(line) {
         case .incomplete: return line.count
+        case .complete where access.isNegotiated && [401, 407].contains(parser.head.statusCode):
+            // libcurl may answer this one itself. What comes next tells: another head, or the body of this.
+            isHeadHeld = true
+            return line.count
         case .complete: return proceeds(receiver.transferDidReceive(parser.head)) ? line.count : 0
         case .tooLong:
             hasTooLongHead = true
@@ -153,6 +197,7 @@ final class CurlTransfer {
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = MonotonicClock.milliseconds
+        deliverHeldHead()
         guard !isStopped else { return 0 }
         guard receiver.takesBytes else {
             isPaused = true
@@ -162,7 +207,10 @@ final class CurlTransfer {
     }
 
     func end(for result: CURLcode) -> TransferEnd {
+        deliverHeldHead()
         if isStopped { return .stopped }
+        if result != CURLE_OK, let blockCause { return .blocked(blockCause) }
+        if let failure = trustFailure(for: result) { return failure }
         if hasTooLongHead {
             return .failed(code: Int(result.rawValue), message: "The server's headers are longer than 256 KiB")
         }
@@ -177,6 +225,12 @@ final class CurlTransfer {
         case CURLE_OPERATION_TIMEDOUT: .connectTimedOut
         default: .failed(code: Int(result.rawValue), message: handle.message(for: result))
         }
+    }
+
+    private func deliverHeldHead() {
+        guard isHeadHeld else { return }
+        isHeadHeld = false
+        _ = proceeds(receiver.transferDidReceive(parser.head))
     }
 
     private func proceeds(_ disposition: TransferDisposition) -> Bool {

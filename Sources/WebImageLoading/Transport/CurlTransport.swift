@@ -13,8 +13,12 @@ internal import WebImageCore
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
-        /// `false` goes to the servers themselves whatever `http_proxy` and its kin say.
-        package var usesEnvironmentProxy: Bool
+        package var httpVersions = ImageDownloader.HTTPVersions.automatic
+        package var certificateAuthorities = CertificateAuthorities.system
+        /// `nil`: every address will do.
+        package var addressCheck: AddressCheck?
+
+        package init(connectTimeout: Duration) { self.connectTimeout = connectTimeout }
     }
 
     private let mailbox: CurlMailbox
@@ -39,6 +43,8 @@ package final class CurlTransport: HTTPTransport {
     package func resume(_ id: TransferID) { mailbox.post(.resume(id)) }
 
     package func perform(_ body: @escaping @Sendable () -> Void) { mailbox.post(.perform(body)) }
+
+    package func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void) { mailbox.post(.withCookies(body)) }
 }
 
 /// Commands on their way to the network thread.
@@ -48,6 +54,7 @@ final class CurlMailbox: Sendable {
         case cancel(TransferID)
         case resume(TransferID)
         case perform(@Sendable () -> Void)
+        case withCookies(@Sendable (any CookieStore) -> Void)
         case stop
     }
 

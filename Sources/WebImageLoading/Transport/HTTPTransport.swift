@@ -1,4 +1,5 @@
 package import FoundationEssentials
+package import WebImageCore
 
 /// What carries single HTTP exchanges: one request, one answer, no redirect followed, no judgement of the status.
 ///
@@ -19,6 +20,9 @@ package protocol HTTPTransport: Sendable {
 
     /// Runs `body` on the thread that calls the receivers, after what was asked for before. Returns at once, as above.
     func perform(_ body: @escaping @Sendable () -> Void)
+
+    /// Runs `body` with the cookies on that thread, in order with what else was asked for. Returns at once, as above.
+    func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void)
 }
 
 extension HTTPTransport {
@@ -37,6 +41,8 @@ package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
     package var headers: [HTTPField]
+    /// Who may see what and who is trusted with it.
+    package var access = TransferAccess()
     package var method = LoaderRequest.Method.get
     /// How long nothing may arrive.
     package var idleTimeout: Duration
@@ -77,6 +83,8 @@ package enum TransferDisposition: Sendable {
 package struct TransferHead: Sendable {
     package var statusCode: Int
     package var fields: [HTTPField]
+    /// The fields of the 401 or 407 that the transport answered by itself on the way to this head.
+    package var answeredFields: [HTTPField] = []
 
     package init(statusCode: Int, fields: [HTTPField] = []) {
         self.statusCode = statusCode
@@ -123,6 +131,12 @@ package enum TransferEnd: Sendable, Equatable {
     case connectTimedOut
     /// A connection was there, but nothing arrived for the time allowed.
     case idleTimedOut
+    /// The server is not trusted.
+    case untrusted(WebImageError.CertificateFailure)
+    /// The address policy forbids the connection.
+    case blocked(WebImageError.BlockCause)
+    /// The proxy wants another credential before it connects to anybody.
+    case proxyRefused(AuthenticationChallenge.Scheme)
     /// Anything else: libcurl's number and words.
     case failed(code: Int, message: String)
 }

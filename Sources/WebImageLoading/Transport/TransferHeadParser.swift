@@ -12,6 +12,7 @@ struct TransferHeadParser {
     }
 
     private(set) var head = TransferHead(statusCode: 0)
+    private var answeredFields: [HTTPField] = []
     private var byteCount = 0
     private(set) var isComplete = false
 
@@ -32,6 +33,7 @@ struct TransferHeadParser {
             let parts = text.split(separator: UInt8(ascii: " "), maxSplits: 2)
             let code = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
             head = TransferHead(statusCode: code ?? 0)
+            head.answeredFields = answeredFields
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let value = text[(colon + 1)...].drop(while: Self.isSpace)
             head.fields.append(
@@ -40,6 +42,13 @@ struct TransferHeadParser {
                 ))
         }
         return .incomplete
+    }
+
+    /// Goes on to the answer of another try, after a 401 or 407 that libcurl has answered itself.
+    mutating func beginNextHead() {
+        answeredFields = head.fields
+        head = TransferHead(statusCode: 0)
+        isComplete = false
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

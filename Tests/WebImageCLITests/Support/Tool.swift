@@ -23,6 +23,27 @@ final class Tool: Sendable {
         try RunningTool(arguments, home: directory.path, workingDirectory: directory.path)
     }
 
+    /// Runs it to its end under strace; what it did with the network, and all its threads.
+    func runTracingNetwork(_ arguments: String...) async throws -> (run: ToolRun, trace: String) {
+        let log = path("strace.txt")
+        let strace = ["/usr/bin/strace", "-f", "-e", "trace=network", "-o", log]
+        let tool = try RunningTool(
+            arguments, launcher: strace, home: directory.path, workingDirectory: directory.path)
+        let run = try await tool.wait()
+        return (run, String(decoding: try Data(contentsOf: directory.url("strace.txt")), as: UTF8.self))
+    }
+
+    /// Whether strace is there and may look at other processes.
+    static let canTrace: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/strace")
+        process.arguments = ["-o", "/dev/null", "/bin/true"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
     /// Writes a file into ``directory`` and gives back its path.
     func write(_ data: Data, to name: String) throws -> String {
         try directory.write(data, to: name)
@@ -73,12 +94,14 @@ final class RunningTool: Sendable {
         let process = Process()
     }
 
-    init(_ arguments: [String], home: String, workingDirectory: String) throws {
+    /// - Parameter launcher: a program, with its arguments, that runs the tool.
+    init(_ arguments: [String], launcher: [String] = [], home: String, workingDirectory: String) throws {
         scratch = try TemporaryDirectory()
         process = ProcessBox()
         let process = process.process
-        process.executableURL = Self.program
-        process.arguments = arguments
+        let command = launcher + [Self.program.path] + arguments
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = URL(filePath: workingDirectory)
         var environment = ["HOME": home, "XDG_CACHE_HOME": home + "/cache-home", "PATH": "/usr/bin:/bin"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import WebImageLoading
 import WebImageTestSupport
@@ -73,5 +74,26 @@ import WebImageTestSupport
         #expect(await first.next() == true)
         var second = activity.changes().makeAsyncIterator()
         #expect(await second.next() == true)
+    }
+
+    @Test func aDownloaderCountsItsTransfersFromSlotToEnd() async throws {
+        let server = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { configuration in
+            configuration.maximumConnections = 2
+            configuration.networkActivity = activity
+        }
+        var loads: [(recording: LoadRecording, task: any LoaderTask)] = []
+        for number in 0..<3 { loads.append(downloader.record(try server.url("/held/activity/\(number)"))) }
+        try await server.wait(for: .requests, path: "/held/activity", count: 2)
+        #expect(activity.count == 2, "one waits for a slot")
+        loads[0].task.cancel()
+        _ = try await loads[0].recording.error()
+        try await server.wait(for: .requests, path: "/held/activity", count: 3)
+        #expect(activity.count == 2)
+        for number in 1..<3 { try await server.release("/held/activity/\(number)") }
+        for load in loads.dropFirst() { try await load.recording.body() }
+        #expect(activity.count == 0)
+        #expect(try await downloader.error(try server.url("/status/activity")) != nil)
+        #expect(activity.count == 0)
     }
 }

@@ -32,6 +32,8 @@ import WebImageTestSupport
 
         func perform(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.bodies.append(body) } }
 
+        func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void) {}
+
         func runPerformed() {
             let bodies = state.withLock { state in
                 defer { state.bodies = [] }

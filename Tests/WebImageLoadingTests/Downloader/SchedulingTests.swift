@@ -227,7 +227,7 @@ import WebImageTestSupport
 
     @Test func withoutAThreadALoadFailsAndTheNextTriesAgain() async throws {
         let hasThreads = Lock(false)
-        let transport = CurlTransport(.init(connectTimeout: .seconds(15), usesEnvironmentProxy: false)) { name, body in
+        let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { name, body in
             hasThreads.withLock { $0 } && PlatformThread.start(name: name, body)
         }
         let downloader = ImageDownloader(configuration: .init(), transport: transport)

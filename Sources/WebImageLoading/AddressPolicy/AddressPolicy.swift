@@ -1,0 +1,67 @@
+public import FoundationEssentials
+public import WebImageCore
+
+/// Where a downloader may connect to: for servers that fetch URLs given by users, who must not reach what only the server
+/// can reach (server-side request forgery).
+///
+///     URL ──► scheme, host ──► look-up ──► socket: its address ──► request: the connection's address ──► wire
+///             each hop                     each connection         also where the connection is used again
+///
+/// The address is judged where the socket is opened, not after a look-up of our own: a name that stands for another
+/// address the second time (DNS rebinding) gains nothing, nor does one written as `0x7f.1` or `[::ffff:127.0.0.1]`.
+///
+/// A proxy's own address is not judged: whoever configures a proxy trusts it. But behind a proxy the server's address can't
+/// be seen, so a policy that denies networks then refuses every host that is no address, unless
+/// ``allowsNamesResolvedByProxy`` says otherwise.
+public struct AddressPolicy: Sendable, Hashable {
+    /// The schemes allowed, in lower case; http and https.
+    public var schemes: Set<String> = ["http", "https"]
+    /// If set, only these hosts are allowed.
+    public var allowedHosts: [HostPattern]?
+    /// Hosts not allowed, whatever ``allowedHosts`` says.
+    public var deniedHosts: [HostPattern] = []
+    /// Exceptions from ``deniedNetworks``.
+    public var allowedNetworks: [IPNetwork] = []
+    /// Addresses not allowed. IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are
+    /// judged as both.
+    public var deniedNetworks: [IPNetwork] = []
+    /// Whether names are allowed that only a proxy looks up; `false`.
+    public var allowsNamesResolvedByProxy = false
+
+    /// Makes a policy that forbids nothing.
+    public init() {}
+
+    /// Everything; the default.
+    public static let unrestricted = AddressPolicy()
+
+    /// The public internet: no ``IPNetwork/nonPublic`` address.
+    public static let publicInternet: AddressPolicy = {
+        var policy = AddressPolicy()
+        policy.deniedNetworks = IPNetwork.nonPublic
+        return policy
+    }()
+
+    /// What forbids to ask for `url`, as far as the URL tells; `nil` if nothing does.
+    public func objection(to url: URL) -> WebImageError.BlockCause? {
+        let scheme = url.scheme?.lowercased() ?? ""
+        guard schemes.contains(scheme) else { return .scheme(scheme) }
+        let host = url.host(percentEncoded: false) ?? ""
+        if let allowedHosts, !allowedHosts.contains(where: { $0.matches(host) }) { return .host(host) }
+        return deniedHosts.contains { $0.matches(host) } ? .host(host) : nil
+    }
+
+    /// What forbids to connect to `address`; `nil` if nothing does.
+    public func objection(to address: IPAddress) -> WebImageError.BlockCause? {
+        if allowedNetworks.contains(where: { $0.contains(address) }) { return nil }
+        let isDenied = deniedNetworks.contains { $0.contains(address) }
+        let hasDeniedPart = address.embeddedIPv4.contains { objection(to: $0) != nil }
+        return isDenied || hasDeniedPart ? .address(address.description) : nil
+    }
+
+    /// What forbids to have a proxy ask for `url`.
+    func objection(toProxied url: URL) -> WebImageError.BlockCause? {
+        let host = url.host(percentEncoded: false) ?? ""
+        if let address = IPAddress(host: host) { return objection(to: address) }
+        return deniedNetworks.isEmpty || allowsNamesResolvedByProxy ? nil : .unresolvedHost(host)
+    }
+}

@@ -1,0 +1,99 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// What a downloader's loads have in common besides its configuration.
+struct DownloadSurroundings {
+    let proxies: ProxyRules
+    let credentials: CredentialStorage
+
+    init(_ configuration: ImageDownloader.Configuration, credentials: CredentialStorage = CredentialStorage()) {
+        proxies = ProxyRules(configuration.proxy)
+        self.credentials = credentials
+    }
+}
+
+extension DownloadState {
+    /// Judges the next URL, and finds out what its exchange may show to whom.
+    ///
+    /// - Parameter url: without `user:password@`.
+    mutating func enter(_ url: URL, _ origin: HTTPOrigin, headers: RequestHeaders) throws(WebImageError) -> Hop {
+        let policy = configuration.addressPolicy
+        if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
+        let proxy = surroundings.proxies.server(for: url)
+        if proxy != nil, let cause = policy.objection(toProxied: url) { throw .blocked(url: url, cause: cause) }
+
+        var hop = Hop(url: url, origin: origin, headers: headers)
+        hop.access.usesCookies = request.handlesCookies
+        hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
+        hop.access.pinnedPublicKeys = configuration.pinnedPublicKeys.pins(for: origin.host)
+        hop.access.addresses = configuration.hostAddresses[origin.host] ?? []
+        authentication.begin(
+            origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
+            access: &hop.access)
+        hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
+        if !hop.access.proxyHeaders.isEmpty { hop.access.proxyCredential = nil }
+        return hop
+    }
+
+    /// What a 401 or 407 leads to; `nil` when it is to be judged like any other status.
+    mutating func refusedConclusion(_ head: TransferHead) -> Conclusion? {
+        let step: DownloadAuthentication.Step
+        if head.statusCode == 401 {
+            step = authentication.serverRefused(head, url: hop.url)
+        } else if head.statusCode == 407, let proxy = hop.access.proxy {
+            step = authentication.proxyRefused(head, by: proxy, url: hop.url)
+        } else {
+            if head.statusCode < 500 { authentication.accepted(head, path: hop.url.path()) }
+            return nil
+        }
+        return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
+    }
+
+    /// What a proxy's refusal to connect leads to.
+    mutating func refusedConclusion(byProxy scheme: AuthenticationChallenge.Scheme) -> Conclusion {
+        guard let proxy = hop.access.proxy else { return .finished(.failure(.httpStatus(code: 407, url: hop.url))) }
+        return conclusion(of: authentication.proxyRefused((scheme, nil), by: proxy, url: hop.url), status: 407)
+    }
+
+    private mutating func conclusion(of step: DownloadAuthentication.Step, status: Int) -> Conclusion {
+        let refusal = WebImageError.httpStatus(code: status, url: hop.url)
+        switch step {
+        case .giveUp: return .finished(.failure(refusal))
+        case .ask(let challenge): return .challenged(challenge, refusal: refusal)
+        case .retry: return retried(headers: hop.headers)
+        }
+    }
+
+    /// Takes the answer to a challenge: the same request once more, or the end.
+    mutating func answer(
+        _ answer: AuthenticationChallenge.Answer, to challenge: AuthenticationChallenge, refusal: WebImageError
+    ) -> Conclusion {
+        switch answer {
+        case .cancel: return .finished(.failure(.cancelled))
+        case .decline: return .finished(.failure(refusal))
+        case .credential(let credential):
+            let name = challenge.isProxy ? RequestHeaders.proxyName : "authorization"
+            guard credential.isSendable else { return .finished(.failure(.invalidHeader(name: name))) }
+            authentication.answer(credential, to: challenge)
+            var headers = hop.headers
+            headers.remove(name)
+            return retried(headers: headers)
+        }
+    }
+
+    private mutating func retried(headers: RequestHeaders) -> Conclusion {
+        do throws(WebImageError) {
+            return .retried(try enter(hop.url, hop.origin, headers: headers))
+        } catch {
+            return .finished(.failure(error))
+        }
+    }
+}
+
+extension Credential {
+    /// A line break could begin another header, and libcurl's strings end at a NUL.
+    var isSendable: Bool {
+        let text = identity
+        return !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    }
+}

@@ -1,0 +1,86 @@
+internal import CWebImageCurl
+internal import FoundationEssentials
+
+/// libcurl's cookies, shared by those transfers that want any. Used on the network thread alone, so that libcurl needs no
+/// locks of ours.
+final class CurlCookieStore: CookieStore {
+    /// RFC 6265 §6.1 asks for at least these.
+    static let limitPerDomain = 50
+    static let limit = 3000
+    /// Looking at all of them takes a while; what servers may put in beyond the limits until then.
+    static let slack = 256
+
+    private lazy var share = cwi_curl_share_cookies()
+    /// For lists and changes: libcurl has them on easy handles only.
+    private lazy var easy: UnsafeMutableRawPointer? = {
+        guard let easy = curl_easy_init() else { return nil }
+        share(with: easy)
+        return easy
+    }()
+    private var isUsed = false
+    private var receivedCount = 0
+
+    deinit {
+        guard isUsed else { return }
+        if let easy { curl_easy_cleanup(easy) }
+        if let share { curl_share_cleanup(share) }
+    }
+
+    /// Lets transfers of `easy` send and take cookies until CURLOPT_SHARE is unset.
+    func share(with easy: UnsafeMutableRawPointer) {
+        isUsed = true
+        cwi_curl_set_pointer(easy, CURLOPT_SHARE, share)
+        // Reads no file; it switches libcurl's cookies on.
+        cwi_curl_set_string(easy, CURLOPT_COOKIEFILE, "")
+    }
+
+    func cookies() -> [Cookie] {
+        guard let easy, let list = cwi_curl_get_list(easy, CURLINFO_COOKIELIST) else { return [] }
+        defer { curl_slist_free_all(list) }
+        let now = Date()
+        return sequence(first: list) { $0.pointee.next }
+            .compactMap { $0.pointee.data.flatMap { Cookie(netscapeLine: String(cString: $0)) } }
+            .filter { ($0.expires ?? .distantFuture) > now }
+    }
+
+    func insert(_ cookies: [Cookie]) {
+        add(cookies)
+        trim(received: cookies.count)
+    }
+
+    func remove(_ cookies: [Cookie]) {
+        guard let easy else { return }
+        for var cookie in cookies {
+            cookie.expires = Date(timeIntervalSince1970: 1)
+            cwi_curl_set_string(easy, CURLOPT_COOKIELIST, cookie.netscapeLine)
+        }
+    }
+
+    func removeAll() {
+        guard let easy else { return }
+        cwi_curl_set_string(easy, CURLOPT_COOKIELIST, "ALL")
+    }
+
+    /// Keeps the limits, once enough have come.
+    func trim(received count: Int) {
+        receivedCount += count
+        guard receivedCount > Self.slack else { return }
+        receivedCount = 0
+        // libcurl lists a domain's oldest first.
+        let all = cookies()
+        var kept: [Cookie] = []
+        var countByDomain: [String: Int] = [:]
+        for cookie in all.reversed() where kept.count < Self.limit {
+            countByDomain[cookie.domain, default: 0] += 1
+            if countByDomain[cookie.domain, default: 0] <= Self.limitPerDomain { kept.append(cookie) }
+        }
+        guard kept.count < all.count else { return }
+        removeAll()
+        add(kept.reversed())
+    }
+
+    private func add(_ cookies: some Sequence<Cookie>) {
+        guard let easy else { return }
+        for cookie in cookies { cwi_curl_set_string(easy, CURLOPT_COOKIELIST, cookie.netscapeLine) }
+    }
+}

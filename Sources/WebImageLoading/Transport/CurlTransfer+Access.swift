@@ -1,0 +1,97 @@
+internal import CWebImageCurl
+internal import FoundationEssentials
+
+extension CurlHandle {
+    /// Options of a single exchange; ``withdrawAccess()`` takes them back.
+    func grant(_ access: TransferAccess, for url: URL, cookies: CurlCookieStore) {
+        authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
+        authenticate(
+            access.proxyCredential, access.proxyAuthentication, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD,
+            CURLOPT_PROXYAUTH)
+        // Empty, not NULL, which would be the environment's; and that no exceptions are its either.
+        cwi_curl_set_string(easy, CURLOPT_PROXY, access.proxy?.text ?? "")
+        cwi_curl_set_string(easy, CURLOPT_NOPROXY, "")
+
+        let isChecked = !access.allowsInvalidCertificates
+        cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, isChecked ? 1 : 0)
+        cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, isChecked ? 2 : 0)
+        let pins = access.pinnedPublicKeys.map { "sha256//" + $0.base64 }.joined(separator: ";")
+        cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.isEmpty ? nil : pins)
+
+        if access.usesCookies { cookies.share(with: easy) }
+    }
+
+    func withdrawAccess() {
+        for option in [CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD] {
+            cwi_curl_set_string(easy, option, nil)
+        }
+        cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, nil)
+        cwi_curl_set_string(easy, CURLOPT_XOAUTH2_BEARER, nil)
+        cwi_curl_set_string(easy, CURLOPT_COOKIE, nil)
+        for option in [CURLOPT_PROXYHEADER, CURLOPT_RESOLVE, CURLOPT_SHARE] {
+            cwi_curl_set_pointer(easy, option, nil)
+        }
+    }
+
+    private func authenticate(
+        _ credential: Credential?, _ authentication: TransferAccess.Authentication, _ username: CURLoption,
+        _ password: CURLoption, _ methods: CURLoption
+    ) {
+        // CURLAUTH_BASIC, _DIGEST and _BEARER below: macros with a cast, which Swift does not import.
+        switch credential?.secret {
+        case .password(let name, let secret):
+            cwi_curl_set_string(easy, username, name)
+            cwi_curl_set_string(easy, password, secret)
+        case .bearerToken(let token):
+            cwi_curl_set_string(easy, CURLOPT_XOAUTH2_BEARER, token)
+            cwi_curl_set_long(easy, methods, 1 << 6)
+            return
+        case nil: return
+        }
+        let bits =
+            switch authentication {
+            case .basic: 1
+            case .digest: 2
+            case .negotiated: 1 | 2
+            }
+        cwi_curl_set_long(easy, methods, bits)
+    }
+
+    /// `host:port:address,…`, as libcurl takes it.
+    static func resolveEntry(for url: URL, addresses: [String]) -> String? {
+        guard !addresses.isEmpty, let origin = HTTPOrigin(url) else { return nil }
+        return "\(origin.host):\(origin.port):" + addresses.joined(separator: ",")
+    }
+}
+
+extension TransferAccess {
+    /// Whether libcurl repeats the exchange by itself after a 401 or 407.
+    var isNegotiated: Bool {
+        credential?.username != nil && authentication != .basic
+            || proxyCredential != nil && proxyAuthentication != .basic
+    }
+}
+
+extension CurlTransfer {
+    /// What libcurl's failure means for who was asked; `nil` when it is about something else.
+    func trustFailure(for result: CURLcode) -> TransferEnd? {
+        switch result {
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .untrusted(.publicKeyNotPinned)
+        case CURLE_SSL_CACERT_BADFILE: return .untrusted(.authoritiesUnreadable(handle.message(for: result)))
+        case CURLE_PEER_FAILED_VERIFICATION: break
+        case CURLE_RECV_ERROR, CURLE_COULDNT_CONNECT:
+            guard handle.info(CURLINFO_HTTP_CONNECTCODE) == 407 else { return nil }
+            return .proxyRefused(handle.info(CURLINFO_PROXYAUTH_AVAIL) & 2 != 0 ? .digest : .basic)
+        default: return nil
+        }
+        // OpenSSL's X509_V_ERR_…; 0 when the chain was good and libcurl itself refused the name.
+        switch handle.info(CURLINFO_SSL_VERIFYRESULT) {
+        case 9: return .untrusted(.notYetValid)
+        case 10: return .untrusted(.expired)
+        case 0, 62, 64: return .untrusted(.wrongHost)
+        case 18: return .untrusted(.selfSigned)
+        case 2, 19, 20, 21, 27: return .untrusted(.unknownIssuer)
+        default: return .untrusted(.other(handle.message(for: result)))
+        }
+    }
+}
