@@ -98,8 +98,9 @@ final class DownloadScheduler: Sendable {
             }
             if !isAdmitted { throw .cancelled }
         } catch {
-            state.withLock { _ = $0.preparing.removeValue(forKey: id) }
-            transport.perform { handler(.finished(.failure(error))) }
+            // Whatever the hooks say, a load that was cancelled meanwhile ends as one.
+            let isWanted = state.withLock { $0.preparing.removeValue(forKey: id) != nil }
+            transport.perform { handler(.finished(.failure(isWanted ? error : .cancelled))) }
         }
     }
 

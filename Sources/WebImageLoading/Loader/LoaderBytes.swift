@@ -135,6 +135,7 @@ final class ByteInbox: Sendable {
             if piece != nil { state.reader = nil }
             return (headReader, head, reader, piece, state.byteCount >= highWater)
         }
+        if case .finished = event { valve.end() }
         if isFull { closeValveWhileFull() }
         if let headReader, let head { headReader.resume(returning: head) }
         if let reader, let piece { reader.resume(returning: piece) }

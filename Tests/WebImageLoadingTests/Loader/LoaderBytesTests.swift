@@ -191,6 +191,18 @@ import WebImageTestSupport
         #expect(cancelled.calls.withLock { $0 } == ["cancel"])
     }
 
+    @Test func letsGoOfALoadThatHasEnded() {
+        let valve = LoadValve()
+        var probe: Probe? = Probe()
+        weak let kept = probe
+        if let probe { valve.attach(probe) }
+        valve.end()
+        // One that ends before `load` has returned is not taken any more.
+        if let probe { valve.attach(probe) }
+        probe = nil
+        #expect(kept == nil)
+    }
+
     @Test func theLastWishStandsWhicheverThreadItCameFrom() async {
         let (valve, probe) = (LoadValve(), Probe())
         valve.attach(probe)
