@@ -82,7 +82,8 @@ struct DownloadState {
             return (nil, .proceed)
         }
         isCoded = !head.contentCodings.isEmpty
-        let response = modified ?? response(to: head)
+        var response = response(to: head)
+        if let modified { (response.statusCode, response.headers) = (modified.statusCode, modified.headers) }
         let judged = TransferHead(statusCode: response.statusCode ?? 0, fields: response.headers)
         if let refusal = configuration.refusal(
             of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
