@@ -159,6 +159,8 @@ struct DownloadState {
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.headTooLong(let limit), _):
+            return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):

@@ -84,11 +84,11 @@ extension CurlTransfer {
             return .proxyRefused(handle.info(CURLINFO_PROXYAUTH_AVAIL) & 2 != 0 ? .digest : .basic)
         default: return nil
         }
-        // OpenSSL's X509_V_ERR_…; 0 when the chain was good and libcurl itself refused the name.
+        // OpenSSL's X509_V_ERR_…; 0 or 1 when libcurl itself refused the name, before or after it looked at the chain.
         switch handle.info(CURLINFO_SSL_VERIFYRESULT) {
         case 9: return .untrusted(.notYetValid)
         case 10: return .untrusted(.expired)
-        case 0, 62, 64: return .untrusted(.wrongHost)
+        case 0, 1, 62, 64: return .untrusted(.wrongHost)
         case 18: return .untrusted(.selfSigned)
         case 2, 19, 20, 21, 27: return .untrusted(.unknownIssuer)
         default: return .untrusted(.other(handle.message(for: result)))
