@@ -45,7 +45,9 @@ import WebImageTestSupport
         #expect(try await notAsking.error(url) == .unsupportedContentCoding("gzip", url: url))
     }
 
-    @Test(arguments: ["br", "zstd", "sdch", "gzip,%20gzip"]) func reportsACodingItCanNotDecode(name: String) async throws {
+    @Test(arguments: ["br", "zstd", "sdch", "gzip,%20gzip"]) func reportsACodingItCanNotDecode(name: String)
+        async throws
+    {
         let url = try SharedServers.faults.get().url("/answer/coding?header=Content-Encoding:%20\(name)")
         let expected = name.replacing("%20", with: " ")
         #expect(try await asking.error(url) == .unsupportedContentCoding(expected, url: url))

@@ -14,7 +14,9 @@ import WebImageTestSupport
         try await first.body()
         let second = downloader.record(try nginx.url("/small.png?metrics=2")).recording
         try await second.body()
-        let (new, reused) = (try #require(first.metrics?.exchanges.first), try #require(second.metrics?.exchanges.first))
+        let (new, reused) = (
+            try #require(first.metrics?.exchanges.first), try #require(second.metrics?.exchanges.first)
+        )
 
         #expect(!new.isConnectionReused && reused.isConnectionReused)
         #expect(new.connectDuration > .zero)
@@ -29,7 +31,9 @@ import WebImageTestSupport
             #expect(phases <= exchange.firstByteDuration && exchange.firstByteDuration <= exchange.totalDuration)
         }
         let metrics = try #require(second.metrics)
-        let headerByteCount = try #require(second.response).headers.reduce(0) { $0 + $1.name.count + $1.value.count + 4 }
+        let headerByteCount = try #require(second.response).headers.reduce(0) {
+            $0 + $1.name.count + $1.value.count + 4
+        }
         #expect(reused.headerByteCount > Int64(headerByteCount), "the status line comes on top")
         #expect(metrics.wireByteCount == reused.headerByteCount + 5000)
         #expect(metrics.decodedByteCount == 5000)
