@@ -15,6 +15,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /held/...?size=N              nothing until /control/release?path=...; then as /bytes
     /cut-body/...?size=N&sent=M   announces N, sends M, closes
     /short-length/...?size=N&sent=M  announces N, sends M > N
+    /short-picture/...            a PNG, of which it announces the first half
     /cut-headers/...              closes in the middle of the head
     /reset/...  /reset-headers/...  /reset-body/...  a TCP reset before any byte; in the middle of the head, of the body
     /stall-headers/...            accepts the request and says nothing
@@ -102,6 +103,16 @@ statistics = Statistics()
 def pattern(size):
     """What /bytes sends: byte i is (i * 31 + i // 251) mod 256."""
     return bytes((i * 31 + i // 251) & 255 for i in range(size))
+
+
+def noise_png(side):
+    """A grey PNG that no compression makes smaller."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + os.urandom(side) for _ in range(side))
+    return b"".join([
+        b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)),
+        chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
+    ])
 
 
 def digest_response(algorithm, given, target):
@@ -201,6 +212,12 @@ class Exchange:
     def short_length(self):
         self.head(f"Content-Length: {self.number('size', 1000)}")
         self.send(pattern(self.number("sent", 2000)))
+        return False
+
+    def short_picture(self):
+        picture = noise_png(64)
+        self.head("Content-Type: image/png", f"Content-Length: {len(picture) // 2}")
+        self.send(picture)
         return False
 
     def cut_headers(self):
@@ -343,6 +360,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
+    "short_picture",
 }
 
 

@@ -41,8 +41,10 @@ final class BytesLoad: Sendable {
         case .metrics(let metrics):
             state.withLock { $0.metrics = metrics }
         case .finished(.success):
+            collector.loadDidEnd()
             collector.end { [self] in end(with: $0) }
         case .finished(.failure(let error)):
+            collector.loadDidEnd()
             // It was cancelled because the body could not be kept: that is the reason to tell.
             work.finish(.failure(collector.failure ?? error))
         }

@@ -53,6 +53,9 @@ package final class BodyCollector: Sendable {
     /// Names the load whose body it is, so that it can be paused.
     package func attach(_ task: any LoaderTask) { valve.attach(task) }
 
+    /// Says that the load has ended, well or not.
+    package func loadDidEnd() { valve.end() }
+
     /// Makes room as far as the announced length can be believed.
     package func begin(_ response: LoaderResponse) {
         guard let expected = response.expectedByteCount else { return }

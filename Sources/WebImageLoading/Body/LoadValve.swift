@@ -11,6 +11,7 @@ package final class LoadValve: Sendable {
         var isToldClosed = false
         var isTelling = false
         var isCancelled = false
+        var hasEnded = false
     }
 
     private let state = Lock(State())
@@ -20,7 +21,7 @@ package final class LoadValve: Sendable {
     /// Names the load.
     package func attach(_ task: any LoaderTask) {
         let isCancelled = state.withLock { state in
-            state.task = task
+            if !state.hasEnded { state.task = task }
             return state.isCancelled
         }
         if isCancelled { task.cancel() } else { tell() }
@@ -42,6 +43,17 @@ package final class LoadValve: Sendable {
             return state.task
         }
         task?.cancel()
+    }
+
+    /// Lets go of the load, which has ended; it may well keep, through its handler, this valve.
+    package func end() {
+        // Released outside the lock: it may run code when it goes.
+        let task = state.withLock { state in
+            state.hasEnded = true
+            defer { state.task = nil }
+            return state.task
+        }
+        _ = task
     }
 
     private func tell() {

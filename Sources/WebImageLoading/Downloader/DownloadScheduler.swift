@@ -98,8 +98,9 @@ final class DownloadScheduler: Sendable {
             }
             if !isAdmitted { throw .cancelled }
         } catch {
-            state.withLock { _ = $0.preparing.removeValue(forKey: id) }
-            transport.perform { handler(.finished(.failure(error))) }
+            // Whatever the hooks say, a load that was cancelled meanwhile ends as one.
+            let isWanted = state.withLock { $0.preparing.removeValue(forKey: id) != nil }
+            transport.perform { handler(.finished(.failure(isWanted ? error : .cancelled))) }
         }
     }
 
@@ -182,6 +183,7 @@ final class DownloadScheduler: Sendable {
                 state.cancelled.insert(download.id)
                 transport.perform { download.finish(result) }
             } else {
+                download.wait()
                 state.queue.bringBack(download.id)
                 startWaiting(&state)
             }

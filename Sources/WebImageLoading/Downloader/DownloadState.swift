@@ -82,7 +82,8 @@ struct DownloadState {
             return (nil, .proceed)
         }
         isCoded = !head.contentCodings.isEmpty
-        let response = modified ?? response(to: head)
+        var response = response(to: head)
+        if let modified { (response.statusCode, response.headers) = (modified.statusCode, modified.headers) }
         let judged = TransferHead(statusCode: response.statusCode ?? 0, fields: response.headers)
         if let refusal = configuration.refusal(
             of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
@@ -158,6 +159,8 @@ struct DownloadState {
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.headTooLong(let limit), _):
+            return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):

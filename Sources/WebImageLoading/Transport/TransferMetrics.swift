@@ -29,7 +29,8 @@ extension TransferMetrics {
         firstByte = time(CURLINFO_STARTTRANSFER_TIME_T)
         total = time(CURLINFO_TOTAL_TIME_T)
         httpVersion = LoaderMetrics.HTTPVersion(curlVersion: cwi_curl_get_long(easy, CURLINFO_HTTP_VERSION))
-        isConnectionReused = httpVersion != nil && cwi_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
+        let hasConnection = cwi_curl_get_offset(easy, CURLINFO_PRETRANSFER_TIME_T) > 0
+        isConnectionReused = hasConnection && cwi_curl_get_long(easy, CURLINFO_NUM_CONNECTS) == 0
         remoteAddress = cwi_curl_get_string(easy, CURLINFO_PRIMARY_IP).map { String(cString: $0) }
         if remoteAddress?.isEmpty == true { remoteAddress = nil }
         let port = cwi_curl_get_long(easy, CURLINFO_PRIMARY_PORT)

@@ -115,6 +115,7 @@ import WebImageTestSupport
             hooks.responseModifier = { response in
                 var response = response
                 response.statusCode = response.statusCode == 404 ? 200 : 500
+                response.expectedByteCount = 1
                 response.headers.append(HTTPField(name: "X-Modified", value: "1"))
                 return response
             }
@@ -123,6 +124,7 @@ import WebImageTestSupport
         #expect(try await recording.body().starts(with: Data("<!doctype html>".utf8)))
         #expect(recording.response?.statusCode == 200)
         #expect(recording.response?.headerValue("x-modified") == "1")
+        #expect(recording.response?.expectedByteCount != 1)
         let url = try faults.url("/bytes/modified")
         #expect(try await downloader.error(url) == .httpStatus(code: 500, url: url))
     }

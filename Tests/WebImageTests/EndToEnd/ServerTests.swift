@@ -38,6 +38,39 @@ import WebImageTestSupport
         #expect(try await server.accessLog().count == 1)
     }
 
+    @Test func aResponseFromTheServerTellsHowTheTransferWent() async throws {
+        let data = try SolidPicture(4).png()
+        try files.write(data, to: "a.png")
+        let url = try server.url("/a.png")
+        let manager = makeManager()
+        let metrics = try #require(try await manager.response(for: WebImageRequest(url)).metrics)
+        #expect(metrics.decodedByteCount == Int64(data.count))
+        #expect(metrics.exchanges.map(\.url) == [url])
+        #expect(try await manager.response(for: WebImageRequest(url)).metrics == nil, "memory needs no transfer")
+    }
+
+    @Test func progressComesInStepsOfTheSizeAskedFor() async throws {
+        try files.write(Noise.png(byteCountAtLeast: 4_000_000), to: "a.png")
+        let url = try server.url("/a.png")
+        var configuration = makeManager().configuration
+        configuration.minimumProgressInterval = 0.5
+        let counts = Lock<[(received: Int64, expected: Int64?)]>([])
+        let queue = ManualCallbackQueue()
+        let results = Results()
+        WebImageManager(configuration: configuration).load(
+            WebImageRequest(url), callbackQueue: queue,
+            progress: { received, expected in counts.withLock { $0.append((received, expected)) } },
+            completion: results.note)
+        while results.all.isEmpty {
+            for await _ in queue.arrivals { break }
+            queue.runAll()
+        }
+        let seen = counts.withLock { $0 }
+        #expect(seen.first?.received == 0)
+        #expect(seen.last?.received == seen.last?.expected)
+        #expect(seen.count >= 2 && seen.count <= 4)
+    }
+
     @Test func twoHundredJoinedRequestsAreOneOnTheWire() async throws {
         try files.write(SolidPicture(9).png(), to: "a.png")
         let url = try server.url("/slow/a.png")

@@ -1,0 +1,219 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// A row of Documentation/Faults.md, which `Scripts/lint` compares with this list.
+enum Fault: String, CaseIterable, Sendable {
+    case refusedConnection
+    case unresolvableName
+    case expiredCertificate
+    case certificateForAnotherHost
+    case selfSignedCertificate
+    case certificateFromUnknownIssuer
+    case unpinnedPublicKey
+    case noTLS
+    case resetBeforeHeaders
+    case resetInHeaders
+    case resetInBody
+    case closedInHeaders
+    case stalledBeforeHeaders
+    case stalledInBody
+    case drippingSlowerThanTheIdleLimit
+    case contentLengthTooLong
+    case contentLengthTooShort
+    case chunkedWithoutEnd
+    case endlessChunks
+    case endlessBody
+    case announcedBodyTooLong
+    case largeHeader
+    case manyHeaders
+    case endlessHeaders
+    case notHTTP
+    case invalidStatusLine
+    case redirectLoop
+    case redirectToFile
+    case redirectToInvalidURL
+    case redirectFromTLSToPlainHTTP
+    case urlWithoutHost
+    case lineBreakInHeader
+    case gzipBomb
+    case uninvitedGzip
+    case noContent
+    case notModified
+    case webPage
+    case emptyBody
+    case errorStatus
+}
+
+/// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of it is
+/// kept.
+@Suite(.timeLimit(.minutes(2))) struct FaultTableTests {
+    private static let faults = Result { try FaultServer() }
+    private static let nginx = Result {
+        let server = try NGINXServer(
+            certificates: TestCertificates.Name.allCases,
+            locations: "location = /downgrade.png { return 302 http://127.0.0.1:$arg_port/solid.png; }")
+        try server.write(SolidPicture(1).png(), to: "solid.png")
+        return server
+    }
+
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test(arguments: Fault.allCases) func isAnErrorOfItsOwnAndLeavesNothingInACache(fault: Fault) async throws {
+        let cache = ImageCache(
+            memory: MemoryCache(costLimit: 64 << 20),
+            disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
+        let downloader = ImageDownloader(configuration: try fault.configuration())
+        let manager = WebImageManager(
+            configuration: WebImageManager.Configuration(cache: cache, loaders: [downloader]))
+        let request = try fault.request(faults: Self.faults.get(), nginx: Self.nginx.get())
+
+        let error = try #require(await manager.failure(of: request))
+        #expect(fault.isExpected(error), "\(error.caseName): \(error)")
+        #expect(manager.cachedImage(for: request) == nil)
+        await cache.disk?.flush()
+        #expect(await cache.disk?.count == 0)
+        #expect(downloader.loadCounts == (0, 0))
+
+        let row = try #require(try Self.row(of: fault), "Documentation/Faults.md has no row for it")
+        #expect(row.contains("`\(error.caseName)`"), "\(row)")
+        #expect(row.contains("| \(error.code) |"), "\(row)")
+    }
+
+    @Test func theServersAreAllRightOtherwise() async throws {
+        let nginx = try Self.nginx.get()
+        let downloader = ImageDownloader(configuration: try Fault.certificateForAnotherHost.configuration())
+        let manager = WebImageManager(
+            configuration: WebImageManager.Configuration(
+                cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [downloader]))
+        for url in [try nginx.url("/solid.png"), try nginx.secureURL("/solid.png")] {
+            #expect(SolidPicture(1).matches(try await manager.image(at: url)))
+        }
+    }
+
+    private static func row(of fault: Fault, file: String = #filePath) throws -> String? {
+        let root = file.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+        let text = try String(contentsOfFile: root + "/Documentation/Faults.md", encoding: .utf8)
+        return text.split(separator: "\n").first { $0.contains("`\(fault.rawValue)`") }.map(String.init)
+    }
+}
+
+extension WebImageManager {
+    fileprivate func failure(of request: WebImageRequest) async -> WebImageError? {
+        do throws(WebImageError) {
+            _ = try await image(for: request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension WebImageError {
+    fileprivate var caseName: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
+}
+
+extension Fault {
+    fileprivate func configuration() throws -> ImageDownloader.Configuration {
+        var configuration = ImageDownloader.Configuration()
+        configuration.proxy = .none
+        configuration.idleTimeout = .seconds(1)
+        configuration.maximumResponseByteCount = 1 << 20
+        let certificates = try TestCertificates.shared.get()
+        if self != .certificateFromUnknownIssuer {
+            configuration.certificateAuthorities = .file(certificates.authority)
+        }
+        if self == .unpinnedPublicKey {
+            let other = try #require(PublicKeyPin(sha256Base64: Data(count: 32).base64EncodedString()))
+            configuration.pinnedPublicKeys = PublicKeyPins(anyHost: [other])
+        }
+        configuration.acceptsContentCodings = self == .gzipBomb
+        return configuration
+    }
+
+    fileprivate func request(faults: FaultServer, nginx: NGINXServer) throws -> WebImageRequest {
+        var headers: [String: String] = [:]
+        if self == .lineBreakInHeader { headers["X-Note"] = "a\r\nHost: other.example" }
+        return WebImageRequest(try url(faults: faults, nginx: nginx), headers: headers)
+    }
+
+    private func url(faults: FaultServer, nginx: NGINXServer) throws -> URL {
+        switch self {
+        case .refusedConnection: try parsed("http://127.0.0.1:\(refusedPort())/a.png")
+        case .unresolvableName: try parsed("http://\(String(repeating: "a", count: 64)).example/a.png")
+        case .expiredCertificate: try nginx.secureURL("/solid.png", certificate: .expired)
+        case .certificateForAnotherHost: try nginx.secureURL("/solid.png", certificate: .wrongHost)
+        case .selfSignedCertificate: try nginx.secureURL("/solid.png", certificate: .selfSigned)
+        case .certificateFromUnknownIssuer, .unpinnedPublicKey: try nginx.secureURL("/solid.png")
+        case .noTLS: try parsed("https://127.0.0.1:\(nginx.port)/solid.png")
+        case .resetBeforeHeaders: try faults.url("/reset")
+        case .resetInHeaders: try faults.url("/reset-headers")
+        case .resetInBody: try faults.url("/reset-body")
+        case .closedInHeaders: try faults.url("/cut-headers")
+        case .stalledBeforeHeaders: try faults.url("/stall-headers")
+        case .stalledInBody: try faults.url("/stall-body")
+        case .drippingSlowerThanTheIdleLimit: try faults.url("/drip?interval=60")
+        case .contentLengthTooLong: try faults.url("/cut-body")
+        case .contentLengthTooShort: try faults.url("/short-picture")
+        case .chunkedWithoutEnd: try faults.url("/cut-chunked")
+        case .endlessChunks: try faults.url("/endless-chunked")
+        case .endlessBody: try faults.url("/endless")
+        case .announcedBodyTooLong: try faults.url("/huge-length")
+        case .largeHeader: try faults.url("/large-header")
+        case .manyHeaders: try faults.url("/many-headers")
+        case .endlessHeaders: try faults.url("/endless-headers")
+        case .notHTTP: try faults.url("/not-http")
+        case .invalidStatusLine: try faults.url("/bad-status")
+        case .redirectLoop: try faults.url("/redirect-loop")
+        case .redirectToFile: try faults.url("/redirect?to=file:///etc/hostname")
+        case .redirectToInvalidURL: try faults.url("/redirect?to=http://exa%20mple:port%3C/a")
+        case .redirectFromTLSToPlainHTTP: try nginx.secureURL("/downgrade.png?port=\(nginx.port)")
+        case .urlWithoutHost: try parsed("http:///a.png")
+        case .lineBreakInHeader: try nginx.url("/solid.png")
+        case .gzipBomb, .uninvitedGzip: try faults.url("/gzip-bomb")
+        case .noContent: try faults.url("/no-content")
+        case .notModified: try faults.url("/not-modified")
+        case .webPage: try faults.url("/html")
+        case .emptyBody: try faults.url("/empty")
+        case .errorStatus: try faults.url("/status")
+        }
+    }
+
+    private func parsed(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    /// libcurl's numbers are those of curl's manual page.
+    fileprivate func isExpected(_ error: WebImageError) -> Bool {
+        switch (self, error) {
+        case (.refusedConnection, .transport(7, _, _)), (.unresolvableName, .transport(6, _, _)),
+            (.noTLS, .transport(35, _, _)),
+            (.resetBeforeHeaders, .transport(56, _, _)), (.resetInHeaders, .transport(56, _, _)),
+            (.resetInBody, .transport(56, _, _)), (.closedInHeaders, .transport(52, _, _)),
+            (.notHTTP, .transport(1, _, _)), (.invalidStatusLine, .transport(1, _, _)),
+            (.expiredCertificate, .certificate(.expired, _)),
+            (.certificateForAnotherHost, .certificate(.wrongHost, _)),
+            (.selfSignedCertificate, .certificate(.selfSigned, _)),
+            (.certificateFromUnknownIssuer, .certificate(.unknownIssuer, _)),
+            (.unpinnedPublicKey, .certificate(.publicKeyNotPinned, _)),
+            (.stalledBeforeHeaders, .timedOut(1, _)), (.stalledInBody, .timedOut(1, _)),
+            (.drippingSlowerThanTheIdleLimit, .timedOut(1, _)),
+            (.contentLengthTooLong, .truncated(100_000, 5000, _)), (.chunkedWithoutEnd, .truncated(nil, 1000, _)),
+            (.contentLengthTooShort, .decoding(.png, .truncated)),
+            (.endlessChunks, .responseTooLarge), (.endlessBody, .responseTooLarge),
+            (.announcedBodyTooLong, .responseTooLarge(1_000_000_000_000, _, _)), (.gzipBomb, .responseTooLarge),
+            (.largeHeader, .headersTooLarge), (.manyHeaders, .headersTooLarge), (.endlessHeaders, .headersTooLarge),
+            (.redirectLoop, .tooManyRedirects(10, _)), (.redirectToFile, .unsupportedScheme("file", _)),
+            (.redirectToInvalidURL, .invalidURL), (.urlWithoutHost, .invalidURL),
+            (.redirectFromTLSToPlainHTTP, .redirectDenied(_, _, .downgrade)),
+            (.lineBreakInHeader, .invalidHeader("X-Note")),
+            (.uninvitedGzip, .unsupportedContentCoding("gzip", _)),
+            (.noContent, .emptyBody), (.emptyBody, .emptyBody), (.notModified, .httpStatus(304, _)),
+            (.errorStatus, .httpStatus(404, _)),
+            (.webPage, .unrecognizedFormat("text/html", _)):
+            true
+        default: false
+        }
+    }
+}
