@@ -109,5 +109,12 @@ extension LoadContext {
     }
 
     /// What the loader is asked for.
-    var loaderRequest: LoaderRequest { LoaderRequest(url: request.url, headers: request.headers) }
+    var loaderRequest: LoaderRequest {
+        var wanted = LoaderRequest(url: request.url, headers: request.headers, credential: request.credential)
+        wanted.idleTimeout = request.idleTimeout
+        wanted.handlesCookies = request.options.contains(.handleCookies)
+        wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)
+        wanted.allowsInvalidCertificates = request.options.contains(.allowInvalidCertificates)
+        return wanted
+    }
 }

@@ -8,6 +8,13 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
 
     /// Neither reads the disk cache nor writes it; memory and loader answer.
     public static let ignoreDiskCache = WebImageOptions(rawValue: 1 << 0)
+    /// Takes cookies from the downloader's jar, and keeps those that servers set there.
+    public static let handleCookies = WebImageOptions(rawValue: 1 << 1)
+    /// Keeps credentials that worked in memory, and uses them again.
+    public static let useCredentialStorage = WebImageOptions(rawValue: 1 << 2)
+    /// Takes any certificate: **anybody on the way can then read and change what is loaded**. Such pictures have cache keys
+    /// of their own, so that no request that checks certificates ever gets them.
+    public static let allowInvalidCertificates = WebImageOptions(rawValue: 1 << 3)
 }
 
 /// Switches for views; a load without a view passes over them.

@@ -1,28 +1,41 @@
 import FoundationEssentials
+import WebImageLoading
 
 extension WebImageRequest {
     /// What its picture is found by in memory; its ``ImageCacheKey/original`` finds the bytes on disk.
     public var cacheKey: ImageCacheKey { ImageCacheKey(source: source, variant: variant) }
 
     private var source: String {
-        let address = Self.keyText(for: url)
-        guard !headers.isEmpty else { return address }
-        let credentials =
+        var text = url.absoluteString
+        var credential = credential
+        // Most URLs have no name and password, and few an @: looking for one is quick.
+        if text.utf8.contains(UInt8(ascii: "@")) {
+            let (bare, own) = url.separatedFromUserInfo
+            text = bare.absoluteString
+            credential = credential ?? own
+        }
+        if text.utf8.count > Self.longestAddress {
+            text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
+        }
+        if let digest = credentialDigest(credential) { text += "|credentials=\(digest)" }
+        if options.contains(.handleCookies) { text += "|cookies=jar" }
+        if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
+        return text
+    }
+
+    /// Stands for what the server is shown to be let in; `nil` when that is nothing.
+    private func credentialDigest(_ credential: Credential?) -> String? {
+        guard !headers.isEmpty || credential != nil else { return nil }
+        var secrets =
             headers
             .map { (name: $0.key.lowercased(), value: $0.value) }
             .filter { Self.credentialHeaders.contains($0.name) }
             .sorted { $0.name < $1.name }
-        guard !credentials.isEmpty else { return address }
+        if let credential { secrets.append((name: "credential", value: credential.identity)) }
+        guard !secrets.isEmpty else { return nil }
         // Lengths keep fields apart, so that no two sets of headers give one text.
-        let text = credentials.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
-        return "\(address)|credentials=\(SHA256.hexDigest(of: Array(text.utf8)))"
-    }
-
-    /// The URL as it is, or, of one too long for a key (a `data:` URL has its picture in it), its beginning and digest.
-    private static func keyText(for url: URL) -> String {
-        let text = url.absoluteString
-        guard text.utf8.count > longestAddress else { return text }
-        return "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
+        let text = secrets.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
+        return SHA256.hexDigest(of: Array(text.utf8))
     }
 
     /// In bytes: longer than what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import WebImageLoading
 
 /// What to load, and how.
 ///
@@ -22,12 +23,18 @@ public struct WebImageRequest: Sendable {
     /// Header fields for the server, by name. Those that carry credentials (Authorization, Cookie) become part of the
     /// cache key, so that one user never sees another's picture.
     public var headers: [String: String]
+    /// For a server that asks for one; `nil` by default. It becomes part of the cache key, as such headers do, and so does
+    /// `user:password@` in the URL, which it replaces.
+    public var credential: Credential?
+    /// How long the server may send nothing; `nil`, the default, leaves it to the loader. Requests that share a transfer have
+    /// the limit of the one that began it.
+    public var idleTimeout: Duration?
 
     /// Makes a request.
     public init(
         _ url: URL, options: WebImageOptions = [], priority: LoadPriority = .normal,
         cachePolicy: CachePolicy = .cacheFirst, thumbnail: Thumbnail? = nil, scale: Double = 1,
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) {
         self.url = url
         self.options = options
@@ -36,5 +43,7 @@ public struct WebImageRequest: Sendable {
         self.thumbnail = thumbnail
         self.scale = scale
         self.headers = headers
+        self.credential = credential
+        self.idleTimeout = idleTimeout
     }
 }

@@ -56,6 +56,13 @@ extension OptionParser {
         return count
     }
 
+    /// `NAME:PASSWORD`; the password may hold colons, and be empty.
+    func credential(_ option: Option) throws(ArgumentError) -> Credential? {
+        guard let text = option.value else { return nil }
+        guard let colon = text.firstIndex(of: ":") else { throw error("--user takes NAME:PASSWORD") }
+        return Credential(username: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    }
+
     /// A number of seconds above 0.
     func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }

@@ -17,8 +17,9 @@ struct GetCommand: Command {
             command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
             details: """
                 Each picture gives a line on standard output as soon as it is there, not in the order of the
-                arguments; with --json an object: url, source (memory, disk, network, file or none), format, width,
-                height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and message).
+                arguments; with --json an object: url, source (memory, disk, network, file, data or none), format,
+                width, height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and
+                message).
 
                 With --output the file's bytes are written as they came; with --size, --format or --quality the
                 picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG (JPEG with
@@ -90,7 +91,7 @@ struct GetCommand: Command {
             let request = session.request(for: input, thumbnail: thumbnail)
             let response = try await session.load(request) { bar.update(index, received: $0, expected: $1) }
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.writesBytes ?? false)
-            report.note(response, byteCount: data?.count, isFile: input.isFile)
+            report.note(response, byteCount: data?.count, sourceName: input.sourceName)
             report.path = try await output?.write(response.image, bytes: data, index: index)
         } catch {
             report.error = error

@@ -4,7 +4,7 @@ internal import WebImage
 struct LoadReport: Sendable {
     /// As on the command line.
     let url: String
-    /// `memory`, `disk`, `network`, `file`, or `none` where there is no picture.
+    /// `memory`, `disk`, `network`, `file`, `data`, or `none` where there is no picture.
     var source = "none"
     var format: ImageFormat?
     var size: PixelSize?
@@ -16,13 +16,13 @@ struct LoadReport: Sendable {
 
     init(url: String) { self.url = url }
 
-    mutating func note(_ response: WebImageResponse, byteCount: Int?, isFile: Bool) {
+    mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
             switch response.origin {
             case .none: "none"
             case .memoryCacheFast, .memoryCache: "memory"
             case .diskCache: "disk"
-            case .remote: isFile ? "file" : "network"
+            case .remote: sourceName
             }
         format = response.image.format
         size = PixelSize(width: response.image.width, height: response.image.height)

@@ -20,8 +20,17 @@ struct ImageInput: Sendable {
 
     var isFile: Bool { url.isFileURL }
 
-    /// `scheme://…` (RFC 3986, 3.1); a path may hold a colon as well.
+    /// What `get` calls the place that a loader takes it from.
+    var sourceName: String {
+        switch url.scheme?.lowercased() {
+        case "file": "file"
+        case "data": "data"
+        default: "network"
+        }
+    }
+
+    /// `scheme://…` (RFC 3986, 3.1) or `data:…`; a path may hold a colon as well.
     private static func hasScheme(_ text: String) -> Bool {
-        text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\//) != nil
+        text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\/|[Dd][Aa][Tt][Aa]:/) != nil
     }
 }

@@ -17,7 +17,9 @@ final class LoadingSession: Sendable {
     }
 
     func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
-        WebImageRequest(input.url, cachePolicy: options.policy, thumbnail: thumbnail, headers: options.headers)
+        WebImageRequest(
+            input.url, options: options.requestOptions, cachePolicy: options.policy, thumbnail: thumbnail,
+            headers: options.headers, credential: options.credential)
     }
 
     /// Loads one picture.
@@ -73,6 +75,14 @@ extension SourceOptions {
             configuration.connectTimeout = idleTimeout
             configuration.idleTimeout = idleTimeout
         }
+        if let authorities { configuration.certificateAuthorities = .file(authorities) }
         return ImageDownloader(configuration: configuration)
+    }
+
+    fileprivate var requestOptions: WebImageOptions {
+        var options: WebImageOptions = []
+        if handlesCookies { options.insert(.handleCookies) }
+        if allowsInvalidCertificates { options.insert(.allowInvalidCertificates) }
+        return options
     }
 }

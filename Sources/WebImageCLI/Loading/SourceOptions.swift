@@ -13,6 +13,14 @@ struct SourceOptions: Sendable {
     var cache: Cache? = .standard
     var policy = CachePolicy.cacheFirst
     var headers: [String: String] = [:]
+    /// For servers that ask for one.
+    var credential: Credential?
+    /// Whether cookies that one answer sets go out with later requests of the run.
+    var handlesCookies = false
+    /// Whether any certificate will do.
+    var allowsInvalidCertificates = false
+    /// A PEM file of the authorities to trust instead of the system's.
+    var authorities: String?
     /// How long nothing may arrive; `nil` for the library's own limit.
     var idleTimeout: Duration?
     /// How many loads run at once, from one host too.
@@ -22,8 +30,8 @@ struct SourceOptions: Sendable {
 
     /// The options as a parser declares them.
     struct Declaration {
-        private let directory, policy, header, timeout: OptionParser.Option
-        private let noCache: OptionParser.Flag
+        private let directory, policy, header, user, authorities, timeout: OptionParser.Option
+        private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
             directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
@@ -31,6 +39,13 @@ struct SourceOptions: Sendable {
             policy = parser.option(
                 "policy", value: "NAME", help: "cacheFirst (default), reload (ask the server anyway) or cacheOnly")
             header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
+            user = parser.option(
+                "user", value: "NAME:PASSWORD", help: "Show this to servers that ask for it (Basic or Digest)")
+            cookies = parser.flag("cookies", help: "Keep the cookies that servers set, for the length of the run")
+            insecure = parser.flag(
+                "insecure", help: "Take any certificate: whoever is on the way can read and change all")
+            authorities = parser.option(
+                "cacert", value: "FILE", help: "Trust the authorities in this PEM file, and not the system's")
             timeout = parser.option(
                 "timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15 unless given")
         }
@@ -52,6 +67,14 @@ struct SourceOptions: Sendable {
                 options.policy = policy
             }
             options.headers = try parser.headers(header)
+            options.credential = try parser.credential(user)
+            options.handlesCookies = cookies.isSet
+            options.allowsInvalidCertificates = insecure.isSet
+            if let path = authorities.value {
+                if insecure.isSet { throw parser.error("--cacert and --insecure exclude each other") }
+                if path.isEmpty { throw parser.error("--cacert takes a file") }
+                options.authorities = path
+            }
             options.idleTimeout = try parser.seconds(timeout, named: "timeout")
             return options
         }

@@ -18,6 +18,7 @@ extension WebImageError {
         case .certificate: 208
         case .redirectDenied: 209
         case .blocked: 210
+        case .headersTooLarge: 211
         case .requestRefused: 220
         case .responseRefused: 221
         case .unacceptableContentType: 222

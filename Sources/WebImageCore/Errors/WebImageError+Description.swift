@@ -60,6 +60,8 @@ extension WebImageError: CustomStringConvertible {
                 + "another directory."
         case .noThread(let url):
             "\(url.absoluteString): the system has no thread left to load it on. Try again, or raise the thread limit."
+        case .headersTooLarge(let limit, let url):
+            "\(url.absoluteString): the server's headers are longer than \(limit) bytes; this looks like an attack."
         case .file(let path, let errno):
             "\(path): \(Self.systemMessage(errno))."
         case .unrecognizedFormat(let contentType, let leadingBytes):

@@ -54,6 +54,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case temporaryFile(directory: String, errno: Int32)
     /// The system has no thread left to load on.
     case noThread(url: URL)
+    /// The head of the answer is longer than `limit` bytes: more than any server has to say.
+    case headersTooLarge(limit: Int, url: URL)
     /// A file could not be read or written; `errno` is the system's number.
     case file(path: String, errno: Int32)
 

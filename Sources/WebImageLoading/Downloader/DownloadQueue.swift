@@ -31,7 +31,7 @@ struct DownloadQueue {
         var isRunning = false
         /// Neither waits nor runs: something else has to happen first.
         var isSetAside = false
-        /// Has had a slot before: between two hops it waits for another.
+        /// Has had a slot: between two hops, or for an answer to a challenge, it may wait for another.
         var hasBegun = false
     }
 
@@ -137,6 +137,7 @@ struct DownloadQueue {
             host.runningCount += 1
             hosts[load.origin] = host
             loads[entry.id]?.isRunning = true
+            loads[entry.id]?.hasBegun = true
             runningCount += 1
             return entry.id
         }

@@ -183,6 +183,7 @@ final class DownloadScheduler: Sendable {
                 state.cancelled.insert(download.id)
                 transport.perform { download.finish(result) }
             } else {
+                download.wait()
                 state.queue.bringBack(download.id)
                 startWaiting(&state)
             }

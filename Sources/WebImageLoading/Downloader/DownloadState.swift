@@ -153,12 +153,14 @@ struct DownloadState {
         case (.cut, _):
             return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
         case (.complete, _), (.stopped, _):
-            let isWhole = receivedByteCount > 0 || request.method == .head
+            let isWhole = self.receivedByteCount > 0 || request.method == .head
             return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.headTooLong(let limit), _):
+            return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):

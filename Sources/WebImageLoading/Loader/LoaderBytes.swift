@@ -9,6 +9,9 @@ extension ImageLoader {
     /// for try await piece in bytes { try file.write(contentsOf: piece) }
     /// ```
     ///
+    /// Over HTTP/2, libcurl itself may keep up to 32 MiB of a transfer that is paused while others share its connection: the
+    /// window it has announced to the server.
+    ///
     /// - Parameter bufferByteLimit: how many bytes may wait to be read; 512 KiB, and a piece or two more. Beyond it the
     ///   transfer is paused, and the server with it, until a quarter is left.
     /// - Returns: as soon as the head of the answer is there. Dropping it, or cancelling the task that reads it, cancels the

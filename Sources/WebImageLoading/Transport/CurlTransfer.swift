@@ -211,8 +211,8 @@ final class CurlTransfer {
         if isStopped { return .stopped }
         if result != CURLE_OK, let blockCause { return .blocked(blockCause) }
         if let failure = trustFailure(for: result) { return failure }
-        if hasTooLongHead {
-            return .failed(code: Int(result.rawValue), message: "The server's headers are longer than 256 KiB")
+        if hasTooLongHead || !parser.isComplete && Self.lineLimitResults.contains(result.rawValue) {
+            return .headTooLong(limit: TransferHeadParser.byteLimit)
         }
         if result == CURLE_OK, !parser.isComplete {
             // libcurl takes a head that stops in the middle for an answer without a body.
@@ -226,6 +226,10 @@ final class CurlTransfer {
         default: .failed(code: Int(result.rawValue), message: handle.message(for: result))
         }
     }
+
+    /// What libcurl says when one line is longer than the 100 KiB it allows itself: out of memory in old versions,
+    /// CURLE_TOO_LARGE since 8.6.
+    private static let lineLimitResults: Set = [CURLE_OUT_OF_MEMORY.rawValue, 100]
 
     private func deliverHeldHead() {
         guard isHeadHeld else { return }

@@ -131,6 +131,8 @@ package enum TransferEnd: Sendable, Equatable {
     case connectTimedOut
     /// A connection was there, but nothing arrived for the time allowed.
     case idleTimedOut
+    /// The head did not end within this number of bytes.
+    case headTooLong(limit: Int)
     /// The server is not trusted.
     case untrusted(WebImageError.CertificateFailure)
     /// The address policy forbids the connection.

@@ -1,7 +1,7 @@
 /// Puts an answer's head together from its lines.
 struct TransferHeadParser {
-    /// Servers send a few hundred bytes; more than this is an attack on our memory.
-    static let byteLimit = 256 << 10
+    /// Servers send a few hundred bytes; more than this is an attack on our memory and time.
+    static let byteLimit = 64 << 10
 
     enum Outcome: Equatable {
         case incomplete

@@ -197,6 +197,9 @@ import WebImageTestSupport
         queue.isSuspended = true
         queue.move(TransferID(rawValue: 1), to: try Self.origin("b"))
         #expect(startAll() == [1])
+        queue.setAside(TransferID(rawValue: 1))
+        queue.bringBack(TransferID(rawValue: 1))
+        #expect(startAll() == [1])
         queue.isSuspended = false
         #expect(startAll() == [2])
     }

@@ -41,6 +41,20 @@ import WebImageTestSupport
         #expect(metrics.queueDuration <= metrics.totalDuration)
     }
 
+    @Test func tellsTLSAndHTTP2() async throws {
+        let nginx = try NGINXServer(certificates: [.valid])
+        try nginx.write(FaultServer.pattern(5000), to: "small.png")
+        let authority = try TestCertificates.shared.get().authority
+        let downloader = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+        let recording = downloader.record(try nginx.secureURL("/small.png")).recording
+        try await recording.body()
+        let exchange = try #require(recording.metrics?.exchanges.first)
+        #expect(exchange.httpVersion == .http2)
+        #expect(exchange.secureDuration > .zero)
+        #expect(exchange.secureDuration < exchange.firstByteDuration)
+        #expect(exchange.bodyByteCount == 5000)
+    }
+
     @Test func namesEveryHop() async throws {
         let faults = try SharedServers.faults.get()
         let start = try faults.url("/redirect-chain/metrics?left=2")

@@ -66,15 +66,20 @@ import WebImageTestSupport
         try await faults.wait(for: .dropped, path: "/stall-body/task")
     }
 
-    @Test func aSlowReaderCostsNoMemoryAndHoldsUpNobody() async throws {
+    /// Over plain HTTP/1.1, and over HTTP/2, where the others share the connection.
+    @Test(arguments: [false, true]) func aSlowReaderCostsNoMemoryAndHoldsUpNobody(isSecure: Bool) async throws {
         let size = 200 << 20
-        let nginx = try NGINXServer()
+        let nginx = try NGINXServer(certificates: isSecure ? [.valid] : [])
         #expect(makeSparseFile(nginx.root + "/sparse", byteCount: size))
         try nginx.write(FaultServer.pattern(5000), to: "small.png")
-        let url = try nginx.url("/sparse")
-        let small = try nginx.url("/small.png")
+        let url = isSecure ? try nginx.secureURL("/sparse") : try nginx.url("/sparse")
+        let small = isSecure ? try nginx.secureURL("/small.png") : try nginx.url("/small.png")
+        let authority = isSecure ? try TestCertificates.shared.get().authority : nil
         // More patience than the test needs, and less than it takes: a limit that did not rest would end the load.
-        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
+        let downloader = ImageDownloader.forTests {
+            $0.idleTimeout = .milliseconds(300)
+            if let authority { $0.certificateAuthorities = .file(authority) }
+        }
 
         let bytes = try await downloader.bytes(for: LoaderRequest(url: url))
         var iterator = bytes.makeAsyncIterator()
@@ -90,10 +95,13 @@ import WebImageTestSupport
             peak = max(peak, residentByteCount())
             received += try await iterator.next()?.count ?? 0
         }
-        #expect(peak - before < 16 << 20, "\((peak - before) >> 10) KiB more")
+        // libcurl announces a window of 32 MiB for an HTTP/2 stream, and must take what the server then sends.
+        let allowance = isSecure ? 48 << 20 : 16 << 20
+        #expect(peak - before < allowance, "\((peak - before) >> 10) KiB more")
         while let piece = try await iterator.next() { received += piece.count }
         #expect(received == size)
-        #expect(residentByteCount() - before < 32 << 20)
+        #expect(residentByteCount() - before < allowance + 16 << 20)
+        if isSecure { #expect(Set(try await nginx.accessLog().map(\.connection)).count == 1) }
     }
 
     @Test func aPausedTransferCanBeCancelled() async throws {

@@ -40,6 +40,22 @@ import WebImage
         #expect(key(["AUTHORIZATION": "x"]) == key(["authorization": "x"]), "names compare without regard to case")
     }
 
+    @Test func keepsApartWhatCredentialsAndUncheckedCertificatesBring() throws {
+        let bare = try #require(URL(string: "https://127.0.0.1/a.png"))
+        let own = try #require(URL(string: "https://me:secret@127.0.0.1/a.png"))
+        let (mine, yours) = (
+            Credential(username: "me", password: "secret"), Credential(username: "you", password: "secret")
+        )
+        let keys = [
+            WebImageRequest(bare), WebImageRequest(bare, credential: mine), WebImageRequest(bare, credential: yours),
+            WebImageRequest(bare, credential: .bearerToken("secret")),
+            WebImageRequest(bare, options: .allowInvalidCertificates),
+        ].map(\.cacheKey)
+        #expect(Set(keys).count == keys.count)
+        #expect(WebImageRequest(own).cacheKey == keys[1], "name and password in the URL are a credential")
+        for key in keys { #expect(!key.description.contains("secret")) }
+    }
+
     @Test func doesNotShowCredentials() {
         let key = WebImageRequest(url, headers: ["Authorization": "Bearer secret"]).cacheKey
         #expect(!key.description.contains("secret"))
