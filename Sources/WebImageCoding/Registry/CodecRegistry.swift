@@ -62,7 +62,8 @@ public final class CodecRegistry: Sendable {
 
     /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``.
     public func encode(
         _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
     ) throws(WebImageError) -> Data {
