@@ -37,7 +37,8 @@ public final class CodecRegistry: Sendable {
     /// Adds an encoder that is taken before those already there.
     public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
 
-    /// The formats that can be read, best compression first, each once.
+    /// The formats that can be read, in the order in which decoders are asked, each once. Of the built-in ones, that
+    /// which compresses best comes first.
     public var readableFormats: [ImageFormat] {
         let formats = codecs.withLock { $0.decoders.map(\.format) }
         var seen: Set<ImageFormat> = []
