@@ -41,16 +41,19 @@ public struct GIFDecoder: ImageDecoder {
         let colors = try palette(of: frame, in: data)
         let indices = try indices(of: frame, in: data, cancellation: cancellation)
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        buffer.clear()
         var isOpaque = frame.covers(size)
-        buffer.withUnsafeMutableBytes { bytes in
+        if !isOpaque { try buffer.clear(cancellation: cancellation) }
+        let rowOrder = frame.rowOrder
+        try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             let pixels = bytes.bindMemory(to: UInt32.self)
-            for (storedRow, row) in frame.rowOrder.enumerated() {
-                let start = (frame.top + row) * size.width + frame.left
-                for column in 0..<frame.size.width {
-                    let color = colors[Int(indices[storedRow * frame.size.width + column])]
-                    if color == 0 { isOpaque = false }
-                    pixels[start + column] = color
+            try frame.size.forEachRowBatch(cancellation: cancellation) { storedRows in
+                for storedRow in storedRows {
+                    let start = (frame.top + rowOrder[storedRow]) * size.width + frame.left
+                    for column in 0..<frame.size.width {
+                        let color = colors[Int(indices[storedRow * frame.size.width + column])]
+                        if color == 0 { isOpaque = false }
+                        pixels[start + column] = color
+                    }
                 }
             }
         }

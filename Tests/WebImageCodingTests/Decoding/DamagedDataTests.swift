@@ -134,14 +134,6 @@ import WebImageCore
         #expect(try registry.decode(data, options: options).width == 64)
     }
 
-    @Test(arguments: ["photo.jpg", "progressive-444.jpg", "photo.png", "87a.gif", "lossy.webp"])
-    func stopsWhenCancelled(_ name: String) throws {
-        let options = DecodingOptions(cancellation: Cancellation())
-        options.cancellation?.cancel()
-        let data = try Fixture(name).data()
-        #expect(throws: WebImageError.cancelled) { try registry.decode(data, options: options) }
-    }
-
     @Test func refusesLZWCodesThatMeanNothing() throws {
         var data = try Fixture("offset.gif").data()
         // Behind the frame's descriptor: the code size of 2, a block's length, then a clear code of 3 bits.
