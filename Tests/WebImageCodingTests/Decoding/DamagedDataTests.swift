@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WebImageCoding
 import WebImageCore
+import WebImageTestSupport
 
 /// Files cut short, files with flipped bits, and files made to hurt.
 @Suite struct DamagedDataTests {
@@ -47,7 +48,7 @@ import WebImageCore
 
     @Test func namesAFeatureItDoesNotSupport() throws {
         var data = try Fixture("baseline-420.jpg").data()
-        let header = try #require(Self.frameHeader(in: data))
+        let header = try #require(data.baselineFrameHeader)
         data[header + 4] = 12
         let feature = "Unsupported JPEG data precision 12"
         #expect(throws: WebImageError.decoding(format: .jpeg, reason: .unsupported(feature))) {
@@ -75,7 +76,7 @@ import WebImageCore
     func survivesNoiseBehindASignature(_ fileExtension: String) throws {
         let fixture = try #require(Fixture.all(withExtension: fileExtension).first)
         let start = try fixture.data().prefix(12)
-        var generator = Noise(state: 42)
+        var generator = SplitMix64(seed: 42)
         for count in 1...200 {
             let data = start + Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
             #expect(throws: WebImageError.self) { try registry.decode(data) }
@@ -86,9 +87,9 @@ import WebImageCore
     @Test(arguments: [
         ("baseline-420.jpg", sizeOffsetOfFrameHeader, 2), ("rgb-8.png", 16, 4), ("87a.gif", 6, 2),
     ])
-    func refusesAGiantBeforeAllocating(name: String, offset: Int, byteCount: Int) throws {
+    func refusesAGiant(name: String, offset: Int, byteCount: Int) throws {
         var data = try Fixture(name).data()
-        let offset = offset == Self.sizeOffsetOfFrameHeader ? try #require(Self.frameHeader(in: data)) + 5 : offset
+        let offset = offset == Self.sizeOffsetOfFrameHeader ? try #require(data.baselineFrameHeader) + 5 : offset
         for side in 0..<2 {
             for index in 0..<byteCount {
                 let isLow = byteCount == 2 || index >= 2
@@ -145,20 +146,4 @@ import WebImageCore
     }
 
     private static let sizeOffsetOfFrameHeader = -1
-
-    private static func frameHeader(in data: Data) -> Int? {
-        data.indices.dropLast().first { data[$0] == 0xFF && data[$0 + 1] == 0xC0 }
-    }
-}
-
-/// The same noise on every run (Marsaglia's xorshift64).
-struct Noise: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
 }

@@ -2,13 +2,14 @@ import CWebImageKernels
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 
 /// The Lanczos resampler against the definition of the filter.
 @Suite struct ResamplingTests {
     private func noise(_ width: Int, _ height: Int, isOpaque: Bool = false) throws -> Pixels {
-        var generator = Noise(state: 9)
+        var generator = SplitMix64(seed: 9)
         var bytes = (0..<width * height * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
         if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
         cwi_premultiply(&bytes, width * height)
