@@ -52,7 +52,7 @@ static void flush_data(png_structp png) { (void)png; }
 
 cwi_png_encoder *cwi_png_encoder_create(void) {
     cwi_png_encoder *encoder = calloc(1, sizeof *encoder);
-    // What libpng reports but for a lack of memory, which it does not tell apart.
+    // For every failure that libpng reports; it has no number for them.
     if (encoder) encoder->status = CWI_PNG_CORRUPT;
     return encoder;
 }
