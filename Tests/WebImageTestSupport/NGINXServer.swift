@@ -40,7 +40,7 @@ public final class NGINXServer: Sendable {
                 return
             }
         }
-        throw TestServerError("nginx does not start; is nginx-light installed?")
+        throw TestServerError("nginx does not start; is nginx installed?")
     }
 
     /// Adds a file to what it serves.
