@@ -129,6 +129,10 @@ final class DiskIndex {
             totals = Totals(
                 nextID: row.integer(0), count: row.integer(1), size: row.integer(2), trimmed: row.integer(3))
         }
+        // What a damaged page says must not overflow the sums that are made with it.
+        guard 0...DiskDirectory.largestByteCount ~= totals.size else {
+            throw .index(code: SQLITE_CORRUPT, message: "a size of \(totals.size) bytes")
+        }
     }
 
     // MARK: Inside a transaction

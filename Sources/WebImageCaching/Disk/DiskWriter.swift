@@ -78,7 +78,7 @@ final class DiskWriter: @unchecked Sendable {
         if let aside { report(.corruptIndex(movedTo: aside)) }
         try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
         index = opened
-        sizeLimit = configuration.sizeLimit ?? defaultSizeLimit(opened)
+        sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
         if now() - opened.totals.trimmed > Self.trimInterval {
             try enforceLimits(opened)
             try sweep(opened)
@@ -266,7 +266,14 @@ final class DiskWriter: @unchecked Sendable {
     /// How far the file system is below the floor of its free space, with `byteCount` more.
     private func missingByteCount(adding byteCount: Int64) -> Int64 {
         guard let free = directory.freeByteCount else { return 0 }
-        return max(0, configuration.freeSpaceFloor + byteCount - free)
+        let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
+        return max(0, floor + byteCount - free)
+    }
+
+    /// The age limit in microseconds: one below 0 counts as 0, one that is no number as none.
+    private var ageLimit: Int64 {
+        let (limit, longest) = (configuration.ageLimit, 1e12)
+        return Int64((limit.isNaN ? longest : min(max(limit, 0), longest)) * Double(Self.second))
     }
 
     /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the oldest entries.
@@ -279,7 +286,7 @@ final class DiskWriter: @unchecked Sendable {
     /// Deletes what is expired, then, oldest access first, as much as it takes. As age counts from the last access, both
     /// are one walk.
     private func trim(_ index: DiskIndex, toSize target: Int64) throws(DiskFault) {
-        let expiry = now() - Int64(min(configuration.ageLimit, 1e12) * Double(Self.second))
+        let expiry = now() - ageLimit
         let stepCount = 64
         var deleted: Int
         repeat {

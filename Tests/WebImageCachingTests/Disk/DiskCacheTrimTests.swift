@@ -119,6 +119,38 @@ import WebImageTestSupport
         #expect(fixture.reported == [.system(errno: ENOSPC)])
     }
 
+    @Test func freeSpaceWithoutEndIsAFiniteNumber() {
+        #expect(DiskDirectory.byteCount(blockCount: 1_000, blockSize: 4_096) == 4_096_000)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 4_096) == 1 << 50)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 1) == 1 << 50)
+    }
+
+    @Test(arguments: [.max, .min] as [Int64])
+    func aFreeSpaceFloorMayBeAnyNumber(floor: Int64) async {
+        let cache = fixture.cache(sizeLimit: nil, freeSpaceFloor: floor)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.contains("key") == (floor == .min))
+    }
+
+    @Test(arguments: [.nan, .infinity, -.infinity, -1] as [Double])
+    func anAgeLimitMayBeAnyNumber(limit: Double) async {
+        let cache = fixture.cache(ageLimit: limit)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        fixture.advance(seconds: 1)
+        await cache.flush()
+        #expect(await cache.contains("key") == !(limit < 0))
+    }
+
+    @Test func anIndexWithAnImpossibleSizeIsMovedAside() async throws {
+        await fixture.cache().storeNow(Data(10, of: 1), for: "key")
+        do {
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try other.execute("UPDATE cache SET size = 9223372036854775807")
+        }
+        #expect(await fixture.cache(sizeLimit: nil).totalSize == 0)
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
+    }
+
     @Test func givesTheSpaceOfRemovedValuesBack() async {
         let cache = fixture.cache()
         for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }
