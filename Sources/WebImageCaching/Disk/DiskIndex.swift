@@ -1,5 +1,6 @@
 internal import CWebImageSQLite
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImageCore
 
 /// The tables of a disk cache, as the one connection that writes sees them.
@@ -48,6 +49,9 @@ final class DiskIndex {
 
     /// Opens or makes the tables. The caller holds the directory's lock: two processes can't switch one file to WAL.
     init(path: String) throws(DiskFault) {
+        // SQLite would make the file, and then its log, readable to everybody. Not `open`: closing a file gives up all
+        // locks of the process on it, those of its connections too. A failure shows when SQLite opens the file.
+        mknod(path, S_IFREG | 0o600, 0)
         connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: 10_000)
         let version = try connection.integer("PRAGMA user_version") ?? 0
         guard version <= Self.version else {
