@@ -154,7 +154,7 @@ final class DiskWriter: @unchecked Sendable {
         _ batch: DiskStaging.Batch, to index: DiskIndex, stores: Bool = true
     ) throws(DiskFault) {
         let folder = directory.valuesPath(generation: index.generation)
-        var written: [String] = []
+        var written: [Int64] = []
         var obsolete: [String] = []
         do throws(DiskFault) {
             try index.transaction { () throws(DiskFault) in
@@ -172,17 +172,28 @@ final class DiskWriter: @unchecked Sendable {
                     let id = try index.insert(
                         key: pending.key, size: data.count, time: pending.time, inlineData: isInline ? data : nil)
                     if !isInline {
-                        let path = "\(folder)/\(DiskIndex.fileName(id))"
-                        try ValueFile.write(data, to: path)
-                        written.append(path)
+                        try ValueFile.write(data, to: "\(folder)/\(DiskIndex.fileName(id))")
+                        written.append(id)
                     }
                 }
             }
         } catch let fault {
-            for path in written { unlink(path) }
+            removeFiles(written, withoutRowIn: index)
             throw fault
         }
         for path in obsolete { unlink(path) }
+    }
+
+    /// Deletes the files that a failed transaction wrote. In another transaction: the rollback gave the numbers back, and
+    /// since then another process may have used them. What can't be deleted now is left to ``sweep(_:)``.
+    private func removeFiles(_ numbers: [Int64], withoutRowIn index: DiskIndex) {
+        guard !numbers.isEmpty else { return }
+        let folder = directory.valuesPath(generation: index.generation)
+        try? index.transaction { () throws(DiskFault) in
+            for id in numbers {
+                if try index.row(id: id)?.isInFile != true { unlink("\(folder)/\(DiskIndex.fileName(id))") }
+            }
+        }
     }
 
     /// Removes an entry whose bytes turned out to be damaged.
