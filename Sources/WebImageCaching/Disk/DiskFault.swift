@@ -13,6 +13,13 @@ enum DiskFault: Error {
         return false
     }
 
+    /// SQLite did not find the tables and columns that a statement names, or found those that it is to make. That is so
+    /// when the file was made by another program, or by half, and shows when the statements are prepared.
+    var isForeignSchema: Bool {
+        if case .index(let code, _) = self { return code & 0xFF == SQLITE_ERROR }
+        return false
+    }
+
     /// The file system, or the user's share of it, has no space left.
     var isFullDisk: Bool {
         switch self {

@@ -68,7 +68,7 @@ final class DiskWriter: @unchecked Sendable {
             let opened: DiskIndex
             do throws(DiskFault) {
                 opened = try DiskIndex(path: directory.indexPath)
-            } catch let fault where fault.isCorruption {
+            } catch let fault where fault.isCorruption || fault.isForeignSchema {
                 aside = try directory.moveIndexAside()
                 opened = try DiskIndex(path: directory.indexPath)
             }

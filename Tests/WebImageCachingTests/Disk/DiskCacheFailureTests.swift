@@ -86,6 +86,22 @@ import WebImageTestSupport
         }
     }
 
+    @Test(arguments: [
+        "CREATE TABLE entry (name TEXT)", "PRAGMA user_version = 1", "CREATE TABLE cache (id); PRAGMA user_version = 1",
+    ])
+    func anIndexWithOtherTablesIsMovedAside(statements: String) async throws {
+        mkdir(fixture.directory, 0o700)
+        do {
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: true, busyTimeoutMilliseconds: 1_000)
+            try other.execute(statements)
+        }
+        let cache = fixture.cache()
+        #expect(await cache.data(for: "key") == nil)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == Data(10, of: 1))
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
+    }
+
     @Test func anIndexDamagedInsideIsMovedAsideWhenItIsMet() async throws {
         do {
             let cache = fixture.cache()
