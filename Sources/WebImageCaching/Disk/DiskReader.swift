@@ -100,7 +100,10 @@ final class DiskReaders: Sendable {
             if let idle {
                 reader = idle
             } else {
-                guard let opened = try DiskReader(directory: directory, identity: identity) else { return nil }
+                let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+                    try DiskReader(directory: directory, identity: identity)
+                }
+                guard let opened else { return nil }
                 reader = opened
             }
             // After a fault the reader is dropped.
