@@ -163,9 +163,8 @@ public final class DiskCache: Sendable {
 
     /// Removes everything.
     public func removeAll() async {
-        let now = now()
         await withCheckedContinuation { continuation in
-            state.withLock { $0.staging.removeAll(now: now) { continuation.resume() } }
+            state.withLock { $0.staging.removeAll { continuation.resume() } }
             drain()
         }
     }

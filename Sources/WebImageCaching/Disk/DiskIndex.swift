@@ -41,7 +41,7 @@ final class DiskIndex {
     private let connection: SQLiteConnection
     private let begin, commit, rollback: SQLiteStatement
     private let readTotals, writeTotals: SQLiteStatement
-    private let find, findByID, findOldest: SQLiteStatement
+    private let find, findByID, findOldest, findNewestAccess, shiftAccesses: SQLiteStatement
     private let insertEntry, insertValue, deleteEntry, deleteValue, noteAccess: SQLiteStatement
 
     /// The name of an entry's file, in the generation's folder.
@@ -76,6 +76,8 @@ final class DiskIndex {
         findByID = try connection.prepare("SELECT id, size, accessed, in_file FROM entry WHERE id = ?")
         findOldest = try connection.prepare(
             "SELECT id, size, accessed, in_file FROM entry ORDER BY accessed, id LIMIT ?")
+        findNewestAccess = try connection.prepare("SELECT max(accessed) FROM entry")
+        shiftAccesses = try connection.prepare("UPDATE entry SET accessed = accessed + ?2 WHERE accessed > ?1")
         insertEntry = try connection.prepare(
             "INSERT INTO entry (id, hash, size, created, accessed, in_file, key) VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertValue = try connection.prepare("INSERT INTO value (id, data) VALUES (?, ?)")
@@ -183,6 +185,13 @@ final class DiskIndex {
     }
 
     func noteAccess(id: Int64, time: Int64) throws(DiskFault) { try noteAccess.run(.integer(id), .integer(time)) }
+
+    /// Moves accesses later than `limit` together, so that their order stays, until the last of them is at `time`.
+    func moveAccesses(after limit: Int64, to time: Int64) throws(DiskFault) {
+        var newest = limit
+        try findNewestAccess.run { newest = $0.integer(0) }
+        if newest > limit { try shiftAccesses.run(.integer(limit), .integer(time - newest)) }
+    }
 
     func noteTrim(time: Int64) { totals.trimmed = time }
 

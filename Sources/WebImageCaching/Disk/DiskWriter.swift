@@ -79,7 +79,9 @@ final class DiskWriter: @unchecked Sendable {
         try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
         index = opened
         sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
-        if now() - opened.totals.trimmed > Self.trimInterval {
+        let (now, trimmed) = (now(), opened.totals.trimmed)
+        // A trim in the future is one from before the clock went back.
+        if trimmed < now - Self.trimInterval || trimmed > now {
             try enforceLimits(opened)
             try sweep(opened)
         }
@@ -135,7 +137,7 @@ final class DiskWriter: @unchecked Sendable {
     // MARK: Writing
 
     func write(_ batch: DiskStaging.Batch) {
-        if batch.clearTime != nil { removeAll() }
+        if batch.clearNumber != nil { removeAll() }
         _ = withIndex { index throws(DiskFault) in
             guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
             do throws(DiskFault) {
@@ -158,6 +160,7 @@ final class DiskWriter: @unchecked Sendable {
         var obsolete: [String] = []
         do throws(DiskFault) {
             try index.transaction { () throws(DiskFault) in
+                try settleAccesses(in: index, before: batch.firstTime)
                 for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
                 for pending in batch.changes {
                     if let old = try index.row(hash: pending.key.diskHash) {
@@ -182,6 +185,13 @@ final class DiskWriter: @unchecked Sendable {
             throw fault
         }
         for path in obsolete { unlink(path) }
+    }
+
+    /// When the clock has gone back, entries from before that would stay the newest, and each trim would take what was
+    /// stored since. They become as old as `time`, and so older than what comes now.
+    private func settleAccesses(in index: DiskIndex, before time: Int64) throws(DiskFault) {
+        let now = now()
+        try index.moveAccesses(after: now + DiskStaging.clockTolerance, to: min(now, time - 1))
     }
 
     /// Deletes the files that a failed transaction wrote. In another transaction: the rollback gave the numbers back, and
@@ -302,6 +312,7 @@ final class DiskWriter: @unchecked Sendable {
         var deleted: Int
         repeat {
             deleted = try delete(in: index) { () throws(DiskFault) in
+                try settleAccesses(in: index, before: .max)
                 var excess = index.totals.size - target
                 return Array(
                     try index.oldestRows(limit: stepCount).prefix { row in
