@@ -111,13 +111,13 @@ public final class DiskCache: Sendable {
         case .unknown: break
         }
         switch withReader({ reader throws(DiskFault) in try reader.read(key) }) {
-        case .found(let data, let id):
+        case .found(let data, let number):
             let now = now()
-            let isFull = state.withLock { $0.staging.noteAccess(id: id, now: now) }
+            let isFull = state.withLock { $0.staging.noteAccess(to: number, now: now) }
             if isFull { drain() }
             return data
-        case .damaged(let id):
-            lane.submit { [writer] in writer.removeDamaged(id: id) }
+        case .damaged(let number):
+            lane.submit { [writer] in writer.removeDamaged(number) }
             return nil
         case .missing, nil:
             return nil

@@ -28,6 +28,8 @@ struct DiskStaging {
         var changes: [Pending] = []
         /// Entries' numbers, and when they were read last.
         var accesses: [Int64: Int64] = [:]
+        /// Whose numbers these are.
+        var generation = ""
 
         /// When the earliest of its changes and accesses happened.
         var firstTime: Int64 { min(changes.map(\.time).min() ?? .max, accesses.values.min() ?? .max) }
@@ -62,6 +64,7 @@ struct DiskStaging {
     private var clearNumber: Int?
     private var clearCompletions: [@Sendable () -> Void] = []
     private var accesses: [Int64: Int64] = [:]
+    private var generation = ""
     private var lastNumber = 0
     private var lastTime: Int64 = 0
 
@@ -120,15 +123,19 @@ struct DiskStaging {
     }
 
     /// Whether enough accesses are noted to be written.
-    mutating func noteAccess(id: Int64, now: Int64) -> Bool {
-        accesses[id] = nextTime(now)
+    mutating func noteAccess(to number: DiskReader.EntryNumber, now: Int64) -> Bool {
+        if number.generation != generation {
+            generation = number.generation
+            accesses = [:]
+        }
+        accesses[number.id] = nextTime(now)
         return accesses.count >= Self.accessCountLimit
     }
 
     // MARK: Batches
 
     mutating func nextBatch() -> Batch {
-        var batch = Batch(clearNumber: clearNumber, accesses: accesses)
+        var batch = Batch(clearNumber: clearNumber, accesses: accesses, generation: generation)
         accesses = [:]
         var byteCount = 0
         var taken = 0

@@ -161,7 +161,9 @@ final class DiskWriter: @unchecked Sendable {
         do throws(DiskFault) {
             try index.transaction { () throws(DiskFault) in
                 try settleAccesses(in: index, before: batch.firstTime)
-                for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
+                if batch.generation == index.generation {
+                    for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
+                }
                 for pending in batch.changes {
                     if let old = try index.row(hash: pending.key.diskHash) {
                         try index.delete(old)
@@ -206,10 +208,11 @@ final class DiskWriter: @unchecked Sendable {
         }
     }
 
-    /// Removes an entry whose bytes turned out to be damaged.
-    func removeDamaged(id: Int64) {
+    /// Removes an entry whose bytes turned out to be damaged, unless its index has been replaced since.
+    func removeDamaged(_ number: DiskReader.EntryNumber) {
         _ = withIndex { index throws(DiskFault) in
-            try delete(in: index) { () throws(DiskFault) in try index.row(id: id).map { [$0] } ?? [] }
+            guard number.generation == index.generation else { return }
+            try delete(in: index) { () throws(DiskFault) in try index.row(id: number.id).map { [$0] } ?? [] }
         }
     }
 

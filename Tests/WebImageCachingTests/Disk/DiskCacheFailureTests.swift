@@ -70,6 +70,57 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
+    /// Another process may delete the directory, and make it again.
+    @Test(arguments: [10, 50_000])
+    func doesNotReadADeletedIndex(byteCount: Int) async throws {
+        let (cache, other) = (fixture.cache(), fixture.cache())
+        await cache.storeNow(Data(byteCount, of: 1), for: "old")
+        #expect(await cache.data(for: "old") == Data(byteCount, of: 1))
+        try FileManager.default.removeItem(atPath: fixture.directory)
+        #expect(await cache.data(for: "old") == nil)
+        #expect(await !cache.contains("old"))
+        await other.storeNow(Data(byteCount, of: 2), for: "new")
+        #expect(await cache.data(for: "old") == nil)
+        #expect(await cache.data(for: "new") == Data(byteCount, of: 2))
+        #expect(await cache.count == 1)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func whatIsKnownOfAnOldIndexDoesNotTouchTheNewOne() async throws {
+        let directory = DiskDirectory(path: fixture.directory)
+        let readers = DiskReaders(directory: directory)
+        func number(of key: String) throws -> DiskReader.EntryNumber? {
+            let result = try readers.withReader { reader throws(DiskFault) in try reader.read(key) }
+            if case .found(_, let number) = result { return number }
+            return nil
+        }
+        await fixture.cache().storeNow(Data(10, of: 1), for: "old")
+        let old = try #require(try number(of: "old"))
+        try FileManager.default.removeItem(atPath: fixture.directory)
+
+        fixture.advance(seconds: 1)
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        let new = try #require(try number(of: "new"))
+        #expect(old.id == new.id && old.generation != new.generation)
+        let writer = DiskWriter(
+            configuration: cache.configuration, directory: directory, readers: readers,
+            now: { [fixture] in fixture.clock.withLock { $0 } })
+        writer.removeDamaged(old)
+        #expect(writer.totals()?.count == 1)
+        let stored = try #require(writer.entries(after: 0, limit: 1).first)
+        var staging = DiskStaging(byteLimit: 0)
+        fixture.advance(seconds: 1)
+        _ = staging.noteAccess(to: old, now: fixture.clock.withLock { $0 })
+        writer.write(staging.nextBatch())
+        #expect(writer.entries(after: 0, limit: 1) == [stored])
+        _ = staging.noteAccess(to: new, now: fixture.clock.withLock { $0 })
+        writer.write(staging.nextBatch())
+        #expect(writer.entries(after: 0, limit: 1) != [stored])
+        writer.removeDamaged(new)
+        #expect(writer.totals()?.count == 0)
+    }
+
     @Test(arguments: [0, 100, 50_000])
     func anIndexThatIsNoneIsMovedAside(byteCount: Int) async throws {
         try fixture.folder.write(Data(byteCount, of: 0x5A), to: "cache/index.sqlite")
