@@ -13,7 +13,8 @@ package import WebImageCore
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
-/// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. What was not written
+/// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. While another process
+/// holds the index they wait, for a minute at most. What was not written
 /// yet when the process dies is lost; so are up to 1,024 noted accesses, which are written in batches too, since a
 /// look-up must not be a write.
 public final class DiskCache: Sendable {
@@ -45,7 +46,8 @@ public final class DiskCache: Sendable {
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the most bytes that may wait to be written.
     init(
-        configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20
+        configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience()
     ) {
         self.configuration = configuration
         self.now = now
@@ -53,7 +55,8 @@ public final class DiskCache: Sendable {
         lane = SerialLane(queue: queue)
         let directory = DiskDirectory(path: configuration.directory.path)
         readers = DiskReaders(directory: directory)
-        writer = DiskWriter(configuration: configuration, directory: directory, readers: readers, now: now)
+        writer = DiskWriter(
+            configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
     }
 
@@ -154,7 +157,7 @@ public final class DiskCache: Sendable {
 
     /// Removes what is stored under `key`; returns at once.
     ///
-    /// - Parameter completion: called on a thread of the disk pool when it is gone from the disk.
+    /// - Parameter completion: called on a thread of the disk pool when it is gone from the disk, or could not be removed.
     public func remove(for key: String, completion: (@Sendable () -> Void)? = nil) {
         let now = now()
         state.withLock { $0.staging.remove(key, now: now, completion: completion) }

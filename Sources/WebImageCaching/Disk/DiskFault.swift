@@ -28,11 +28,14 @@ enum DiskFault: Error {
         }
     }
 
-    /// The next operation may succeed: the disk is full, or another process holds the index.
-    var isPassing: Bool {
-        if case .index(let code, _) = self, [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) { return true }
-        return isFullDisk
+    /// Another process holds the index.
+    var isLocked: Bool {
+        if case .index(let code, _) = self { return [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) }
+        return false
     }
+
+    /// The next operation may succeed.
+    var isPassing: Bool { isLocked || isFullDisk }
 
     /// What the client is told.
     var failure: WebImageError.DiskCacheFailure {

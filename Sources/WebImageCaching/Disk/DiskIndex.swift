@@ -48,11 +48,11 @@ final class DiskIndex {
     static func fileName(_ id: Int64) -> String { String(id, radix: 16) }
 
     /// Opens or makes the tables. The caller holds the directory's lock: two processes can't switch one file to WAL.
-    init(path: String) throws(DiskFault) {
+    init(path: String, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
         // SQLite would make the file, and then its log, readable to everybody. Not `open`: closing a file gives up all
         // locks of the process on it, those of its connections too. A failure shows when SQLite opens the file.
         mknod(path, S_IFREG | 0o600, 0)
-        connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: 10_000)
+        connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
         let version = try connection.integer("PRAGMA user_version") ?? 0
         guard version <= Self.version else {
             throw .index(code: SQLITE_SCHEMA, message: "made by a newer version of this library")

@@ -9,6 +9,7 @@ final class DiskWriter: @unchecked Sendable {
     private let directory: DiskDirectory
     private let readers: DiskReaders
     private let now: @Sendable () -> Int64
+    private let lockPatience: LockPatience
 
     private var index: DiskIndex?
     private var indexIdentity: DiskDirectory.FileIdentity?
@@ -21,14 +22,21 @@ final class DiskWriter: @unchecked Sendable {
     private static let retryInterval = 60 * second
     private static let trimInterval = 3_600 * second
 
+    /// How long a change waits while another process holds the index: a minute in all, after which it is given up.
+    struct LockPatience {
+        var timeoutMilliseconds: Int32 = 10_000
+        var attemptCount = 6
+    }
+
     init(
         configuration: DiskCache.Configuration, directory: DiskDirectory, readers: DiskReaders,
-        now: @escaping @Sendable () -> Int64
+        now: @escaping @Sendable () -> Int64, lockPatience: LockPatience = LockPatience()
     ) {
         self.configuration = configuration
         self.directory = directory
         self.readers = readers
         self.now = now
+        self.lockPatience = lockPatience
     }
 
     // MARK: Opening
@@ -44,13 +52,19 @@ final class DiskWriter: @unchecked Sendable {
     }
 
     /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
+    ///
+    /// `body` runs again when another process held the index: what it did must have been undone, or bear repeating.
     private func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
-        do throws(DiskFault) {
-            guard let index = try openIndex() else { return nil }
-            return try body(index)
-        } catch let fault {
-            handle(fault)
-            return nil
+        var remaining = lockPatience.attemptCount
+        while true {
+            do throws(DiskFault) {
+                guard let index = try openIndex() else { return nil }
+                return try body(index)
+            } catch let fault {
+                handle(fault)
+                remaining -= 1
+                guard fault.isLocked, remaining > 0 else { return nil }
+            }
         }
     }
 
@@ -67,10 +81,12 @@ final class DiskWriter: @unchecked Sendable {
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
             let opened: DiskIndex
             do throws(DiskFault) {
-                opened = try DiskIndex(path: directory.indexPath)
+                opened = try DiskIndex(
+                    path: directory.indexPath, busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
             } catch let fault where fault.isCorruption || fault.isForeignSchema {
                 aside = try directory.moveIndexAside()
-                opened = try DiskIndex(path: directory.indexPath)
+                opened = try DiskIndex(
+                    path: directory.indexPath, busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
             }
             indexIdentity = directory.indexIdentity
             return opened
@@ -138,8 +154,8 @@ final class DiskWriter: @unchecked Sendable {
 
     func write(_ batch: DiskStaging.Batch) {
         if batch.clearNumber != nil { removeAll() }
-        _ = withIndex { index throws(DiskFault) in
-            guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
+        guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
+        let isOverfull = withIndex { index throws(DiskFault) in
             do throws(DiskFault) {
                 try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.byteCount) })
                 try commit(batch, to: index)
@@ -148,8 +164,9 @@ final class DiskWriter: @unchecked Sendable {
                 // What the keys held before is out of date all the same.
                 try commit(batch, to: index, stores: false)
             }
-            if index.totals.size > sizeLimit { try enforceLimits(index) }
+            return index.totals.size > sizeLimit
         }
+        if isOverfull == true { enforceLimits() }
     }
 
     private func commit(

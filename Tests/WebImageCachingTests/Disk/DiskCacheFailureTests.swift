@@ -200,6 +200,45 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aChangeWaitsForAnotherProcessThatHoldsTheIndex(isClear: Bool) async throws {
+        let patience = DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 10_000)
+        let cache = fixture.cache(lockPatience: patience)
+        await cache.storeNow(Data(10, of: 1), for: "changed")
+        await cache.storeNow(Data(10, of: 1), for: "removed")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        async let clear: Void? = isClear ? cache.removeAll() : nil
+        if !isClear {
+            cache.store(Data(10, of: 2), for: "changed")
+            cache.remove(for: "removed")
+        }
+        // The first attempt has failed.
+        try await fixture.firstFailure.wait()
+        #expect(await cache.data(for: "changed") == (isClear ? nil : Data(10, of: 2)))
+        #expect(await cache.data(for: "removed") == nil)
+        try other.execute("COMMIT")
+        await clear
+        await cache.flush()
+        #expect(await fixture.cache().data(for: "changed") == (isClear ? nil : Data(10, of: 2)))
+        #expect(await fixture.cache().data(for: "removed") == nil)
+        #expect(fixture.reported == [.index(code: Int(SQLITE_BUSY), message: "database is locked")])
+    }
+
+    @Test func aChangeIsGivenUpWhenAnotherProcessKeepsTheIndex() async throws {
+        let cache = fixture.cache(lockPatience: DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 3))
+        await cache.storeNow(Data(10, of: 1), for: "first")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        await cache.storeNow(Data(10, of: 2), for: "second")
+        #expect(await cache.data(for: "first") == Data(10, of: 1))
+        #expect(await cache.data(for: "second") == nil)
+        try other.execute("COMMIT")
+        await cache.storeNow(Data(10, of: 3), for: "third")
+        #expect(await cache.data(for: "third") == Data(10, of: 3))
+        #expect(fixture.reported.count == 1)
+    }
+
     /// Stores 200 values in files, in a batch whose last value fails the whole; entry 201 is the last with a file.
     private func failABatch(in cache: DiskCache) async throws {
         await cache.storeNow(Data(10, of: 0), for: "first")
