@@ -22,7 +22,7 @@ public final class DiskCache: Sendable {
     public let configuration: Configuration
 
     private let queue: WorkQueue
-    private let lane: SerialLane
+    let lane: SerialLane
     private let readers: DiskReaders
     private let writer: DiskWriter
     private let state: Lock<State>
@@ -63,6 +63,7 @@ public final class DiskCache: Sendable {
     deinit {
         // Closing may copy the log into the database, which takes time; and accesses may still be unwritten.
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
+        writer.end()
         lane.submit {
             if !batch.isEmpty { writer.write(batch) }
             writer.close()

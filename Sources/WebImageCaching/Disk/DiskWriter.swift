@@ -2,9 +2,10 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// Everything that changes the disk. Blocking, and called by one thread at a time: the ``DiskCache``'s lane.
+/// Everything that changes the disk. Blocking, and called by one thread at a time, the ``DiskCache``'s lane, but for
+/// ``end()``.
 final class DiskWriter: @unchecked Sendable {
-    // `@unchecked`: everything mutable is touched on the lane only.
+    // `@unchecked`: everything mutable is touched on the lane only, or locked.
     private let configuration: DiskCache.Configuration
     private let directory: DiskDirectory
     private let readers: DiskReaders
@@ -16,6 +17,7 @@ final class DiskWriter: @unchecked Sendable {
     private var sizeLimit: Int64 = .max
     /// After a failure nothing is tried until then, so that each load does not pay for it anew.
     private var retryTime: Int64 = .min
+    private let isEnding = Lock(false)
     private var reported: Set<WebImageError.DiskCacheFailure> = []
 
     private static let second: Int64 = 1_000_000
@@ -46,6 +48,10 @@ final class DiskWriter: @unchecked Sendable {
 
     func openIfNeeded() { _ = withIndex { _ in } }
 
+    /// From now on an index that is open can be written, but none is opened or made, no failure is reported, and nobody
+    /// waits for another process: the cache is gone, and its directory may be too. Called on any thread.
+    func end() { isEnding.withLock { $0 = true } }
+
     func close() {
         index = nil
         readers.closeAll()
@@ -63,7 +69,7 @@ final class DiskWriter: @unchecked Sendable {
             } catch let fault {
                 handle(fault)
                 remaining -= 1
-                guard fault.isLocked, remaining > 0 else { return nil }
+                guard fault.isLocked, remaining > 0, !isEnding.withLock({ $0 }) else { return nil }
             }
         }
     }
@@ -75,7 +81,7 @@ final class DiskWriter: @unchecked Sendable {
             // Deleted, or moved aside by another process.
             close()
         }
-        guard now() >= retryTime else { return nil }
+        guard now() >= retryTime, !isEnding.withLock({ $0 }) else { return nil }
         try directory.create()
         var aside: String?
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
@@ -138,7 +144,7 @@ final class DiskWriter: @unchecked Sendable {
     }
 
     private func report(_ failure: WebImageError.DiskCacheFailure) {
-        guard reported.insert(failure).inserted else { return }
+        guard !isEnding.withLock({ $0 }), reported.insert(failure).inserted else { return }
         configuration.onFailure(.diskCache(path: directory.path, reason: failure))
     }
 

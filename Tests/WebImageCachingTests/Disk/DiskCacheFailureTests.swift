@@ -86,6 +86,28 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
+    @Test func endsSilentlyWithoutMakingADeletedDirectoryAnew() async throws {
+        var cache: DiskCache? = fixture.cache()
+        await cache?.storeNow(Data(50_000, of: 1), for: "key")
+        // A look-up notes an access, which waits to be written.
+        #expect(await cache?.data(for: "key") != nil)
+        try FileManager.default.removeItem(atPath: fixture.directory)
+        try await fixture.end(&cache)
+        #expect(!FileManager.default.fileExists(atPath: fixture.directory))
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func writesTheLastAccessesWhenItEnds() async throws {
+        var cache: DiskCache? = fixture.cache()
+        await cache?.storeNow(Data(10, of: 1), for: "first")
+        await cache?.storeNow(Data(10, of: 1), for: "second")
+        #expect(await cache?.data(for: "first") != nil)
+        try await fixture.end(&cache)
+        let next = fixture.cache()
+        await next.trim(toSize: 10)
+        #expect(await next.contains("first"))
+    }
+
     @Test func whatIsKnownOfAnOldIndexDoesNotTouchTheNewOne() async throws {
         let directory = DiskDirectory(path: fixture.directory)
         let readers = DiskReaders(directory: directory)

@@ -44,6 +44,14 @@ final class DiskFixture: Sendable {
             lockPatience: lockPatience)
     }
 
+    /// Lets the cache go, and waits until what it leaves behind is on disk.
+    func end(_ cache: inout DiskCache?) async throws {
+        let (lane, end) = (cache?.lane, Countdown())
+        cache = nil
+        lane?.submit { end.signal() }
+        try await end.wait()
+    }
+
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
 
     /// Names of the files that hold values.
