@@ -10,10 +10,15 @@ internal import Glibc
 /// ```
 struct DiskDirectory: Sendable {
     let path: String
-
-    var indexPath: String { path + "/index.sqlite" }
+    /// Made once, as each look-up needs it.
+    let indexPath: String
     var lockPath: String { path + "/lock" }
     static let valuesPrefix = "values-"
+
+    init(path: String) {
+        self.path = path
+        indexPath = path + "/index.sqlite"
+    }
 
     func valuesPath(generation: String) -> String { "\(path)/\(Self.valuesPrefix)\(generation)" }
 
