@@ -13,6 +13,7 @@ struct cwi_jpeg_encoder {
     struct jpeg_error_mgr errors;
     struct jpeg_destination_mgr destination;
     jmp_buf escape;
+    cwi_jpeg_status status;
     uint8_t *buffer;
     size_t capacity;
     char message[JMSG_LENGTH_MAX];
@@ -21,6 +22,7 @@ struct cwi_jpeg_encoder {
 static void error_exit(j_common_ptr jpeg) {
     cwi_jpeg_encoder *encoder = jpeg->client_data;
     jpeg->err->format_message(jpeg, encoder->message);
+    encoder->status = jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? CWI_JPEG_OUT_OF_MEMORY : CWI_JPEG_CORRUPT;
     longjmp(encoder->escape, 1);
 }
 
@@ -46,18 +48,20 @@ static boolean empty_output_buffer(j_compress_ptr jpeg) {
 
 static void term_destination(j_compress_ptr jpeg) { (void)jpeg; }
 
-cwi_jpeg_encoder *cwi_jpeg_encoder_create(uint32_t width, uint32_t height, int quality, bool subsamples_chroma) {
+cwi_jpeg_encoder *cwi_jpeg_encoder_create(void) {
     cwi_jpeg_encoder *encoder = calloc(1, sizeof *encoder);
     if (!encoder) return NULL;
-    struct jpeg_compress_struct *jpeg = &encoder->jpeg;
-    jpeg->err = jpeg_std_error(&encoder->errors);
+    encoder->jpeg.err = jpeg_std_error(&encoder->errors);
     encoder->errors.error_exit = error_exit;
     encoder->errors.output_message = ignore_message;
-    jpeg->client_data = encoder;
-    if (setjmp(encoder->escape)) {
-        cwi_jpeg_encoder_destroy(encoder);
-        return NULL;
-    }
+    encoder->jpeg.client_data = encoder;
+    return encoder;
+}
+
+cwi_jpeg_status cwi_jpeg_encoder_start(
+    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, int quality, bool subsamples_chroma) {
+    struct jpeg_compress_struct *jpeg = &encoder->jpeg;
+    if (setjmp(encoder->escape)) return encoder->status;
     jpeg_create_compress(jpeg);
     encoder->destination.init_destination = init_destination;
     encoder->destination.empty_output_buffer = empty_output_buffer;
@@ -73,7 +77,7 @@ cwi_jpeg_encoder *cwi_jpeg_encoder_create(uint32_t width, uint32_t height, int q
     jpeg->comp_info[0].h_samp_factor = subsamples_chroma ? 2 : 1;
     jpeg->comp_info[0].v_samp_factor = subsamples_chroma ? 2 : 1;
     jpeg_start_compress(jpeg, TRUE);
-    return encoder;
+    return CWI_JPEG_OK;
 }
 
 void cwi_jpeg_encoder_destroy(cwi_jpeg_encoder *encoder) {
@@ -87,7 +91,7 @@ const char *cwi_jpeg_encoder_message(const cwi_jpeg_encoder *encoder) { return e
 
 cwi_jpeg_status cwi_jpeg_write_rows(
     cwi_jpeg_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count) {
-    if (setjmp(encoder->escape)) return CWI_JPEG_CORRUPT;
+    if (setjmp(encoder->escape)) return encoder->status;
     if (stride / 4 < encoder->jpeg.image_width) return CWI_JPEG_CORRUPT;
     for (uint32_t row = 0; row < row_count; row++) {
         // libjpeg only reads the rows; its type lacks the const.
@@ -98,7 +102,7 @@ cwi_jpeg_status cwi_jpeg_write_rows(
 }
 
 cwi_jpeg_status cwi_jpeg_finish(cwi_jpeg_encoder *encoder, uint8_t **data, size_t *length) {
-    if (setjmp(encoder->escape)) return CWI_JPEG_CORRUPT;
+    if (setjmp(encoder->escape)) return encoder->status;
     jpeg_finish_compress(&encoder->jpeg);
     *length = encoder->capacity - encoder->destination.free_in_buffer;
     *data = encoder->buffer;

@@ -11,6 +11,7 @@ struct cwi_png_encoder {
     png_structp png;
     png_infop info;
     jmp_buf escape;
+    cwi_png_status status;
     uint8_t *buffer;
     size_t length;
     size_t capacity;
@@ -36,7 +37,10 @@ static void write_data(png_structp png, png_bytep bytes, size_t count) {
         if (capacity - encoder->length < count) capacity = encoder->length + count;
         if (capacity < 64 * 1024) capacity = 64 * 1024;
         uint8_t *buffer = realloc(encoder->buffer, capacity);
-        if (!buffer) png_error(png, "out of memory");
+        if (!buffer) {
+            encoder->status = CWI_PNG_OUT_OF_MEMORY;
+            png_error(png, "out of memory");
+        }
         encoder->buffer = buffer;
         encoder->capacity = capacity;
     }
@@ -46,19 +50,19 @@ static void write_data(png_structp png, png_bytep bytes, size_t count) {
 
 static void flush_data(png_structp png) { (void)png; }
 
-cwi_png_encoder *cwi_png_encoder_create(uint32_t width, uint32_t height, bool has_alpha, int level) {
+cwi_png_encoder *cwi_png_encoder_create(void) {
     cwi_png_encoder *encoder = calloc(1, sizeof *encoder);
-    if (!encoder) return NULL;
-    if (setjmp(encoder->escape)) {
-        cwi_png_encoder_destroy(encoder);
-        return NULL;
-    }
+    // For every failure that libpng reports; it has no number for them.
+    if (encoder) encoder->status = CWI_PNG_CORRUPT;
+    return encoder;
+}
+
+cwi_png_status cwi_png_encoder_start(
+    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level) {
+    if (setjmp(encoder->escape)) return encoder->status;
     encoder->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, encoder, fail, ignore_warning);
     if (encoder->png) encoder->info = png_create_info_struct(encoder->png);
-    if (!encoder->info) {
-        cwi_png_encoder_destroy(encoder);
-        return NULL;
-    }
+    if (!encoder->info) return CWI_PNG_OUT_OF_MEMORY;
     png_set_write_fn(encoder->png, encoder, write_data, flush_data);
     png_set_compression_level(encoder->png, level);
     png_set_IHDR(
@@ -68,7 +72,7 @@ cwi_png_encoder *cwi_png_encoder_create(uint32_t width, uint32_t height, bool ha
     png_write_info(encoder->png, encoder->info);
     if (!has_alpha) png_set_filler(encoder->png, 0, PNG_FILLER_AFTER);
     encoder->row_byte_count = (size_t)width * 4;
-    return encoder;
+    return CWI_PNG_OK;
 }
 
 void cwi_png_encoder_destroy(cwi_png_encoder *encoder) {
@@ -81,14 +85,14 @@ void cwi_png_encoder_destroy(cwi_png_encoder *encoder) {
 const char *cwi_png_encoder_message(const cwi_png_encoder *encoder) { return encoder->message; }
 
 cwi_png_status cwi_png_write_rows(cwi_png_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count) {
-    if (setjmp(encoder->escape)) return CWI_PNG_CORRUPT;
+    if (setjmp(encoder->escape)) return encoder->status;
     if (stride < encoder->row_byte_count) return CWI_PNG_CORRUPT;
     for (uint32_t row = 0; row < row_count; row++) png_write_row(encoder->png, pixels + stride * row);
     return CWI_PNG_OK;
 }
 
 cwi_png_status cwi_png_finish(cwi_png_encoder *encoder, uint8_t **data, size_t *length) {
-    if (setjmp(encoder->escape)) return CWI_PNG_CORRUPT;
+    if (setjmp(encoder->escape)) return encoder->status;
     png_write_end(encoder->png, encoder->info);
     *data = encoder->buffer;
     *length = encoder->length;

@@ -53,10 +53,16 @@ cwi_jpeg_status cwi_jpeg_read_rows(cwi_jpeg_decoder *decoder, uint8_t *pixels, s
 
 typedef struct cwi_jpeg_encoder cwi_jpeg_encoder;
 
-// Starts a baseline JPEG. `quality` runs from 1 to 100. NULL when memory is short.
-cwi_jpeg_encoder *cwi_jpeg_encoder_create(uint32_t width, uint32_t height, int quality, bool subsamples_chroma);
+// NULL when memory is short.
+cwi_jpeg_encoder *cwi_jpeg_encoder_create(void);
 void cwi_jpeg_encoder_destroy(cwi_jpeg_encoder *encoder);
+
+// libjpeg's own words for the last failure.
 const char *cwi_jpeg_encoder_message(const cwi_jpeg_encoder *encoder);
+
+// Starts a baseline JPEG; call it once. `quality` runs from 1 to 100.
+cwi_jpeg_status cwi_jpeg_encoder_start(
+    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, int quality, bool subsamples_chroma);
 
 // Encodes the next `row_count` rows of RGBA; alpha is ignored.
 cwi_jpeg_status cwi_jpeg_write_rows(

@@ -12,6 +12,8 @@ typedef enum cwi_png_status {
     CWI_PNG_OK = 0,
     CWI_PNG_TRUNCATED,
     CWI_PNG_CORRUPT,
+    // An encoder's output found no room.
+    CWI_PNG_OUT_OF_MEMORY,
 } cwi_png_status;
 
 typedef struct cwi_png_decoder cwi_png_decoder;
@@ -44,10 +46,16 @@ cwi_png_status cwi_png_read_end(cwi_png_decoder *decoder);
 
 typedef struct cwi_png_encoder cwi_png_encoder;
 
-// Starts a PNG of 8-bit RGBA, or of RGB if it has no alpha. `level` is zlib's, 0 to 9. NULL when memory is short.
-cwi_png_encoder *cwi_png_encoder_create(uint32_t width, uint32_t height, bool has_alpha, int level);
+// NULL when memory is short.
+cwi_png_encoder *cwi_png_encoder_create(void);
 void cwi_png_encoder_destroy(cwi_png_encoder *encoder);
+
+// libpng's own words for the last failure.
 const char *cwi_png_encoder_message(const cwi_png_encoder *encoder);
+
+// Starts a PNG of 8-bit RGBA, or of RGB if it has no alpha; call it once. `level` is zlib's, 0 to 9.
+cwi_png_status cwi_png_encoder_start(
+    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level);
 
 // Encodes the next `row_count` rows: 4 bytes a pixel, straight alpha; without alpha, the fourth byte is ignored.
 cwi_png_status cwi_png_write_rows(cwi_png_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count);

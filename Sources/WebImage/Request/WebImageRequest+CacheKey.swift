@@ -44,7 +44,7 @@ extension WebImageRequest {
 
     private var variant: String? {
         var parts: [String] = []
-        if let thumbnail {
+        if let thumbnail, thumbnail.isBounded {
             parts.append("thumbnail=\(thumbnail.size.width)x\(thumbnail.size.height),\(thumbnail.mode.rawValue)")
         }
         if scale != 1 { parts.append("scale=\(scale)") }

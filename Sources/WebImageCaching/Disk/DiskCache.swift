@@ -13,7 +13,8 @@ package import WebImageCore
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
-/// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. What was not written
+/// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. While another process
+/// holds the index they wait, for a minute at most. What was not written
 /// yet when the process dies is lost; so are up to 1,024 noted accesses, which are written in batches too, since a
 /// look-up must not be a write.
 public final class DiskCache: Sendable {
@@ -21,7 +22,7 @@ public final class DiskCache: Sendable {
     public let configuration: Configuration
 
     private let queue: WorkQueue
-    private let lane: SerialLane
+    let lane: SerialLane
     private let readers: DiskReaders
     private let writer: DiskWriter
     private let state: Lock<State>
@@ -45,7 +46,8 @@ public final class DiskCache: Sendable {
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the most bytes that may wait to be written.
     init(
-        configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20
+        configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience()
     ) {
         self.configuration = configuration
         self.now = now
@@ -53,13 +55,15 @@ public final class DiskCache: Sendable {
         lane = SerialLane(queue: queue)
         let directory = DiskDirectory(path: configuration.directory.path)
         readers = DiskReaders(directory: directory)
-        writer = DiskWriter(configuration: configuration, directory: directory, readers: readers, now: now)
+        writer = DiskWriter(
+            configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
     }
 
     deinit {
         // Closing may copy the log into the database, which takes time; and accesses may still be unwritten.
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
+        writer.end()
         lane.submit {
             if !batch.isEmpty { writer.write(batch) }
             writer.close()
@@ -111,13 +115,13 @@ public final class DiskCache: Sendable {
         case .unknown: break
         }
         switch withReader({ reader throws(DiskFault) in try reader.read(key) }) {
-        case .found(let data, let id):
+        case .found(let data, let number):
             let now = now()
-            let isFull = state.withLock { $0.staging.noteAccess(id: id, now: now) }
+            let isFull = state.withLock { $0.staging.noteAccess(to: number, now: now) }
             if isFull { drain() }
             return data
-        case .damaged(let id):
-            lane.submit { [writer] in writer.removeDamaged(id: id) }
+        case .damaged(let number):
+            lane.submit { [writer] in writer.removeDamaged(number) }
             return nil
         case .missing, nil:
             return nil
@@ -154,7 +158,7 @@ public final class DiskCache: Sendable {
 
     /// Removes what is stored under `key`; returns at once.
     ///
-    /// - Parameter completion: called on a thread of the disk pool when it is gone from the disk.
+    /// - Parameter completion: called on a thread of the disk pool when it is gone from the disk, or could not be removed.
     public func remove(for key: String, completion: (@Sendable () -> Void)? = nil) {
         let now = now()
         state.withLock { $0.staging.remove(key, now: now, completion: completion) }
@@ -163,9 +167,8 @@ public final class DiskCache: Sendable {
 
     /// Removes everything.
     public func removeAll() async {
-        let now = now()
         await withCheckedContinuation { continuation in
-            state.withLock { $0.staging.removeAll(now: now) { continuation.resume() } }
+            state.withLock { $0.staging.removeAll { continuation.resume() } }
             drain()
         }
     }

@@ -10,10 +10,15 @@ internal import Glibc
 /// ```
 struct DiskDirectory: Sendable {
     let path: String
-
-    var indexPath: String { path + "/index.sqlite" }
+    /// Made once, as each look-up needs it.
+    let indexPath: String
     var lockPath: String { path + "/lock" }
     static let valuesPrefix = "values-"
+
+    init(path: String) {
+        self.path = path
+        indexPath = path + "/index.sqlite"
+    }
 
     func valuesPath(generation: String) -> String { "\(path)/\(Self.valuesPrefix)\(generation)" }
 
@@ -59,12 +64,20 @@ struct DiskDirectory: Sendable {
         let inode: UInt64
     }
 
-    /// What the file system has left for this user, in bytes.
+    /// More bytes than any cache holds (1 PiB), and few enough that sums of such numbers can't overflow.
+    static let largestByteCount: Int64 = 1 << 50
+
+    /// What the file system has left for this user, in bytes; at most ``largestByteCount``.
     var freeByteCount: Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        let (bytes, overflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return overflows ? .max : Int64(clamping: bytes)
+        return Self.byteCount(blockCount: UInt64(status.f_bavail), blockSize: UInt64(status.f_frsize))
+    }
+
+    /// File systems without an end, such as those in front of object stores, report as many blocks as fit the number.
+    static func byteCount(blockCount: UInt64, blockSize: UInt64) -> Int64 {
+        let (bytes, overflows) = blockCount.multipliedReportingOverflow(by: blockSize)
+        return overflows ? largestByteCount : min(Int64(clamping: bytes), largestByteCount)
     }
 
     /// Moves a damaged index aside; the one moved aside before is deleted, so that only the last is kept.

@@ -13,6 +13,13 @@ enum DiskFault: Error {
         return false
     }
 
+    /// SQLite did not find the tables and columns that a statement names, or found those that it is to make. That is so
+    /// when the file was made by another program, or by half, and shows when the statements are prepared.
+    var isForeignSchema: Bool {
+        if case .index(let code, _) = self { return code & 0xFF == SQLITE_ERROR }
+        return false
+    }
+
     /// The file system, or the user's share of it, has no space left.
     var isFullDisk: Bool {
         switch self {
@@ -21,11 +28,14 @@ enum DiskFault: Error {
         }
     }
 
-    /// The next operation may succeed: the disk is full, or another process holds the index.
-    var isPassing: Bool {
-        if case .index(let code, _) = self, [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) { return true }
-        return isFullDisk
+    /// Another process holds the index.
+    var isLocked: Bool {
+        if case .index(let code, _) = self { return [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) }
+        return false
     }
+
+    /// The next operation may succeed.
+    var isPassing: Bool { isLocked || isFullDisk }
 
     /// What the client is told.
     var failure: WebImageError.DiskCacheFailure {

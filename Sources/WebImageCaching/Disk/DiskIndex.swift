@@ -1,5 +1,6 @@
 internal import CWebImageSQLite
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImageCore
 
 /// The tables of a disk cache, as the one connection that writes sees them.
@@ -40,15 +41,18 @@ final class DiskIndex {
     private let connection: SQLiteConnection
     private let begin, commit, rollback: SQLiteStatement
     private let readTotals, writeTotals: SQLiteStatement
-    private let find, findByID, findOldest: SQLiteStatement
+    private let find, findByID, findOldest, findNewestAccess, shiftAccesses: SQLiteStatement
     private let insertEntry, insertValue, deleteEntry, deleteValue, noteAccess: SQLiteStatement
 
     /// The name of an entry's file, in the generation's folder.
     static func fileName(_ id: Int64) -> String { String(id, radix: 16) }
 
     /// Opens or makes the tables. The caller holds the directory's lock: two processes can't switch one file to WAL.
-    init(path: String) throws(DiskFault) {
-        connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: 10_000)
+    init(path: String, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
+        // SQLite would make the file, and then its log, readable to everybody. Not `open`: closing a file gives up all
+        // locks of the process on it, those of its connections too. A failure shows when SQLite opens the file.
+        mknod(path, S_IFREG | 0o600, 0)
+        connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
         let version = try connection.integer("PRAGMA user_version") ?? 0
         guard version <= Self.version else {
             throw .index(code: SQLITE_SCHEMA, message: "made by a newer version of this library")
@@ -72,6 +76,8 @@ final class DiskIndex {
         findByID = try connection.prepare("SELECT id, size, accessed, in_file FROM entry WHERE id = ?")
         findOldest = try connection.prepare(
             "SELECT id, size, accessed, in_file FROM entry ORDER BY accessed, id LIMIT ?")
+        findNewestAccess = try connection.prepare("SELECT max(accessed) FROM entry")
+        shiftAccesses = try connection.prepare("UPDATE entry SET accessed = accessed + ?2 WHERE accessed > ?1")
         insertEntry = try connection.prepare(
             "INSERT INTO entry (id, hash, size, created, accessed, in_file, key) VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertValue = try connection.prepare("INSERT INTO value (id, data) VALUES (?, ?)")
@@ -129,6 +135,10 @@ final class DiskIndex {
             totals = Totals(
                 nextID: row.integer(0), count: row.integer(1), size: row.integer(2), trimmed: row.integer(3))
         }
+        // What a damaged page says must not overflow the sums that are made with it.
+        guard 0...DiskDirectory.largestByteCount ~= totals.size else {
+            throw .index(code: SQLITE_CORRUPT, message: "a size of \(totals.size) bytes")
+        }
     }
 
     // MARK: Inside a transaction
@@ -175,6 +185,13 @@ final class DiskIndex {
     }
 
     func noteAccess(id: Int64, time: Int64) throws(DiskFault) { try noteAccess.run(.integer(id), .integer(time)) }
+
+    /// Moves accesses later than `limit` together, so that their order stays, until the last of them is at `time`.
+    func moveAccesses(after limit: Int64, to time: Int64) throws(DiskFault) {
+        var newest = limit
+        try findNewestAccess.run { newest = $0.integer(0) }
+        if newest > limit { try shiftAccesses.run(.integer(limit), .integer(time - newest)) }
+    }
 
     func noteTrim(time: Int64) { totals.trimmed = time }
 

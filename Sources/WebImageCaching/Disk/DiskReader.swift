@@ -7,14 +7,22 @@ internal import WebImageCore
 /// It never makes or repairs anything: when the index is not there, there is nothing to be found.
 final class DiskReader {
     enum Result {
-        case found(Data, id: Int64)
+        case found(Data, EntryNumber)
         case missing
         /// The entry's bytes are gone or of another length.
-        case damaged(id: Int64)
+        case damaged(EntryNumber)
+    }
+
+    /// An entry's number, which another index may give to another entry.
+    struct EntryNumber {
+        let id: Int64
+        /// ``DiskIndex/generation``: unlike the file's identity, no other index ever has it.
+        let generation: String
     }
 
     /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
     let identity: DiskDirectory.FileIdentity
+    private let generation: String
     private let valuesPath: String
     private let lookUp, exists: SQLiteStatement
 
@@ -26,6 +34,7 @@ final class DiskReader {
         guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
         var generation = ""
         try connection.prepare("SELECT generation FROM cache").run { generation = $0.text(0) }
+        self.generation = generation
         valuesPath = directory.valuesPath(generation: generation)
         lookUp = try connection.prepare(
             """
@@ -37,11 +46,11 @@ final class DiskReader {
 
     func read(_ key: String) throws(DiskFault) -> Result {
         let result = try readOnce(key)
-        guard case .damaged(let id) = result else { return result }
+        guard case .damaged(let first) = result else { return result }
         // Between the row and the file the entry may have been replaced; then there is another row now.
-        let second = try readOnce(key)
-        if case .damaged(let secondID) = second, secondID != id { return .missing }
-        return second
+        let again = try readOnce(key)
+        if case .damaged(let second) = again, second.id != first.id { return .missing }
+        return again
     }
 
     func contains(_ key: String) throws(DiskFault) -> Bool {
@@ -54,18 +63,18 @@ final class DiskReader {
         var result = Result.missing
         var fileSize: Int?
         try lookUp.run(.integer(key.diskHash), .text(key)) { row in
-            let (id, size) = (row.integer(0), Int(row.integer(1)))
-            result = .damaged(id: id)
+            let (number, size) = (EntryNumber(id: row.integer(0), generation: generation), Int(row.integer(1)))
+            result = .damaged(number)
             if row.integer(2) != 0 {
                 fileSize = size
             } else if let data = row.data(3), data.count == size {
-                result = .found(data, id: id)
+                result = .found(data, number)
             }
         }
-        if case .damaged(let id) = result, let fileSize,
-            let data = ValueFile.read("\(valuesPath)/\(DiskIndex.fileName(id))", byteCount: fileSize)
+        if case .damaged(let number) = result, let fileSize,
+            let data = ValueFile.read("\(valuesPath)/\(DiskIndex.fileName(number.id))", byteCount: fileSize)
         {
-            result = .found(data, id: id)
+            result = .found(data, number)
         }
         return result
     }
@@ -92,15 +101,19 @@ final class DiskReaders: Sendable {
 
     /// Runs `body` with a reader that nobody else uses; `nil` when there is no index.
     func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(Failure) -> Result? {
-        let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
-        // Before the file is opened: if it is replaced in between, a fault counts as one of the old file.
-        guard let identity = idle?.identity ?? directory.indexIdentity else { return nil }
+        // Each time, as a deleted index can be read as long as it is open. Before a file is opened: if it is replaced in
+        // between, a fault counts as one of the old file.
+        guard let identity = directory.indexIdentity else { return nil }
+        let (idle, generation) = takeIdle(of: identity)
         do throws(DiskFault) {
             let reader: DiskReader
             if let idle {
                 reader = idle
             } else {
-                guard let opened = try DiskReader(directory: directory, identity: identity) else { return nil }
+                let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+                    try DiskReader(directory: directory, identity: identity)
+                }
+                guard let opened else { return nil }
                 reader = opened
             }
             // After a fault the reader is dropped.
@@ -110,6 +123,15 @@ final class DiskReaders: Sendable {
         } catch {
             throw Failure(fault: error, identity: identity)
         }
+    }
+
+    /// A reader at rest, if there is one, and the generation to which it may return.
+    private func takeIdle(of identity: DiskDirectory.FileIdentity) -> (DiskReader?, generation: Int) {
+        let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
+        guard let idle, idle.identity != identity else { return (idle, generation) }
+        // All of them are of the old file.
+        closeAll()
+        return (nil, state.withLock { $0.generation })
     }
 
     func closeAll() {

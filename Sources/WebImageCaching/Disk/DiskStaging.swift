@@ -3,7 +3,7 @@ internal import FoundationEssentials
 /// Changes that were asked for and are not on the disk yet: the value inside a ``DiskCache``'s lock.
 ///
 /// Reads look here first, so that they see what was stored before them. Changes stay until their batch is committed;
-/// one that was replaced in the meantime is told from its successor by its time.
+/// one that was replaced in the meantime is told from its successor by its number.
 struct DiskStaging {
     enum Change {
         case store(Data)
@@ -13,7 +13,9 @@ struct DiskStaging {
     struct Pending {
         let key: String
         let change: Change
-        /// Microseconds since 1970, and no two are the same: the number of the change, and its entry's first access.
+        /// No two changes have the same.
+        let number: Int
+        /// Microseconds since 1970: its entry's first access.
         let time: Int64
         fileprivate(set) var completions: [@Sendable () -> Void]
 
@@ -22,12 +24,16 @@ struct DiskStaging {
 
     struct Batch {
         /// Set when everything goes before the changes are made.
-        var clearTime: Int64?
+        var clearNumber: Int?
         var changes: [Pending] = []
         /// Entries' numbers, and when they were read last.
         var accesses: [Int64: Int64] = [:]
+        /// Whose numbers these are.
+        var generation = ""
 
-        var isEmpty: Bool { clearTime == nil && changes.isEmpty && accesses.isEmpty }
+        /// When the earliest of its changes and accesses happened.
+        var firstTime: Int64 { min(changes.map(\.time).min() ?? .max, accesses.values.min() ?? .max) }
+        var isEmpty: Bool { clearNumber == nil && changes.isEmpty && accesses.isEmpty }
     }
 
     enum Lookup {
@@ -42,6 +48,9 @@ struct DiskStaging {
     /// Noted accesses are written by themselves once there are this many.
     static let accessCountLimit = 1024
 
+    /// How far ahead of the clock a time may be, in microseconds, before it counts as one of a clock that went back since.
+    static let clockTolerance: Int64 = 60_000_000
+
     /// The most bytes that wait. What comes on top is not stored, as memory has an end and callers must not wait.
     let byteLimit: Int
 
@@ -52,17 +61,24 @@ struct DiskStaging {
     /// Keys in order of their change, without those that a batch has taken.
     private var waiting: [String] = []
     private var isWaiting: Set<String> = []
-    private var clearTime: Int64?
+    private var clearNumber: Int?
     private var clearCompletions: [@Sendable () -> Void] = []
     private var accesses: [Int64: Int64] = [:]
+    private var generation = ""
+    private var lastNumber = 0
     private var lastTime: Int64 = 0
 
     init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-    /// The time, or a little later, so that no two events have the same and order survives.
+    /// The time, or a little later, so that no two events have the same and order survives; unless the clock went back.
     private mutating func nextTime(_ now: Int64) -> Int64 {
-        lastTime = max(now, lastTime + 1)
+        lastTime = lastTime > now + Self.clockTolerance ? now : max(now, lastTime + 1)
         return lastTime
+    }
+
+    private mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
     }
 
     /// Whether the value was taken; if not, the caller calls `completion`.
@@ -80,14 +96,15 @@ struct DiskStaging {
     private mutating func add(_ change: Change, for key: String, now: Int64, completion: (@Sendable () -> Void)?) {
         let replaced = pending[key]
         let completions = (replaced?.completions ?? []) + (completion.map { [$0] } ?? [])
-        let new = Pending(key: key, change: change, time: nextTime(now), completions: completions)
+        let new = Pending(
+            key: key, change: change, number: nextNumber(), time: nextTime(now), completions: completions)
         byteCount += new.byteCount - (replaced?.byteCount ?? 0)
         pending[key] = new
         if isWaiting.insert(key).inserted { waiting.append(key) }
     }
 
-    mutating func removeAll(now: Int64, completion: (@Sendable () -> Void)?) {
-        clearTime = nextTime(now)
+    mutating func removeAll(completion: (@Sendable () -> Void)?) {
+        clearNumber = nextNumber()
         clearCompletions += pending.values.flatMap(\.completions)
         if let completion { clearCompletions.append(completion) }
         pending = [:]
@@ -101,20 +118,24 @@ struct DiskStaging {
         switch pending[key]?.change {
         case .store(let data): .found(data)
         case .remove: .removed
-        case nil: clearTime == nil ? .unknown : .removed
+        case nil: clearNumber == nil ? .unknown : .removed
         }
     }
 
     /// Whether enough accesses are noted to be written.
-    mutating func noteAccess(id: Int64, now: Int64) -> Bool {
-        accesses[id] = nextTime(now)
+    mutating func noteAccess(to number: DiskReader.EntryNumber, now: Int64) -> Bool {
+        if number.generation != generation {
+            generation = number.generation
+            accesses = [:]
+        }
+        accesses[number.id] = nextTime(now)
         return accesses.count >= Self.accessCountLimit
     }
 
     // MARK: Batches
 
     mutating func nextBatch() -> Batch {
-        var batch = Batch(clearTime: clearTime, accesses: accesses)
+        var batch = Batch(clearNumber: clearNumber, accesses: accesses, generation: generation)
         accesses = [:]
         var byteCount = 0
         var taken = 0
@@ -134,12 +155,12 @@ struct DiskStaging {
     /// replacement.
     mutating func finish(_ batch: Batch) -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
-        if batch.clearTime != nil, batch.clearTime == clearTime {
-            clearTime = nil
+        if batch.clearNumber != nil, batch.clearNumber == clearNumber {
+            clearNumber = nil
             completions = clearCompletions
             clearCompletions = []
         }
-        for change in batch.changes where pending[change.key]?.time == change.time {
+        for change in batch.changes where pending[change.key]?.number == change.number {
             byteCount -= change.byteCount
             pending[change.key] = nil
             completions += change.completions

@@ -2,33 +2,43 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// Everything that changes the disk. Blocking, and called by one thread at a time: the ``DiskCache``'s lane.
+/// Everything that changes the disk. Blocking, and called by one thread at a time, the ``DiskCache``'s lane, but for
+/// ``end()``.
 final class DiskWriter: @unchecked Sendable {
-    // `@unchecked`: everything mutable is touched on the lane only.
+    // `@unchecked`: everything mutable is touched on the lane only, or locked.
     private let configuration: DiskCache.Configuration
     private let directory: DiskDirectory
     private let readers: DiskReaders
     private let now: @Sendable () -> Int64
+    private let lockPatience: LockPatience
 
     private var index: DiskIndex?
     private var indexIdentity: DiskDirectory.FileIdentity?
     private var sizeLimit: Int64 = .max
     /// After a failure nothing is tried until then, so that each load does not pay for it anew.
     private var retryTime: Int64 = .min
+    private let isEnding = Lock(false)
     private var reported: Set<WebImageError.DiskCacheFailure> = []
 
     private static let second: Int64 = 1_000_000
     private static let retryInterval = 60 * second
     private static let trimInterval = 3_600 * second
 
+    /// How long a change waits while another process holds the index: a minute in all, after which it is given up.
+    struct LockPatience {
+        var timeoutMilliseconds: Int32 = 10_000
+        var attemptCount = 6
+    }
+
     init(
         configuration: DiskCache.Configuration, directory: DiskDirectory, readers: DiskReaders,
-        now: @escaping @Sendable () -> Int64
+        now: @escaping @Sendable () -> Int64, lockPatience: LockPatience = LockPatience()
     ) {
         self.configuration = configuration
         self.directory = directory
         self.readers = readers
         self.now = now
+        self.lockPatience = lockPatience
     }
 
     // MARK: Opening
@@ -38,19 +48,29 @@ final class DiskWriter: @unchecked Sendable {
 
     func openIfNeeded() { _ = withIndex { _ in } }
 
+    /// From now on an index that is open can be written, but none is opened or made, no failure is reported, and nobody
+    /// waits for another process: the cache is gone, and its directory may be too. Called on any thread.
+    func end() { isEnding.withLock { $0 = true } }
+
     func close() {
         index = nil
         readers.closeAll()
     }
 
     /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
+    ///
+    /// `body` runs again when another process held the index: what it did must have been undone, or bear repeating.
     private func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
-        do throws(DiskFault) {
-            guard let index = try openIndex() else { return nil }
-            return try body(index)
-        } catch let fault {
-            handle(fault)
-            return nil
+        var remaining = lockPatience.attemptCount
+        while true {
+            do throws(DiskFault) {
+                guard let index = try openIndex() else { return nil }
+                return try body(index)
+            } catch let fault {
+                handle(fault)
+                remaining -= 1
+                guard fault.isLocked, remaining > 0, !isEnding.withLock({ $0 }) else { return nil }
+            }
         }
     }
 
@@ -61,16 +81,18 @@ final class DiskWriter: @unchecked Sendable {
             // Deleted, or moved aside by another process.
             close()
         }
-        guard now() >= retryTime else { return nil }
+        guard now() >= retryTime, !isEnding.withLock({ $0 }) else { return nil }
         try directory.create()
         var aside: String?
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
             let opened: DiskIndex
             do throws(DiskFault) {
-                opened = try DiskIndex(path: directory.indexPath)
-            } catch let fault where fault.isCorruption {
+                opened = try DiskIndex(
+                    path: directory.indexPath, busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
+            } catch let fault where fault.isCorruption || fault.isForeignSchema {
                 aside = try directory.moveIndexAside()
-                opened = try DiskIndex(path: directory.indexPath)
+                opened = try DiskIndex(
+                    path: directory.indexPath, busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
             }
             indexIdentity = directory.indexIdentity
             return opened
@@ -78,8 +100,10 @@ final class DiskWriter: @unchecked Sendable {
         if let aside { report(.corruptIndex(movedTo: aside)) }
         try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
         index = opened
-        sizeLimit = configuration.sizeLimit ?? defaultSizeLimit(opened)
-        if now() - opened.totals.trimmed > Self.trimInterval {
+        sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
+        let (now, trimmed) = (now(), opened.totals.trimmed)
+        // A trim in the future is one from before the clock went back.
+        if trimmed < now - Self.trimInterval || trimmed > now {
             try enforceLimits(opened)
             try sweep(opened)
         }
@@ -120,7 +144,7 @@ final class DiskWriter: @unchecked Sendable {
     }
 
     private func report(_ failure: WebImageError.DiskCacheFailure) {
-        guard reported.insert(failure).inserted else { return }
+        guard !isEnding.withLock({ $0 }), reported.insert(failure).inserted else { return }
         configuration.onFailure(.diskCache(path: directory.path, reason: failure))
     }
 
@@ -135,9 +159,9 @@ final class DiskWriter: @unchecked Sendable {
     // MARK: Writing
 
     func write(_ batch: DiskStaging.Batch) {
-        if batch.clearTime != nil { removeAll() }
-        _ = withIndex { index throws(DiskFault) in
-            guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
+        if batch.clearNumber != nil { removeAll() }
+        guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return }
+        let isOverfull = withIndex { index throws(DiskFault) in
             do throws(DiskFault) {
                 try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.byteCount) })
                 try commit(batch, to: index)
@@ -146,19 +170,23 @@ final class DiskWriter: @unchecked Sendable {
                 // What the keys held before is out of date all the same.
                 try commit(batch, to: index, stores: false)
             }
-            if index.totals.size > sizeLimit { try enforceLimits(index) }
+            return index.totals.size > sizeLimit
         }
+        if isOverfull == true { enforceLimits() }
     }
 
     private func commit(
         _ batch: DiskStaging.Batch, to index: DiskIndex, stores: Bool = true
     ) throws(DiskFault) {
         let folder = directory.valuesPath(generation: index.generation)
-        var written: [String] = []
+        var written: [Int64] = []
         var obsolete: [String] = []
         do throws(DiskFault) {
             try index.transaction { () throws(DiskFault) in
-                for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
+                try settleAccesses(in: index, before: batch.firstTime)
+                if batch.generation == index.generation {
+                    for (id, time) in batch.accesses { try index.noteAccess(id: id, time: time) }
+                }
                 for pending in batch.changes {
                     if let old = try index.row(hash: pending.key.diskHash) {
                         try index.delete(old)
@@ -172,23 +200,42 @@ final class DiskWriter: @unchecked Sendable {
                     let id = try index.insert(
                         key: pending.key, size: data.count, time: pending.time, inlineData: isInline ? data : nil)
                     if !isInline {
-                        let path = "\(folder)/\(DiskIndex.fileName(id))"
-                        try ValueFile.write(data, to: path)
-                        written.append(path)
+                        try ValueFile.write(data, to: "\(folder)/\(DiskIndex.fileName(id))")
+                        written.append(id)
                     }
                 }
             }
         } catch let fault {
-            for path in written { unlink(path) }
+            removeFiles(written, withoutRowIn: index)
             throw fault
         }
         for path in obsolete { unlink(path) }
     }
 
-    /// Removes an entry whose bytes turned out to be damaged.
-    func removeDamaged(id: Int64) {
+    /// When the clock has gone back, entries from before that would stay the newest, and each trim would take what was
+    /// stored since. They become as old as `time`, and so older than what comes now.
+    private func settleAccesses(in index: DiskIndex, before time: Int64) throws(DiskFault) {
+        let now = now()
+        try index.moveAccesses(after: now + DiskStaging.clockTolerance, to: min(now, time - 1))
+    }
+
+    /// Deletes the files that a failed transaction wrote. In another transaction: the rollback gave the numbers back, and
+    /// since then another process may have used them. What can't be deleted now is left to ``sweep(_:)``.
+    private func removeFiles(_ numbers: [Int64], withoutRowIn index: DiskIndex) {
+        guard !numbers.isEmpty else { return }
+        let folder = directory.valuesPath(generation: index.generation)
+        try? index.transaction { () throws(DiskFault) in
+            for id in numbers {
+                if try index.row(id: id)?.isInFile != true { unlink("\(folder)/\(DiskIndex.fileName(id))") }
+            }
+        }
+    }
+
+    /// Removes an entry whose bytes turned out to be damaged, unless its index has been replaced since.
+    func removeDamaged(_ number: DiskReader.EntryNumber) {
         _ = withIndex { index throws(DiskFault) in
-            try delete(in: index) { () throws(DiskFault) in try index.row(id: id).map { [$0] } ?? [] }
+            guard number.generation == index.generation else { return }
+            try delete(in: index) { () throws(DiskFault) in try index.row(id: number.id).map { [$0] } ?? [] }
         }
     }
 
@@ -266,7 +313,14 @@ final class DiskWriter: @unchecked Sendable {
     /// How far the file system is below the floor of its free space, with `byteCount` more.
     private func missingByteCount(adding byteCount: Int64) -> Int64 {
         guard let free = directory.freeByteCount else { return 0 }
-        return max(0, configuration.freeSpaceFloor + byteCount - free)
+        let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
+        return max(0, floor + byteCount - free)
+    }
+
+    /// The age limit in microseconds: one below 0 counts as 0, one that is no number as none.
+    private var ageLimit: Int64 {
+        let (limit, longest) = (configuration.ageLimit, 1e12)
+        return Int64((limit.isNaN ? longest : min(max(limit, 0), longest)) * Double(Self.second))
     }
 
     /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the oldest entries.
@@ -279,11 +333,12 @@ final class DiskWriter: @unchecked Sendable {
     /// Deletes what is expired, then, oldest access first, as much as it takes. As age counts from the last access, both
     /// are one walk.
     private func trim(_ index: DiskIndex, toSize target: Int64) throws(DiskFault) {
-        let expiry = now() - Int64(min(configuration.ageLimit, 1e12) * Double(Self.second))
+        let expiry = now() - ageLimit
         let stepCount = 64
         var deleted: Int
         repeat {
             deleted = try delete(in: index) { () throws(DiskFault) in
+                try settleAccesses(in: index, before: .max)
                 var excess = index.totals.size - target
                 return Array(
                     try index.oldestRows(limit: stepCount).prefix { row in

@@ -30,12 +30,13 @@ public final class ImageCache: Sendable {
         memory.set(image, for: key, cost: image.memoryCost)
     }
 
-    /// Removes the picture from memory and from the disk; other variants of it stay in memory.
+    /// Removes the picture from memory, and from the disk the original that it was made of, as the disk holds nothing
+    /// else of it; other variants stay in memory.
     public func remove(for key: ImageCacheKey) async {
         memory.remove(for: key)
         guard let disk else { return }
         await withCheckedContinuation { continuation in
-            disk.remove(for: key.description) { continuation.resume() }
+            disk.remove(for: key.source) { continuation.resume() }
         }
     }
 

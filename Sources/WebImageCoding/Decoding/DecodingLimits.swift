@@ -1,10 +1,13 @@
 public import WebImageCore
 
-/// What a decoder refuses before it allocates memory: a file of a few hundred bytes can claim four thousand megapixels.
+/// How much a decoder takes on: a file of a few hundred bytes can claim four thousand megapixels.
+///
+/// A side above ``MutablePixelBuffer/maximumDimension``, which is fixed, is refused as well.
 public struct DecodingLimits: Sendable, Hashable {
-    /// The most pixels of one frame.
+    /// The most pixels of one frame; checked before memory is taken for them.
     public var pixelCount: Int
     /// The most scans of one progressive JPEG; each costs a pass over the picture, and 88 KB can hold 8,000 of them.
+    /// They are counted as they come, when memory for the coefficients is there already.
     public var scanCount: Int
 
     /// 100 megapixels (400 MB decoded) and 100 scans: more than any camera's picture, less than a small server's memory.

@@ -19,7 +19,9 @@ public protocol ImageDecoder: Sendable {
 
     /// Decodes the picture (of an animation: the first frame), turned upright, at the size that `options` name.
     ///
-    /// It checks `options.limits` before it allocates, and `options.cancellation` at least every few milliseconds.
+    /// It checks `options.limits` before it takes memory for pixels, and `options.cancellation` every few milliseconds.
+    /// ``WebPDecoder`` can do so only between pieces of compressed bytes: where a few of them hold many pixels, libwebp
+    /// decodes those to their end first.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.

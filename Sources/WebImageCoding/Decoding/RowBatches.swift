@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WebImageCore
 
 extension PixelSize {
@@ -11,6 +12,19 @@ extension PixelSize {
         for first in stride(from: 0, to: height, by: rowCount) {
             try cancellation?.check()
             try body(first..<min(first + rowCount, height))
+        }
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Makes every pixel transparent black, a batch of rows at a time: fresh memory of 100 megapixels takes a while.
+    mutating func clear(cancellation: Cancellation?) throws(WebImageError) {
+        let (size, stride) = (size, bytesPerRow)
+        try withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            guard let start = bytes.baseAddress else { return }
+            try size.forEachRowBatch(cancellation: cancellation) { rows in
+                memset(start + rows.lowerBound * stride, 0, rows.count * stride)
+            }
         }
     }
 }

@@ -10,7 +10,8 @@ public protocol ImageEncoder: Sendable {
 
     /// Encodes the picture's pixels.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``.
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data
 }
 

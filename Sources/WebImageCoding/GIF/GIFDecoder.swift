@@ -3,7 +3,8 @@ public import WebImageCore
 
 /// Reads GIF 87a and 89a: interlaced, transparent, with palettes of the file or the frame.
 ///
-/// It decodes the first frame, on a clear canvas; the background colour is ignored, as browsers do.
+/// It decodes the first frame, on a clear canvas; the background colour is ignored, as browsers do. A file must be whole,
+/// but for a still that lacks nothing but its last byte, the trailer.
 public struct GIFDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -25,9 +26,8 @@ public struct GIFDecoder: ImageDecoder {
         let bytes = data.bytes
         let file = try GIFFile(reading: bytes)
         let plan = try DecodingPlan(storedSize: file.size, options: options)
-        guard let frame = file.frames.first else {
-            throw .decoding(format: .gif, reason: file.isComplete ? .corrupt("no frame") : .truncated)
-        }
+        try file.checkCompleteness()
+        guard let frame = file.frames.first else { throw .decoding(format: .gif, reason: .corrupt("no frame")) }
         let pixels = try canvas(of: file.size, with: frame, in: bytes, cancellation: options.cancellation)
         return try plan.image(of: pixels, format: .gif, frameCount: file.frames.count)
     }
@@ -35,22 +35,25 @@ public struct GIFDecoder: ImageDecoder {
     private func canvas(
         of size: PixelSize, with frame: GIFFile.Frame, in data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
-        guard frame.size.width > 0, frame.size.height > 0, frame.left + frame.size.width <= size.width,
-            frame.top + frame.size.height <= size.height
-        else { throw .decoding(format: .gif, reason: .corrupt("a frame that is empty or outside its canvas")) }
+        guard frame.size.width > 0, frame.size.height > 0 else {
+            throw .decoding(format: .gif, reason: .corrupt("an empty frame"))
+        }
         let colors = try palette(of: frame, in: data)
         let indices = try indices(of: frame, in: data, cancellation: cancellation)
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        buffer.clear()
         var isOpaque = frame.covers(size)
-        buffer.withUnsafeMutableBytes { bytes in
+        if !isOpaque { try buffer.clear(cancellation: cancellation) }
+        let rowOrder = frame.rowOrder
+        try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             let pixels = bytes.bindMemory(to: UInt32.self)
-            for (storedRow, row) in frame.rowOrder.enumerated() {
-                let start = (frame.top + row) * size.width + frame.left
-                for column in 0..<frame.size.width {
-                    let color = colors[Int(indices[storedRow * frame.size.width + column])]
-                    if color == 0 { isOpaque = false }
-                    pixels[start + column] = color
+            try frame.size.forEachRowBatch(cancellation: cancellation) { storedRows in
+                for storedRow in storedRows {
+                    let start = (frame.top + rowOrder[storedRow]) * size.width + frame.left
+                    for column in 0..<frame.size.width {
+                        let color = colors[Int(indices[storedRow * frame.size.width + column])]
+                        if color == 0 { isOpaque = false }
+                        pixels[start + column] = color
+                    }
                 }
             }
         }

@@ -2,16 +2,29 @@ internal import WebImageCore
 
 /// The blocks of a GIF (CompuServe GIF 89a), found by hopping from length to length; no pixel is unpacked.
 struct GIFFile {
-    /// The canvas, called the logical screen.
-    let size: PixelSize
+    /// The canvas: the logical screen, or more where the first frame reaches beyond it. Some programs leave the screen at
+    /// 0×0; browsers show the frame whole.
+    private(set) var size: PixelSize
     /// Every frame whose descriptor is there, whole or not.
     private(set) var frames: [Frame] = []
-    /// Whether the block that ends the file is there.
-    private(set) var isComplete = false
+    /// What stopped the reading.
+    private(set) var end = End.cutBlock
     /// Extra plays, 0 for ever; `nil` where the file does not ask to be repeated.
     private(set) var repeatCount: Int?
 
     private let globalPalette: Range<Int>?
+
+    /// What stands behind the last whole block.
+    enum End {
+        /// The block that ends the file.
+        case trailer
+        /// Nothing.
+        case missingTrailer
+        /// A byte that begins no block.
+        case strayByte
+        /// A part of a block.
+        case cutBlock
+    }
 
     /// One frame; ranges and offsets count from the file's first byte.
     struct Frame {
@@ -35,13 +48,32 @@ struct GIFFile {
         guard let width = data.integer(at: 6, count: 2, isBigEndian: false),
             let height = data.integer(at: 8, count: 2, isBigEndian: false), let flags = data.byte(at: 10)
         else { throw .decoding(format: .gif, reason: .truncated) }
-        guard width > 0, height > 0 else {
-            throw .decoding(format: .gif, reason: .corrupt("a canvas of \(width)×\(height) pixels"))
-        }
         size = PixelSize(width: width, height: height)
         var offset = 13
         globalPalette = Self.palette(flags: flags, at: &offset)
         readBlocks(of: data, from: offset)
+        if let first = frames.first {
+            size.width = max(width, first.left + first.size.width)
+            size.height = max(height, first.top + first.size.height)
+        }
+        guard size.width > 0, size.height > 0 else {
+            let isCut = frames.isEmpty && (end == .missingTrailer || end == .cutBlock)
+            throw .decoding(format: .gif, reason: isCut ? .truncated : .corrupt("a canvas of \(size) pixels"))
+        }
+    }
+
+    /// Throws unless every block is there.
+    ///
+    /// Only a still may lack its trailer, as browsers show it then: it has no more to come, while an animation may have
+    /// lost any number of frames.
+    func checkCompleteness() throws(WebImageError) {
+        let isStill = frames.count == 1 && repeatCount == nil
+        switch end {
+        case .trailer: return
+        case .missingTrailer where isStill, .strayByte where isStill: return
+        case .missingTrailer, .cutBlock: throw .decoding(format: .gif, reason: .truncated)
+        case .strayByte: throw .decoding(format: .gif, reason: .corrupt("a byte that begins no block"))
+        }
     }
 
     /// How often it plays; `nil` for a still. The file counts repetitions, after the first play.
@@ -59,7 +91,7 @@ struct GIFFile {
         frames.contains { $0.transparentIndex != nil } || frames.first.map { !$0.covers(size) } == true
     }
 
-    /// Stops at the end of the data, or at something that is no block.
+    /// Stops behind the last whole block, and sets ``end``.
     private mutating func readBlocks(of data: RawSpan, from start: Int) {
         var offset = start
         var control = Control()
@@ -76,14 +108,16 @@ struct GIFFile {
                 frames.append(frame)
                 control = Control()
             case 0x3B:
-                isComplete = true
+                end = .trailer
                 return
             default:
+                end = .strayByte
                 return
             }
-            guard let end = Self.endOfSubBlocks(in: data, from: offset) else { return }
-            offset = end
+            guard let next = Self.endOfSubBlocks(in: data, from: offset) else { return }
+            offset = next
         }
+        end = .missingTrailer
     }
 
     /// Reads a descriptor and leaves `offset` at the first compressed block.

@@ -39,8 +39,14 @@ struct LZWDecoder {
         var bits = 0
         var bitCount = 0
         var filled = 0
+        var nextCheck = 0
         var previous: Int?
         while filled < indices.count {
+            // A byte can stand for thousands of pixels, or, with codes that only clear the table, for none.
+            if filled >= nextCheck {
+                try cancellation?.check()
+                nextCheck = filled + Self.pixelsBetweenChecks
+            }
             while bitCount < codeSize {
                 guard position < bytes.count else { return filled }
                 if position % Self.bytesBetweenChecks == 0 { try cancellation?.check() }
@@ -100,5 +106,6 @@ struct LZWDecoder {
     }
 
     private static let codeLimit = 4096
-    private static let bytesBetweenChecks = 4096
+    private static let bytesBetweenChecks = 1 << 16
+    private static let pixelsBetweenChecks = 1 << 18
 }

@@ -22,18 +22,21 @@ public struct JPEGEncoder: ImageEncoder {
             throw .encoding(
                 format: .jpeg, reason: .tooLarge(pixels.size, maximumDimension: Self.maximumDimension))
         }
-        guard
-            let encoder = cwi_jpeg_encoder_create(
-                UInt32(pixels.width), UInt32(pixels.height), max(1, Int32((options.quality * 100).rounded())),
-                options.quality < Self.fullChromaQuality)
-        else { throw .outOfMemory(byteCount: pixels.bytesPerRow) }
+        guard let encoder = cwi_jpeg_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
         defer { cwi_jpeg_encoder_destroy(encoder) }
         func check(_ status: cwi_jpeg_status) throws(WebImageError) {
-            guard status == CWI_JPEG_OK else {
+            switch status {
+            case CWI_JPEG_OK: return
+            case CWI_JPEG_OUT_OF_MEMORY: throw .outOfMemory(byteCount: pixels.byteCount)
+            default:
                 let message = String(cString: cwi_jpeg_encoder_message(encoder))
                 throw .encoding(format: .jpeg, reason: .codec(message))
             }
         }
+        try check(
+            cwi_jpeg_encoder_start(
+                encoder, UInt32(pixels.width), UInt32(pixels.height), max(1, Int32((options.quality * 100).rounded())),
+                options.quality < Self.fullChromaQuality))
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         let background = options.background.opaqueBytes

@@ -16,16 +16,18 @@ public struct PNGEncoder: ImageEncoder {
     /// Encodes the picture.
     public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
-        guard
-            let encoder = cwi_png_encoder_create(
-                UInt32(pixels.width), UInt32(pixels.height), !pixels.isOpaque, Self.compressionLevel)
-        else { throw .outOfMemory(byteCount: pixels.bytesPerRow) }
+        guard let encoder = cwi_png_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
         defer { cwi_png_encoder_destroy(encoder) }
         func check(_ status: cwi_png_status) throws(WebImageError) {
-            guard status == CWI_PNG_OK else {
-                throw .encoding(format: .png, reason: .codec(String(cString: cwi_png_encoder_message(encoder))))
+            switch status {
+            case CWI_PNG_OK: return
+            case CWI_PNG_OUT_OF_MEMORY: throw .outOfMemory(byteCount: pixels.byteCount)
+            default: throw .encoding(format: .png, reason: .codec(String(cString: cwi_png_encoder_message(encoder))))
             }
         }
+        try check(
+            cwi_png_encoder_start(
+                encoder, UInt32(pixels.width), UInt32(pixels.height), !pixels.isOpaque, Self.compressionLevel))
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         var line = [UInt8](repeating: 0, count: pixels.isOpaque ? 0 : pixels.width * 4)

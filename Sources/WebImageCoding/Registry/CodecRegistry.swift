@@ -37,7 +37,8 @@ public final class CodecRegistry: Sendable {
     /// Adds an encoder that is taken before those already there.
     public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
 
-    /// The formats that can be read, best compression first, each once.
+    /// The formats that can be read, in the order in which decoders are asked, each once. Of the built-in ones, that
+    /// which compresses best comes first.
     public var readableFormats: [ImageFormat] {
         let formats = codecs.withLock { $0.decoders.map(\.format) }
         var seen: Set<ImageFormat> = []
@@ -62,7 +63,8 @@ public final class CodecRegistry: Sendable {
 
     /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``.
     public func encode(
         _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
     ) throws(WebImageError) -> Data {

@@ -53,7 +53,7 @@ public struct WebPDecoder: ImageDecoder {
             throw .decoding(format: .webp, reason: .corrupt("a frame outside its canvas"))
         }
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        if frameSize != size { buffer.clear() }
+        if frameSize != size { try buffer.clear(cancellation: options.cancellation) }
         let stride = buffer.bytesPerRow
         let isOpaque = try buffer.withUnsafeMutableBytes { (canvas) throws(WebImageError) in
             let frame = UnsafeMutableRawBufferPointer(rebasing: canvas[(top * stride + left * 4)...])
@@ -61,12 +61,17 @@ public struct WebPDecoder: ImageDecoder {
                 try Self.decode(bytes, size: frameSize, into: frame, stride: stride, options: options)
             }
             guard let pixels = canvas.bindMemory(to: UInt8.self).baseAddress else { return false }
-            return cwi_is_opaque(pixels, size.pixelCount)
+            var isOpaque = true
+            try size.forEachRowBatch(cancellation: options.cancellation) { rows in
+                isOpaque = isOpaque && cwi_is_opaque(pixels + rows.lowerBound * stride, rows.count * size.width)
+            }
+            return isOpaque
         }
         return buffer.freeze(isOpaque: isOpaque)
     }
 
-    /// Hands libwebp the data in pieces, to look at the cancellation flag in between; it decodes as far as it can.
+    /// Hands libwebp the data in pieces, to look at the cancellation flag in between; it decodes as far as it can, which
+    /// may be far: 38 bytes of lossless data can stand for 99 megapixels, and it cannot be interrupted.
     private static func decode(
         _ bytes: UnsafeRawBufferPointer, size: PixelSize, into pixels: UnsafeMutableRawBufferPointer, stride: Int,
         options: DecodingOptions

@@ -49,6 +49,9 @@ public struct WebPEncoder: ImageEncoder {
         guard isEncoded, let bytes = output.mem else {
             WebPMemoryWriterClear(&output)
             try options.cancellation?.check()
+            if [VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY].contains(picture.error_code) {
+                throw .outOfMemory(byteCount: pixels.byteCount)
+            }
             throw .encoding(format: .webp, reason: .codec("libwebp error \(picture.error_code.rawValue)"))
         }
         // libwebp's memory comes from malloc.

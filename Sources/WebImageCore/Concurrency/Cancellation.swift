@@ -6,12 +6,19 @@ internal import Synchronization
 /// cleared.
 public final class Cancellation: Sendable {
     private let flag = Atomic(false)
+    private let onPoll: (@Sendable (Cancellation) -> Void)?
 
     /// Makes a flag that is not set.
-    public init() {}
+    public init() { onPoll = nil }
+
+    /// Makes a flag that calls `onPoll` before each look at it: a test counts checkpoints with it, or cancels at one.
+    package init(onPoll: @escaping @Sendable (Cancellation) -> Void) { self.onPoll = onPoll }
 
     /// Whether ``cancel()`` was called.
-    public var isCancelled: Bool { flag.load(ordering: .relaxed) }
+    public var isCancelled: Bool {
+        onPoll?(self)
+        return flag.load(ordering: .relaxed)
+    }
 
     /// Asks the work to stop at its next checkpoint.
     public func cancel() { flag.store(true, ordering: .relaxed) }

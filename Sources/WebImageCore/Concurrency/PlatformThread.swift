@@ -7,23 +7,33 @@ package enum PlatformThread {
     ///
     /// - Parameter name: shown by debuggers and `top -H`; the kernel keeps its first 15 bytes.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        // Where address space is short, 8 MiB by default are too much; the second is what threads on a Mac have.
+        start(name: name, stackByteCounts: [nil, 512 << 10], body)
+    }
+
+    /// Tries one stack size after the other, `nil` for the system's default.
+    static func start(name: String, stackByteCounts: [Int?], _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-                cwi_set_thread_name(start.name)
-                start.body()
-                return nil
-            }, start.toOpaque())
-        guard status == 0 else {
-            start.release()
-            return false
+        for stackByteCount in stackByteCounts {
+            var attributes = pthread_attr_t()
+            pthread_attr_init(&attributes)
+            defer { pthread_attr_destroy(&attributes) }
+            pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+            if let stackByteCount { pthread_attr_setstacksize(&attributes, stackByteCount) }
+            var thread = pthread_t()
+            let status = pthread_create(
+                &thread, &attributes,
+                { argument in
+                    guard let argument else { return nil }
+                    let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                    cwi_set_thread_name(start.name)
+                    start.body()
+                    return nil
+                }, start.toOpaque())
+            if status == 0 { return true }
         }
-        pthread_detach(thread)
-        return true
+        start.release()
+        return false
     }
 
     /// Adds to the calling thread's nice value. Linux keeps it per thread, unlike POSIX.

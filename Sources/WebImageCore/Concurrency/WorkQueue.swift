@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 
 /// A bounded pool of threads that runs blocking or heavy work in order of priority, first come first served within one.
@@ -5,21 +6,30 @@ internal import Glibc
 /// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on one of
 /// these. Threads start on demand and sleep while there is nothing to do; they live as long as the process.
 package final class WorkQueue: Sendable {
+    /// Runs the body on a new thread of that name; `false` when there is none to be had.
+    package typealias ThreadStart = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+
     /// The most pieces of work that run at once.
     package let threadCount: Int
 
     private let label: String
     private let niceness: Int32
+    private let startThread: ThreadStart
     private let monitor = Monitor()
 
     /// - Parameters:
     ///   - label: the threads' name in debuggers; the kernel keeps its first 15 bytes.
     ///   - threadCount: how many threads may run at once, at least 1.
     ///   - niceness: added to each thread's nice value; above 0 leaves the main thread ahead of this pool.
-    package init(label: String, threadCount: Int, niceness: Int32 = 0) {
+    ///   - startThread: where its threads come from; the system, unless a test says otherwise.
+    package init(
+        label: String, threadCount: Int, niceness: Int32 = 0,
+        startThread: @escaping ThreadStart = { PlatformThread.start(name: $0, $1) }
+    ) {
         self.label = label
         self.threadCount = max(1, threadCount)
         self.niceness = niceness
+        self.startThread = startThread
     }
 
     /// Queues `body`; returns at once, from any thread.
@@ -32,21 +42,34 @@ package final class WorkQueue: Sendable {
             state.threadCount += 1
             return true
         }
-        if startsThread { startThread() } else { monitor.signal() }
+        if startsThread { addThread() } else { monitor.signal() }
         return item
     }
 
     /// How many pieces of work wait for a thread.
     package var waitingCount: Int { monitor.withLock { $0.waitingCount } }
 
-    private func startThread() {
-        let (monitor, label, niceness) = (monitor, label, niceness)
-        let isStarted = PlatformThread.start(name: label) {
+    /// How many places the buckets take, for live and stale entries.
+    var entryCount: Int { monitor.withLock { $0.entryCount } }
+
+    private func addThread() {
+        let (monitor, niceness) = (monitor, niceness)
+        let isStarted = startThread(label) {
             if niceness != 0 { PlatformThread.lowerPriority(by: niceness) }
             while true { monitor.nextBody()() }
         }
-        // Out of threads: the ones that run already do the work, or the next submission tries again.
-        if !isStarted { monitor.withLock { $0.threadCount -= 1 } }
+        guard !isStarted else { return }
+        // Out of threads: the ones that run do the work. Where there are none, one of Dispatch's takes this one's place
+        // until nothing waits; it keeps its nice value, which it could not lower again.
+        let isAlone = monitor.withLock { state in
+            if state.threadCount == 1 { return true }
+            state.threadCount -= 1
+            return false
+        }
+        guard isAlone else { return }
+        DispatchQueue.global().async {
+            while let body = monitor.nextBodyOrLeave() { body() }
+        }
     }
 }
 
@@ -73,6 +96,7 @@ package final class WorkItem: @unchecked Sendable {
             guard let body = self.body else { return nil }
             self.body = nil
             state.waitingCount -= 1
+            state.forgetEntry(at: priority)
             return body
         }
         return taken != nil
@@ -82,9 +106,11 @@ package final class WorkItem: @unchecked Sendable {
     package func setPriority(_ priority: LoadPriority) {
         monitor.withLock { state in
             guard body != nil, priority != self.priority else { return }
+            let formerPriority = self.priority
             self.priority = priority
             ticket += 1
             state.append(self)
+            state.forgetEntry(at: formerPriority)
         }
     }
 }
@@ -129,33 +155,59 @@ private final class Monitor: @unchecked Sendable {
             state.idleThreadCount -= 1
         }
     }
+
+    /// Takes the most urgent work; where none waits, gives the thread's place up in the same step, so that work
+    /// submitted after it gets a thread of its own.
+    func nextBodyOrLeave() -> (@Sendable () -> Void)? {
+        withLock { state in
+            if let body = state.takeFirst() { return body }
+            state.threadCount -= 1
+            return nil
+        }
+    }
 }
 
-/// Waiting items by priority. Moving or cancelling one leaves a stale entry behind, skipped when it comes up, so that
-/// both take constant time.
+/// Waiting items by priority. Moving or cancelling one leaves a stale entry behind, skipped when it comes up; a bucket is
+/// rebuilt once most of it is stale, so that both take constant time on average and the buckets stay small.
 private struct WaitingWork {
     private struct Entry {
         let item: WorkItem
         let ticket: Int
+
+        var isLive: Bool { ticket == item.ticket && item.body != nil }
     }
 
     private struct Bucket {
         var entries: [Entry] = []
         var firstIndex = 0
+        /// How many of the entries from `firstIndex` on are not live.
+        var staleCount = 0
 
-        /// Removes the oldest entry; the space in front of it is given back once it is half of the array.
+        /// Removes the oldest live entry; the space in front of it is given back once it is half of the array.
         mutating func popFirst() -> Entry? {
-            guard firstIndex < entries.count else { return nil }
-            let entry = entries[firstIndex]
-            firstIndex += 1
-            if firstIndex == entries.count {
-                entries.removeAll(keepingCapacity: firstIndex < 1024)
-                firstIndex = 0
-            } else if firstIndex >= 32, firstIndex * 2 >= entries.count {
-                entries.removeFirst(firstIndex)
-                firstIndex = 0
+            while firstIndex < entries.count {
+                let entry = entries[firstIndex]
+                firstIndex += 1
+                if firstIndex == entries.count {
+                    entries.removeAll(keepingCapacity: firstIndex < 1024)
+                    firstIndex = 0
+                } else if firstIndex >= 32, firstIndex * 2 >= entries.count {
+                    entries.removeFirst(firstIndex)
+                    firstIndex = 0
+                }
+                if entry.isLive { return entry }
+                staleCount -= 1
             }
-            return entry
+            return nil
+        }
+
+        /// Counts an entry that has just become stale.
+        mutating func forgetEntry() {
+            staleCount += 1
+            guard staleCount > 32, staleCount * 2 > entries.count - firstIndex else { return }
+            entries = entries[firstIndex...].filter(\.isLive)
+            firstIndex = 0
+            staleCount = 0
         }
     }
 
@@ -163,6 +215,8 @@ private struct WaitingWork {
     var waitingCount = 0
     var threadCount = 0
     var idleThreadCount = 0
+
+    var entryCount: Int { buckets.reduce(0) { $0 + $1.entries.count } }
 
     mutating func enqueue(_ item: WorkItem) {
         waitingCount += 1
@@ -173,14 +227,17 @@ private struct WaitingWork {
         buckets[item.priority.rawValue].entries.append(Entry(item: item, ticket: item.ticket))
     }
 
+    /// Notes that an item has left, or moved from, its place at `priority`.
+    mutating func forgetEntry(at priority: LoadPriority) {
+        buckets[priority.rawValue].forgetEntry()
+    }
+
     mutating func takeFirst() -> (@Sendable () -> Void)? {
         for index in buckets.indices.reversed() {
-            while let entry = buckets[index].popFirst() {
-                guard entry.ticket == entry.item.ticket, let body = entry.item.body else { continue }
-                entry.item.body = nil
-                waitingCount -= 1
-                return body
-            }
+            guard let item = buckets[index].popFirst()?.item, let body = item.body else { continue }
+            item.body = nil
+            waitingCount -= 1
+            return body
         }
         return nil
     }

@@ -71,8 +71,7 @@ extension WebImageError: CustomStringConvertible {
         case .encoding(let format, let reason):
             "The picture could not be written as \(format): \(reason.description)"
         case .imageTooLarge(let size, let limit):
-            "The picture claims \(size) pixels, more than the \(limit) pixels or \(MutablePixelBuffer.maximumDimension) "
-                + "a side allowed; it was not decoded. Raise the decoding limits if you trust it."
+            Self.describeTooLarge(size, pixelLimit: limit)
         case .invalidSize(let width, let height):
             "\(width)×\(height) is no size a picture can have; sides run from 1 to "
                 + "\(MutablePixelBuffer.maximumDimension)."
@@ -94,6 +93,15 @@ extension WebImageError: CustomStringConvertible {
         case 500...: ": it has trouble of its own. Try again later."
         default: " instead of a picture."
         }
+    }
+
+    private static func describeTooLarge(_ size: PixelSize, pixelLimit: Int) -> String {
+        let longest = MutablePixelBuffer.maximumDimension
+        if max(size.width, size.height) > longest {
+            return "The picture claims \(size) pixels; a side can have \(longest) at most. It was not decoded."
+        }
+        return "The picture claims \(size) pixels, more than the \(pixelLimit) allowed; it was not decoded. "
+            + "Raise the limit if you trust it."
     }
 
     private static func describeUnrecognized(contentType: String?, leadingBytes: [UInt8]) -> String {

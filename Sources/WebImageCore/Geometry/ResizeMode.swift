@@ -11,7 +11,8 @@ public enum ResizeMode: String, Sendable, Hashable, Codable, CaseIterable {
 extension ResizeMode {
     /// The size a picture of `size` gets in `box`, at least one pixel each way.
     ///
-    /// A box side of 0 or less counts as "any": the other side alone decides.
+    /// A box side of 0 or less counts as "any": the other side alone decides. A result too large for an `Int` is
+    /// `Int.max`.
     ///
     /// - Parameter allowsUpscaling: `false` returns `size` where the result would be larger; a thumbnail never gains
     ///   pixels. `stretch` then limits each side on its own.
@@ -21,7 +22,8 @@ extension ResizeMode {
         let vertical = box.height > 0 ? Double(box.height) / Double(size.height) : nil
         let limit = allowsUpscaling ? Double.infinity : 1
         func scaled(_ length: Int, by factor: Double) -> Int {
-            max(1, Int((Double(length) * min(factor, limit)).rounded()))
+            // `nil` is too large for an `Int`; no factor is negative.
+            max(1, Int(exactly: (Double(length) * min(factor, limit)).rounded()) ?? .max)
         }
 
         switch (self, horizontal, vertical) {

@@ -70,6 +70,79 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
+    /// Another process may delete the directory, and make it again.
+    @Test(arguments: [10, 50_000])
+    func doesNotReadADeletedIndex(byteCount: Int) async throws {
+        let (cache, other) = (fixture.cache(), fixture.cache())
+        await cache.storeNow(Data(byteCount, of: 1), for: "old")
+        #expect(await cache.data(for: "old") == Data(byteCount, of: 1))
+        try FileManager.default.removeItem(atPath: fixture.directory)
+        #expect(await cache.data(for: "old") == nil)
+        #expect(await !cache.contains("old"))
+        await other.storeNow(Data(byteCount, of: 2), for: "new")
+        #expect(await cache.data(for: "old") == nil)
+        #expect(await cache.data(for: "new") == Data(byteCount, of: 2))
+        #expect(await cache.count == 1)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func endsSilentlyWithoutMakingADeletedDirectoryAnew() async throws {
+        var cache: DiskCache? = fixture.cache()
+        await cache?.storeNow(Data(50_000, of: 1), for: "key")
+        // A look-up notes an access, which waits to be written.
+        #expect(await cache?.data(for: "key") != nil)
+        try FileManager.default.removeItem(atPath: fixture.directory)
+        try await fixture.end(&cache)
+        #expect(!FileManager.default.fileExists(atPath: fixture.directory))
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func writesTheLastAccessesWhenItEnds() async throws {
+        var cache: DiskCache? = fixture.cache()
+        await cache?.storeNow(Data(10, of: 1), for: "first")
+        await cache?.storeNow(Data(10, of: 1), for: "second")
+        #expect(await cache?.data(for: "first") != nil)
+        try await fixture.end(&cache)
+        let next = fixture.cache()
+        await next.trim(toSize: 10)
+        #expect(await next.contains("first"))
+    }
+
+    @Test func whatIsKnownOfAnOldIndexDoesNotTouchTheNewOne() async throws {
+        let directory = DiskDirectory(path: fixture.directory)
+        let readers = DiskReaders(directory: directory)
+        func number(of key: String) throws -> DiskReader.EntryNumber? {
+            let result = try readers.withReader { reader throws(DiskFault) in try reader.read(key) }
+            if case .found(_, let number) = result { return number }
+            return nil
+        }
+        await fixture.cache().storeNow(Data(10, of: 1), for: "old")
+        let old = try #require(try number(of: "old"))
+        try FileManager.default.removeItem(atPath: fixture.directory)
+
+        fixture.advance(seconds: 1)
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        let new = try #require(try number(of: "new"))
+        #expect(old.id == new.id && old.generation != new.generation)
+        let writer = DiskWriter(
+            configuration: cache.configuration, directory: directory, readers: readers,
+            now: { [fixture] in fixture.clock.withLock { $0 } })
+        writer.removeDamaged(old)
+        #expect(writer.totals()?.count == 1)
+        let stored = try #require(writer.entries(after: 0, limit: 1).first)
+        var staging = DiskStaging(byteLimit: 0)
+        fixture.advance(seconds: 1)
+        _ = staging.noteAccess(to: old, now: fixture.clock.withLock { $0 })
+        writer.write(staging.nextBatch())
+        #expect(writer.entries(after: 0, limit: 1) == [stored])
+        _ = staging.noteAccess(to: new, now: fixture.clock.withLock { $0 })
+        writer.write(staging.nextBatch())
+        #expect(writer.entries(after: 0, limit: 1) != [stored])
+        writer.removeDamaged(new)
+        #expect(writer.totals()?.count == 0)
+    }
+
     @Test(arguments: [0, 100, 50_000])
     func anIndexThatIsNoneIsMovedAside(byteCount: Int) async throws {
         try fixture.folder.write(Data(byteCount, of: 0x5A), to: "cache/index.sqlite")
@@ -84,6 +157,22 @@ import WebImageTestSupport
             #expect(fixture.reported == [.corruptIndex(movedTo: moved)])
             #expect(try Data(contentsOf: URL(filePath: moved)).count == byteCount)
         }
+    }
+
+    @Test(arguments: [
+        "CREATE TABLE entry (name TEXT)", "PRAGMA user_version = 1", "CREATE TABLE cache (id); PRAGMA user_version = 1",
+    ])
+    func anIndexWithOtherTablesIsMovedAside(statements: String) async throws {
+        mkdir(fixture.directory, 0o700)
+        do {
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: true, busyTimeoutMilliseconds: 1_000)
+            try other.execute(statements)
+        }
+        let cache = fixture.cache()
+        #expect(await cache.data(for: "key") == nil)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == Data(10, of: 1))
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
     }
 
     @Test func anIndexDamagedInsideIsMovedAsideWhenItIsMet() async throws {
@@ -131,6 +220,93 @@ import WebImageTestSupport
         #expect(await cache.count == 0)
         #expect(fixture.valueFiles.isEmpty)
         #expect(fixture.reported.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aChangeWaitsForAnotherProcessThatHoldsTheIndex(isClear: Bool) async throws {
+        let patience = DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 10_000)
+        let cache = fixture.cache(lockPatience: patience)
+        await cache.storeNow(Data(10, of: 1), for: "changed")
+        await cache.storeNow(Data(10, of: 1), for: "removed")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        async let clear: Void? = isClear ? cache.removeAll() : nil
+        if !isClear {
+            cache.store(Data(10, of: 2), for: "changed")
+            cache.remove(for: "removed")
+        }
+        // The first attempt has failed.
+        try await fixture.firstFailure.wait()
+        #expect(await cache.data(for: "changed") == (isClear ? nil : Data(10, of: 2)))
+        #expect(await cache.data(for: "removed") == nil)
+        try other.execute("COMMIT")
+        await clear
+        await cache.flush()
+        #expect(await fixture.cache().data(for: "changed") == (isClear ? nil : Data(10, of: 2)))
+        #expect(await fixture.cache().data(for: "removed") == nil)
+        #expect(fixture.reported == [.index(code: Int(SQLITE_BUSY), message: "database is locked")])
+    }
+
+    @Test func aChangeIsGivenUpWhenAnotherProcessKeepsTheIndex() async throws {
+        let cache = fixture.cache(lockPatience: DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 3))
+        await cache.storeNow(Data(10, of: 1), for: "first")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        await cache.storeNow(Data(10, of: 2), for: "second")
+        #expect(await cache.data(for: "first") == Data(10, of: 1))
+        #expect(await cache.data(for: "second") == nil)
+        try other.execute("COMMIT")
+        await cache.storeNow(Data(10, of: 3), for: "third")
+        #expect(await cache.data(for: "third") == Data(10, of: 3))
+        #expect(fixture.reported.count == 1)
+    }
+
+    /// Stores 200 values in files, in a batch whose last value fails the whole; entry 201 is the last with a file.
+    private func failABatch(in cache: DiskCache) async throws {
+        await cache.storeNow(Data(10, of: 0), for: "first")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute(
+            """
+            CREATE TRIGGER refusal BEFORE INSERT ON entry WHEN NEW.key = 'refused'
+            BEGIN SELECT RAISE(ABORT, 'refused'); END;
+            BEGIN IMMEDIATE
+            """)
+        for number in 0..<200 { cache.store(Data(20_481, of: 1), for: "\(number)") }
+        cache.store(Data(), for: "refused")
+        try other.execute("COMMIT")
+    }
+
+    @Test func aFailedBatchLeavesNoFile() async throws {
+        let cache = fixture.cache()
+        try await failABatch(in: cache)
+        await cache.flush()
+        let entries = await cache.entries()
+        #expect(!entries.contains { $0.key == "199" })
+        #expect(fixture.valueFiles.count == entries.count - 1)
+    }
+
+    /// The rival uses the failed batch's last number as soon as the rollback frees it. Where it comes too late to meet the
+    /// deletion there is nothing to be seen; it can't come too early.
+    @Test(arguments: 1...5)
+    func aFailedBatchSparesTheFileThatAnotherProcessWroteSince(round: Int) async throws {
+        let cache = fixture.cache()
+        try await failABatch(in: cache)
+        let rival = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 0)
+        let folder = try #require(DiskDirectory.names(in: fixture.directory).first { $0.hasPrefix("values-") })
+        let path = "\(fixture.directory)/\(folder)/\(DiskIndex.fileName(201))"
+        let now = fixture.clock.withLock { $0 }
+        let deadline = ContinuousClock.now + .seconds(1)
+        while access(path, F_OK) != 0, ContinuousClock.now < deadline {}
+        while (try? rival.execute("BEGIN IMMEDIATE")) == nil, ContinuousClock.now < deadline {}
+        try rival.execute(
+            """
+            INSERT INTO entry VALUES (201, \("rival".diskHash), 5, \(now), \(now), 1, 'rival');
+            UPDATE cache SET next_id = 202, count = count + 1, size = size + 5
+            """)
+        try ValueFile.write(Data(5, of: 2), to: path)
+        try rival.execute("COMMIT")
+        await cache.flush()
+        #expect(await cache.data(for: "rival") == Data(5, of: 2))
     }
 
     @Test func aMissingValueFileIsAMissAndItsEntryGoes() async throws {

@@ -40,6 +40,19 @@ import WebImageTestSupport
         }
     }
 
+    @Test func givesItsFilesToTheirOwnerOnlyInADirectoryOpenToAll() async {
+        mkdir(fixture.directory, 0o755)
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        let names = DiskDirectory.names(in: fixture.directory)
+        #expect(Set(names).isSuperset(of: ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock"]))
+        for path in names.map({ "\(fixture.directory)/\($0)" }) + fixture.valueFiles {
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            #expect(status.st_mode & 0o077 == 0)
+        }
+    }
+
     @Test(arguments: [(10, 20), (10, 50_000), (50_000, 10), (50_000, 60_000)])
     func replacesAValueAndItsFile(old: Int, new: Int) async {
         let cache = fixture.cache()

@@ -93,6 +93,45 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.isEmpty)
     }
 
+    /// Nine tenths of what fits are from before the clock went back.
+    @Test(arguments: [false, true])
+    func keepsWhatWasStoredAfterTheClockWentBack(isReopened: Bool) async {
+        var cache = fixture.cache(sizeLimit: 100_000)
+        for number in 0..<9 { await cache.storeNow(Data(10_000, of: 1), for: "old \(number)") }
+        _ = await cache.data(for: "old 0")
+        await cache.flush()
+        fixture.advance(seconds: -100_000_000)
+        if isReopened { cache = fixture.cache(sizeLimit: 100_000) }
+        for number in 0..<5 { await cache.storeNow(Data(10_000, of: 1), for: "new \(number)") }
+        for number in 0..<5 { #expect(await cache.contains("new \(number)")) }
+        // The old ones have kept their order.
+        #expect(await cache.contains("old 0"))
+        #expect(await !cache.contains("old 1"))
+        for number in 0..<6 { await cache.storeNow(Data(10_000, of: 1), for: "newer \(number)") }
+        #expect(await !cache.contains("old 0"))
+    }
+
+    @Test func agesWhatWasStoredBeforeTheClockWentBack() async {
+        let cache = fixture.cache(ageLimit: 100)
+        await cache.storeNow(Data(10, of: 1), for: "old")
+        fixture.advance(seconds: -100_000_000)
+        await cache.flush()
+        #expect(await cache.contains("old"))
+        fixture.advance(seconds: 101)
+        await cache.flush()
+        #expect(await !cache.contains("old"))
+    }
+
+    @Test func trimsWhenOpenedAfterTheClockWentBack() async {
+        do {
+            let cache = fixture.cache()
+            await cache.storeNow(Data(30_000, of: 1), for: "old")
+            await cache.flush()
+        }
+        fixture.advance(seconds: -100_000_000)
+        #expect(await fixture.cache(sizeLimit: 20_000).count == 0)
+    }
+
     @Test func trimRemovesFilesWithoutAnEntry() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
@@ -117,6 +156,38 @@ import WebImageTestSupport
         #expect(await cache.data(for: "new") == nil)
         #expect(await cache.count == 0)
         #expect(fixture.reported == [.system(errno: ENOSPC)])
+    }
+
+    @Test func freeSpaceWithoutEndIsAFiniteNumber() {
+        #expect(DiskDirectory.byteCount(blockCount: 1_000, blockSize: 4_096) == 4_096_000)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 4_096) == 1 << 50)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 1) == 1 << 50)
+    }
+
+    @Test(arguments: [.max, .min] as [Int64])
+    func aFreeSpaceFloorMayBeAnyNumber(floor: Int64) async {
+        let cache = fixture.cache(sizeLimit: nil, freeSpaceFloor: floor)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.contains("key") == (floor == .min))
+    }
+
+    @Test(arguments: [.nan, .infinity, -.infinity, -1] as [Double])
+    func anAgeLimitMayBeAnyNumber(limit: Double) async {
+        let cache = fixture.cache(ageLimit: limit)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        fixture.advance(seconds: 1)
+        await cache.flush()
+        #expect(await cache.contains("key") == !(limit < 0))
+    }
+
+    @Test func anIndexWithAnImpossibleSizeIsMovedAside() async throws {
+        await fixture.cache().storeNow(Data(10, of: 1), for: "key")
+        do {
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try other.execute("UPDATE cache SET size = 9223372036854775807")
+        }
+        #expect(await fixture.cache(sizeLimit: nil).totalSize == 0)
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
     }
 
     @Test func givesTheSpaceOfRemovedValuesBack() async {

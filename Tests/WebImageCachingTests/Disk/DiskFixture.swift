@@ -12,6 +12,8 @@ final class DiskFixture: Sendable {
     let clock = Mutex<Int64>(1_000_000_000_000_000)
     private let failures = Mutex<[WebImageError]>([])
 
+    let firstFailure = Countdown()
+
     init() throws { folder = try TemporaryDirectory() }
 
     var directory: String { folder.path("cache") }
@@ -25,16 +27,29 @@ final class DiskFixture: Sendable {
 
     func cache(
         at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Double = 1_000, freeSpaceFloor: Int64 = 0,
-        inlineThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20
+        inlineThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20,
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience()
     ) -> DiskCache {
         var configuration = DiskCache.Configuration(directory: URL(filePath: path ?? directory))
         configuration.sizeLimit = sizeLimit
         configuration.ageLimit = ageLimit
         configuration.freeSpaceFloor = freeSpaceFloor
         configuration.inlineThreshold = inlineThreshold
-        configuration.onFailure = { error in self.failures.withLock { $0.append(error) } }
+        configuration.onFailure = { error in
+            self.failures.withLock { $0.append(error) }
+            self.firstFailure.signal()
+        }
         return DiskCache(
-            configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit)
+            configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit,
+            lockPatience: lockPatience)
+    }
+
+    /// Lets the cache go, and waits until what it leaves behind is on disk.
+    func end(_ cache: inout DiskCache?) async throws {
+        let (lane, end) = (cache?.lane, Countdown())
+        cache = nil
+        lane?.submit { end.signal() }
+        try await end.wait()
     }
 
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }

@@ -46,6 +46,16 @@ import WebImageTestSupport
         #expect(await cache.disk?.data(for: key.source) == nil)
     }
 
+    @Test func removingAVariantTakesItsOriginalFromTheDisk() async throws {
+        cache.store(try image(30, 20), for: key)
+        cache.store(try image(3, 2), for: thumbnailKey)
+        await cache.disk?.storeNow(Data(10, of: 1), for: key.source)
+        await cache.remove(for: thumbnailKey)
+        #expect(cache.image(inMemoryFor: thumbnailKey) == nil)
+        #expect(cache.image(inMemoryFor: key) != nil)
+        #expect(await cache.disk?.data(for: key.source) == nil)
+    }
+
     @Test func emptiesMemoryAndDisk() async throws {
         cache.store(try image(3, 2), for: key)
         await cache.disk?.storeNow(Data(10, of: 1), for: key.source)

@@ -27,4 +27,17 @@ import WebImageCore
         }
         #expect(batchCount == 3)
     }
+
+    @Test func clearsEveryPixelUnlessCancelled() throws {
+        var buffer = try MutablePixelBuffer(width: 1000, height: 600)
+        buffer.withUnsafeMutableBytes { bytes in
+            for index in bytes.indices { bytes[index] = 7 }
+        }
+        #expect(throws: WebImageError.cancelled) {
+            try buffer.clear(cancellation: Checkpoints(cancellingAt: 2).cancellation)
+        }
+        #expect(buffer.withUnsafeMutableBytes { $0.first == 0 && $0.last == 7 })
+        try buffer.clear(cancellation: nil)
+        #expect(buffer.withUnsafeMutableBytes { $0.allSatisfy { $0 == 0 } })
+    }
 }

@@ -39,7 +39,7 @@ import WebImageCore
         let original = try image("photo.jpg")
         for (quality, sampling) in [(0.89, 0x22), (0.9, 0x11)] {
             let data = try registry.encode(original, as: .jpeg, options: EncodingOptions(quality: quality))
-            let header = try #require(data.indices.dropLast(12).first { data[$0] == 0xFF && data[$0 + 1] == 0xC0 })
+            let header = try #require(data.baselineFrameHeader)
             // The first component's sampling factors stand behind its number.
             #expect(data[header + 11] == sampling)
         }

@@ -71,8 +71,11 @@ import WebImageCore
         #expect(try Pixels(CodecRegistry().decode(slice).pixels) == Fixture("rgba-8.png").reference())
     }
 
-    @Test func listsWhatItReadsBestCompressionFirst() {
-        #expect(CodecRegistry().readableFormats == [.webp, .jpeg, .png, .gif])
+    @Test func listsWhatItReadsInTheOrderOfAsking() throws {
+        let registry = CodecRegistry()
+        #expect(registry.readableFormats == [.webp, .jpeg, .png, .gif])
+        registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
+        #expect(registry.readableFormats == [.png, .webp, .jpeg, .gif])
     }
 
     @Test func refusesToWriteWhatItHasNoEncoderFor() throws {

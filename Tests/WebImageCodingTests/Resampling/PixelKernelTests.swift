@@ -1,5 +1,6 @@
 import CWebImageKernels
 import Testing
+import WebImageTestSupport
 import WebImageCore
 
 @testable import WebImageCoding
@@ -7,7 +8,7 @@ import WebImageCore
 /// The C kernels against the formulas they implement, on every input where there are few, else on noise.
 @Suite struct PixelKernelTests {
     private func noise(pixelCount: Int, seed: UInt64 = 5) -> [UInt8] {
-        var generator = Noise(state: seed)
+        var generator = SplitMix64(seed: seed)
         return (0..<pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 

@@ -2,13 +2,14 @@ import CWebImageKernels
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 
 /// The Lanczos resampler against the definition of the filter.
 @Suite struct ResamplingTests {
     private func noise(_ width: Int, _ height: Int, isOpaque: Bool = false) throws -> Pixels {
-        var generator = Noise(state: 9)
+        var generator = SplitMix64(seed: 9)
         var bytes = (0..<width * height * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
         if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
         cwi_premultiply(&bytes, width * height)
@@ -85,14 +86,28 @@ import WebImageCore
         #expect(try buffer.resampled(to: buffer.size) === buffer)
     }
 
-    @Test func stopsWhenCancelled() throws {
-        let cancellation = Cancellation()
-        cancellation.cancel()
-        let buffer = try noise(20, 10).buffer()
-        #expect(throws: WebImageError.cancelled) {
-            try buffer.resampled(to: PixelSize(width: 5, height: 5), cancellation: cancellation)
+    /// A batch is a quarter megapixel, of the input where that is larger.
+    @Test func stopsInTheMiddleOfTheRowsWhenCancelled() throws {
+        let buffer = try MutablePixelBuffer(width: 1024, height: 1024).freeze(isOpaque: true)
+        func count(cancellingAt number: Int?, _ body: (Cancellation) throws -> Void) -> Int {
+            let checkpoints = Checkpoints(cancellingAt: number)
+            if number == nil {
+                #expect(throws: Never.self) { try body(checkpoints.cancellation) }
+            } else {
+                #expect(throws: WebImageError.cancelled) { try body(checkpoints.cancellation) }
+            }
+            return checkpoints.count
         }
-        #expect(throws: WebImageError.cancelled) { try buffer.upright(from: .left, cancellation: cancellation) }
+        func resample(_ cancellation: Cancellation) throws {
+            _ = try buffer.resampled(to: PixelSize(width: 8, height: 8), cancellation: cancellation)
+        }
+        func turn(_ cancellation: Cancellation) throws {
+            _ = try buffer.upright(from: .left, cancellation: cancellation)
+        }
+        for body in [resample, turn] {
+            #expect(count(cancellingAt: nil, body) == 4)
+            for number in 1...4 { #expect(count(cancellingAt: number, body) == number) }
+        }
     }
 
     /// Lanczos-3 in doubles, rows first, without rounding in between.

@@ -3,6 +3,12 @@ import Testing
 
 @testable import WebImageCore
 
+extension DispatchSemaphore {
+    /// Waits for a signal; `false` when none comes. A wait without an end would outlast the suite's time limit, which
+    /// can't interrupt it.
+    fileprivate func isSignalled() -> Bool { wait(timeout: .now() + 10) == .success }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct WorkQueueTests {
     /// A queue of one thread that is held until `open` is called, so that what is submitted meanwhile has to queue.
     private final class HeldQueue: Sendable {
@@ -14,9 +20,9 @@ import Testing
             let started = DispatchSemaphore(value: 0)
             queue.submit { [gate] in
                 started.signal()
-                gate.wait()
+                #expect(gate.isSignalled())
             }
-            started.wait()
+            #expect(started.isSignalled())
         }
 
         @discardableResult
@@ -29,7 +35,7 @@ import Testing
             let last = DispatchSemaphore(value: 0)
             queue.submit(priority: .veryLow) { last.signal() }
             gate.signal()
-            last.wait()
+            #expect(last.isSignalled())
             return finished.withLock { $0 }
         }
     }
@@ -82,17 +88,85 @@ import Testing
             queue.submit {
                 counts.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
                 arrived.signal()
-                leave.wait()
+                #expect(leave.isSignalled())
                 counts.withLock { $0.running -= 1 }
                 done.leave()
             }
         }
-        // Two are inside at the same time, or the second of these waits for ever.
-        arrived.wait()
-        arrived.wait()
+        // Two are inside at the same time, or the second of these waits in vain.
+        #expect(arrived.isSignalled())
+        #expect(arrived.isSignalled())
         #expect(queue.waitingCount == 4)
         for _ in 0..<6 { leave.signal() }
-        done.wait()
+        #expect(done.wait(timeout: .now() + 10) == .success)
         #expect(counts.withLock { $0.most } == 2)
     }
+
+    @Test func keepsNoMoreEntriesThanWorkWaits() {
+        let held = HeldQueue()
+        let item = held.submit("moved", .low)
+        for _ in 0..<1_000 {
+            item.setPriority(.high)
+            item.setPriority(.low)
+        }
+        for _ in 0..<1_000 { #expect(held.submit("cancelled").cancel()) }
+        held.submit("kept")
+        #expect(held.queue.waitingCount == 2)
+        #expect(held.queue.entryCount < 200)
+        #expect(held.order() == ["kept", "moved"])
+    }
+
+    @Test func lowersThePriorityOfItsThreadsByItsNiceness() {
+        let ownNiceness = niceness()
+        let found = Lock<Int32?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        WorkQueue(label: "nice", threadCount: 1, niceness: 3).submit {
+            found.withLock { $0 = niceness() }
+            done.signal()
+        }
+        #expect(done.isSignalled())
+        #expect(found.withLock { $0 } == min(ownNiceness + 3, 19))
+    }
+
+    @Test func doesItsWorkOnceWithoutAnyThread() {
+        let queue = WorkQueue(label: "none", threadCount: 2) { _, _ in false }
+        for round in 0..<3 {
+            let done = DispatchGroup()
+            let numbers = Lock<[Int]>([])
+            for number in 0..<100 {
+                done.enter()
+                queue.submit {
+                    numbers.withLock { $0.append(number) }
+                    done.leave()
+                }
+            }
+            #expect(done.wait(timeout: .now() + 10) == .success, "round \(round)")
+            #expect(numbers.withLock { $0.sorted() } == Array(0..<100))
+        }
+    }
+
+    @Test func leavesWorkToTheThreadsItHasWhenItGetsNoMore() {
+        let startCount = Lock(0)
+        let queue = WorkQueue(label: "one", threadCount: 2) { name, body in
+            let isFirst = startCount.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst && PlatformThread.start(name: name, body)
+        }
+        let (started, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let done = DispatchSemaphore(value: 0)
+        queue.submit {
+            started.signal()
+            #expect(gate.isSignalled())
+        }
+        #expect(started.isSignalled())
+        queue.submit { done.signal() }
+        #expect(startCount.withLock { $0 } == 2)
+        #expect(queue.waitingCount == 1)
+        gate.signal()
+        #expect(done.isSignalled())
+    }
+
+    private func niceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
 }

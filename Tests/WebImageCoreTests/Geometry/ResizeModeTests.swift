@@ -36,4 +36,14 @@ import WebImageCore
         let box = PixelSize(width: 8000, height: 30)
         #expect(ResizeMode.stretch.size(of: photo, in: box) == PixelSize(width: 4000, height: 30))
     }
+
+    @Test func limitsSidesThatNoNumberHolds() {
+        let stretched = ResizeMode.stretch.size(
+            of: PixelSize(width: 100, height: 100), in: PixelSize(width: .max, height: 10), allowsUpscaling: true)
+        #expect(stretched == PixelSize(width: .max, height: 10))
+        let line = PixelSize(width: 1, height: 65_535)
+        let filled = ResizeMode.aspectFill.size(
+            of: line, in: PixelSize(width: 1 << 50, height: 0), allowsUpscaling: true)
+        #expect(filled == PixelSize(width: 1 << 50, height: .max))
+    }
 }

@@ -47,6 +47,14 @@ import Testing
         #expect(pool.freeByteCount == 0)
     }
 
+    @Test func tellsThatTheSystemHasNoSuchBlock() throws {
+        let pool = PixelBufferPool()
+        #expect(throws: WebImageError.outOfMemory(byteCount: 1 << 60)) { try pool.take(byteCount: 1 << 60) }
+        #expect(pool.freeByteCount == 0)
+        // The pool is as usable as before.
+        #expect(try MutablePixelBuffer(width: 1, height: 1, pool: pool).size.width == 1)
+    }
+
     @Test(arguments: [1, 4096, 4097, 40_000, 1 << 20, (1 << 20) + 1, 48_771_072])
     func wastesAtMostAnEighth(byteCount: Int) {
         let capacity = PixelBufferPool.roundedCapacity(for: byteCount)

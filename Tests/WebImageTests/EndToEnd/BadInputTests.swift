@@ -18,7 +18,7 @@ import WebImageTestSupport
             configuration: WebImageManager.Configuration(
                 cache: ImageCache(
                     memory: MemoryCache(costLimit: 64 << 20),
-                    disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache")))),
+                    disk: DiskCache(in: directory)),
                 loaders: [FileLoader(), ImageDownloader(configuration: downloader)]))
     }
 
@@ -137,7 +137,9 @@ import WebImageTestSupport
         }
         let reports = Lock<[WebImageError]>([])
         var configuration = DiskCache.Configuration(directory: directory.url("cache"))
-        configuration.onFailure = { error in reports.withLock { $0.append(error) } }
+        configuration.onFailure = { [directory] error in
+            withExtendedLifetime(directory) { reports.withLock { $0.append(error) } }
+        }
         let disk = DiskCache(configuration: configuration)
         let nextStart = WebImageManager(
             configuration: WebImageManager.Configuration(

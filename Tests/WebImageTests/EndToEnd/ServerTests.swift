@@ -16,10 +16,9 @@ import WebImageTestSupport
     }
 
     private func makeManager() -> WebImageManager {
-        let disk = DiskCache(configuration: DiskCache.Configuration(directory: cacheDirectory.url("cache")))
-        return WebImageManager(
+        WebImageManager(
             configuration: WebImageManager.Configuration(
-                cache: ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: disk),
+                cache: ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: DiskCache(in: cacheDirectory)),
                 loaders: [FileLoader(), ImageDownloader(configuration: ImageDownloader.Configuration())]))
     }
 

@@ -16,7 +16,7 @@ struct ManagerFixture {
         loader = ScriptedLoader(isCacheable: isCacheable)
         cache = ImageCache(
             memory: MemoryCache(costLimit: 64 << 20),
-            disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
+            disk: DiskCache(in: directory))
         let codecs = CodecRegistry()
         if let decoder { codecs.register(decoder) }
         manager = WebImageManager(
@@ -37,6 +37,16 @@ struct ManagerFixture {
     }
 
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
+}
+
+extension DiskCache {
+    /// A cache in `directory`, which is deleted when the last write is done, and not before.
+    convenience init(in directory: TemporaryDirectory) {
+        var configuration = Configuration(directory: directory.url("cache"))
+        let report = configuration.onFailure
+        configuration.onFailure = { error in withExtendedLifetime(directory) { report(error) } }
+        self.init(configuration: configuration)
+    }
 }
 
 extension AsyncStream where Element: Sendable {

@@ -29,6 +29,20 @@ import WebImage
         #expect(!keys.contains(WebImageRequest(url).cacheKey))
     }
 
+    @Test(arguments: [(0, 0), (-10, -10), (0, -1)])
+    func isTheURLForABoxWithoutSides(width: Int, height: Int) {
+        let request = WebImageRequest(url, thumbnail: Thumbnail(width: width, height: height))
+        #expect(request.cacheKey == WebImageRequest(url).cacheKey)
+    }
+
+    @Test func isOneForBoxesThatAreTheSame() {
+        func key(_ width: Int) -> ImageCacheKey {
+            WebImageRequest(url, thumbnail: Thumbnail(width: width, height: 10)).cacheKey
+        }
+        #expect(key(-10) == key(0))
+        #expect(key(1 << 40) == key(70_000))
+    }
+
     @Test func keepsOneUsersPicturesFromAnother() {
         func key(_ headers: [String: String]) -> ImageCacheKey { WebImageRequest(url, headers: headers).cacheKey }
         let keys: Set = [
