@@ -36,3 +36,11 @@ extension WebImageManager {
         }
     }
 }
+
+extension WebImageManager.Configuration {
+    /// For servers that load URLs given by users: http and https alone, no files, and only from the public internet; see
+    /// ``ImageDownloader/Configuration/server``. All that are made so share one downloader.
+    public static var server: Self { Self(loaders: ImageLoaderGroup([serverDownloader])) }
+
+    private static let serverDownloader = ImageDownloader(configuration: .server)
+}

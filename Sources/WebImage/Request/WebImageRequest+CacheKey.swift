@@ -18,6 +18,7 @@ extension WebImageRequest {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
         if let digest = credentialDigest(credential) { text += "|credentials=\(digest)" }
+        if options.contains(.handleCookies) { text += "|cookies=jar" }
         if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
         return text
     }

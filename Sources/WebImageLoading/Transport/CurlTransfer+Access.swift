@@ -84,14 +84,17 @@ extension CurlTransfer {
             return .proxyRefused(handle.info(CURLINFO_PROXYAUTH_AVAIL) & 2 != 0 ? .digest : .basic)
         default: return nil
         }
-        // OpenSSL's X509_V_ERR_…; 0 or 1 when libcurl itself refused the name, before or after it looked at the chain.
+        // OpenSSL's X509_V_ERR_…
         switch handle.info(CURLINFO_SSL_VERIFYRESULT) {
         case 9: return .untrusted(.notYetValid)
         case 10: return .untrusted(.expired)
-        case 0, 1, 62, 64: return .untrusted(.wrongHost)
+        case 62, 64: return .untrusted(.wrongHost)
         case 18: return .untrusted(.selfSigned)
         case 2, 19, 20, 21, 27: return .untrusted(.unknownIssuer)
-        default: return .untrusted(.other(handle.message(for: result)))
+        default:
+            // libcurl compares the names itself, and has no number for that.
+            let message = handle.message(for: result)
+            return .untrusted(message.contains("subject name") ? .wrongHost : .other(message))
         }
     }
 }

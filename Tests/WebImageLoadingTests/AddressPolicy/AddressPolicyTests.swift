@@ -1,0 +1,134 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+@Suite struct AddressPolicyTests {
+    @Test(arguments: [
+        "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254",
+        "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.168.1.1", "198.18.0.1", "224.0.0.1", "240.0.0.1",
+        "255.255.255.255", "::", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "100::1",
+        "2001::1", "2001:db8::1", "2002:7f00:1::", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1",
+        "2a00::5efe:127.0.0.1",
+    ])
+    func thePublicInternetIsWithout(address: String) throws {
+        let address = try #require(IPAddress(address))
+        #expect(AddressPolicy.publicInternet.objection(to: address) == .address(address.description))
+        #expect(AddressPolicy.unrestricted.objection(to: address) == nil)
+    }
+
+    @Test(arguments: [
+        "1.1.1.1", "9.255.255.255", "100.63.255.255", "100.128.0.1", "172.15.255.255", "172.32.0.1", "192.0.1.1",
+        "223.255.255.255", "2606:4700::1111", "2a00::1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::",
+    ])
+    func thePublicInternetHas(address: String) throws {
+        #expect(AddressPolicy.publicInternet.objection(to: try #require(IPAddress(address))) == nil)
+    }
+
+    @Test func exceptionsComeBeforeDenials() throws {
+        var policy = AddressPolicy.publicInternet
+        policy.allowedNetworks = [try #require(IPNetwork("10.1.0.0/16"))]
+        #expect(policy.objection(to: try #require(IPAddress("10.1.2.3"))) == nil)
+        #expect(policy.objection(to: try #require(IPAddress("10.2.2.3"))) != nil)
+    }
+
+    private static func server(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
+        var configuration = ImageDownloader.Configuration.server
+        change(&configuration)
+        return ImageDownloader(configuration: configuration)
+    }
+
+    /// However it is written, it is the socket's address that counts.
+    @Test(arguments: [
+        ("127.0.0.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0x7f.1", "127.0.0.1"), ("0177.0.0.1", "127.0.0.1"),
+        ("127.1", "127.0.0.1"), ("[::1]", "::1"), ("[::ffff:127.0.0.1]", "::ffff:127.0.0.1"), ("0", "0.0.0.0"),
+        ("localhost", "127.0.0.1"), ("a.localhost", "127.0.0.1"), ("1.1.1.1@127.0.0.1", "127.0.0.1"),
+        ("rebound.test", "127.0.0.1"), ("%31%32%37.0.0.1", "127.0.0.1"),
+    ])
+    func theServerPresetDoesNotReachThisMachine(host: String, address: String) async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = Self.server { $0.hostAddresses = ["rebound.test": ["127.0.0.1"]] }
+        let url = try #require(URL(string: "http://\(host):\(faults.port)/bytes/blocked"))
+        guard case .blocked(let blocked, .address(let found)) = try await downloader.error(url) else {
+            Issue.record("\(String(describing: try await downloader.error(url)))")
+            return
+        }
+        #expect(blocked == url.separatedFromUserInfo.url)
+        // A name may stand for both of the machine's addresses.
+        #expect(found == address || host.hasSuffix("localhost") && found == "::1")
+        #expect(try await faults.statistics().requests["/bytes/blocked"] == nil)
+    }
+
+    @Test func eachHopIsJudged() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = Self.server { configuration in
+            configuration.addressPolicy.allowedNetworks = [IPNetwork("127.0.0.2/32")].compactMap { $0 }
+            configuration.hostAddresses = ["public.test": ["127.0.0.2"]]
+        }
+        let port = try refusedPort()
+        let server = try NGINXServer(
+            locations: "listen 127.0.0.2:\(port); location /hop { return 302 \(try faults.url("/bytes/hop")); }")
+        let url = try #require(URL(string: "http://public.test:\(port)/hop"))
+        let target = try faults.url("/bytes/hop")
+        #expect(try await downloader.error(url) == .blocked(url: target, cause: .address("127.0.0.1")))
+        #expect(try await faults.statistics().requests["/bytes/hop"] == nil)
+        #expect(try await server.accessLog().map(\.status) == [302])
+    }
+
+    @Test func aConnectionUsedAgainIsJudgedAgain() async throws {
+        let server = try NGINXServer()
+        try server.write(FaultServer.pattern(100), to: "a.png")
+        let isOpen = Lock(true)
+        var configuration = CurlTransport.Configuration(connectTimeout: .seconds(15))
+        configuration.addressCheck = { address in
+            isOpen.withLock { $0 } ? nil : .address(address.description)
+        }
+        let downloader = ImageDownloader(
+            configuration: .server.allowingLoopback, transport: CurlTransport(configuration))
+        let url = try server.url("/a.png")
+        #expect(try await downloader.body(url) == FaultServer.pattern(100))
+        #expect(try await downloader.body(url) == FaultServer.pattern(100))
+        isOpen.withLock { $0 = false }
+        #expect(try await downloader.error(url) == .blocked(url: url, cause: .address("127.0.0.1")))
+        let log = try await server.accessLog()
+        #expect(log.count == 2 && Set(log.map(\.connection)).count == 1)
+    }
+
+    @Test func hostsAreAllowedAndDenied() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { configuration in
+            configuration.hostAddresses = Dictionary(
+                uniqueKeysWithValues: ["a.good.test", "b.good.test", "bad.test"].map { ($0, ["127.0.0.1"]) })
+            configuration.addressPolicy.allowedHosts = [".good.test"]
+            configuration.addressPolicy.deniedHosts = ["b.good.test"]
+        }
+        func url(_ host: String) throws -> URL {
+            try #require(URL(string: "http://\(host):\(faults.port)/bytes/hosts"))
+        }
+        #expect(try await downloader.body(url("a.good.test")) == FaultServer.pattern(1000))
+        for host in ["b.good.test", "bad.test", "B.GOOD.test", "b.good.test."] {
+            let url = try url(host)
+            #expect(try await downloader.error(url) == .blocked(url: url, cause: .host(host)))
+        }
+        let redirect = try #require(
+            URL(string: "http://a.good.test:\(faults.port)/redirect/hosts?to=http://bad.test:\(faults.port)/"))
+        let target = try #require(URL(string: "http://bad.test:\(faults.port)/"))
+        #expect(try await downloader.error(redirect) == .blocked(url: target, cause: .host("bad.test")))
+    }
+
+    @Test func schemesAreAllowed() async throws {
+        let downloader = ImageDownloader.forTests { $0.addressPolicy.schemes = ["https"] }
+        let url = try SharedServers.faults.get().url("/bytes/schemes")
+        #expect(try await downloader.error(url) == .blocked(url: url, cause: .scheme("http")))
+    }
+}
+
+extension ImageDownloader.Configuration {
+    fileprivate var allowingLoopback: Self {
+        var copy = self
+        copy.addressPolicy = .unrestricted
+        return copy
+    }
+}

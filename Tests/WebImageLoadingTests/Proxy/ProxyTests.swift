@@ -1,0 +1,185 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+@Suite struct ProxyTests {
+    private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    private static func downloader(
+        _ proxy: String, bypassing: [String] = [],
+        _ change: (inout ImageDownloader.Configuration) throws -> Void = { _ in }
+    ) throws -> ImageDownloader {
+        var configuration = ImageDownloader.Configuration()
+        configuration.proxy = .server(try ProxyServer(url(proxy)), bypassing: bypassing)
+        configuration.certificateAuthorities = .file(try TestCertificates.shared.get().authority)
+        try change(&configuration)
+        return ImageDownloader(configuration: configuration)
+    }
+
+    private static func tlsServer() throws -> NGINXServer {
+        let server = try NGINXServer(certificates: [.valid])
+        try server.write(FaultServer.pattern(100), to: "a.png")
+        return server
+    }
+
+    @Test func anHTTPProxyForwardsAndTunnels() async throws {
+        let (proxy, server) = (try TestProxy(), try Self.tlsServer())
+        let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)")
+        let plain = try Self.url("http://a.test:\(server.port)/a.png")
+        #expect(try await downloader.body(plain) == FaultServer.pattern(100))
+        let secure = try server.secureURL("/a.png", host: "a.localhost")
+        #expect(try await downloader.body(secure) == FaultServer.pattern(100))
+        let log = try await proxy.log()
+        #expect(log.map(\.kind) == ["forward", "connect"])
+        #expect(log.map(\.target) == ["a.test:\(server.port)", "a.localhost:\(secure.port ?? 0)"])
+    }
+
+    /// Those that look up names themselves get `127.0.0.1`.
+    @Test(arguments: [("socks4", true), ("socks4a", false), ("socks5", true), ("socks5h", false)])
+    func aSOCKSProxyConnects(scheme: String, looksUpHere: Bool) async throws {
+        let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
+        let downloader = try Self.downloader("\(scheme)://127.0.0.1:\(proxy.socksPort)") {
+            $0.hostAddresses = ["a.test": ["127.0.0.1"]]
+        }
+        let url = try Self.url("http://a.test:\(faults.port)/bytes/\(scheme)")
+        #expect(try await downloader.body(url) == FaultServer.pattern(1000))
+        let log = try await proxy.log()
+        #expect(log.map(\.kind) == [scheme])
+        #expect(log.map(\.target) == [(looksUpHere ? "127.0.0.1" : "a.test") + ":\(faults.port)"])
+    }
+
+    @Test func theCredentialIsForTheProxyAlone() async throws {
+        let proxy = try TestProxy(credential: "user:secret")
+        let (faults, server) = (try SharedServers.faults.get(), try Self.tlsServer())
+        let downloader = try Self.downloader("http://user:secret@127.0.0.1:\(proxy.httpPort)")
+        for _ in 0..<2 {
+            let echo = try await downloader.echo(LoaderRequest(url: faults.url("/echo/proxy-credential")))
+            #expect(echo["proxy-authorization"] == nil && echo["authorization"] == nil)
+        }
+        #expect(try await downloader.body(server.secureURL("/a.png")) == FaultServer.pattern(100))
+        // Basic is shown only once asked for, and after it worked at once.
+        let basic = "Basic " + Data("user:secret".utf8).base64EncodedString()
+        #expect(try await proxy.log().map(\.authorization) == [nil, basic, basic, basic])
+    }
+
+    @Test func aSOCKSProxyGetsItsCredential() async throws {
+        let proxy = try TestProxy(credential: "user:secret")
+        let url = try SharedServers.faults.get().url("/bytes/socks-credential")
+        let right = try Self.downloader("socks5h://user:secret@127.0.0.1:\(proxy.socksPort)")
+        #expect(try await right.body(url) == FaultServer.pattern(1000))
+        let wrong = try Self.downloader("socks5h://user:wrong@127.0.0.1:\(proxy.socksPort)")
+        guard case .transport = try await wrong.error(url) else {
+            Issue.record("let in")
+            return
+        }
+    }
+
+    @Test(arguments: [true, false]) func theHandlerAnswersAProxy(isTunnel: Bool) async throws {
+        let (proxy, server) = (try TestProxy(credential: "user:secret"), try Self.tlsServer())
+        let challenges = Lock<[AuthenticationChallenge]>([])
+        let answers = [Credential(username: "user", password: "wrong"), .init(username: "user", password: "secret")]
+        let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)") { configuration in
+            configuration.authenticationHandler = { challenge in
+                challenges.withLock { challenges in
+                    challenges.append(challenge)
+                    return .credential(answers[challenges.count - 1])
+                }
+            }
+        }
+        let url = try isTunnel ? server.secureURL("/a.png") : server.url("/a.png")
+        #expect(try await downloader.body(url) == FaultServer.pattern(100))
+        let challenge = AuthenticationChallenge(
+            url: url, host: "127.0.0.1", port: proxy.httpPort, isProxy: true, scheme: .basic,
+            realm: isTunnel ? nil : "proxy", previousFailureCount: 0)
+        var second = challenge
+        second.previousFailureCount = 1
+        #expect(challenges.withLock { $0 } == [challenge, second])
+    }
+
+    @Test(arguments: [true, false]) func aRefusalOfTheProxyIsA407(isTunnel: Bool) async throws {
+        let (proxy, server) = (try TestProxy(credential: "user:secret"), try Self.tlsServer())
+        let url = try isTunnel ? server.secureURL("/a.png") : server.url("/a.png")
+        for userInfo in ["", "user:wrong@"] {
+            let downloader = try Self.downloader("http://\(userInfo)127.0.0.1:\(proxy.httpPort)")
+            #expect(try await downloader.error(url) == .httpStatus(code: 407, url: url))
+        }
+        #expect(try await server.accessLog().isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func aHeaderForTheProxyNeverReachesTheServer(isTunnel: Bool) async throws {
+        let (proxy, faults) = (try TestProxy(credential: "user:secret"), try SharedServers.faults.get())
+        let header = "Basic " + Data("user:secret".utf8).base64EncodedString()
+        let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)")
+        if isTunnel {
+            let locations = "location /seen { return 200 'seen:$http_proxy_authorization'; }"
+            let server = try NGINXServer(certificates: [.valid], locations: locations)
+            let request = LoaderRequest(url: try server.secureURL("/seen"), headers: ["Proxy-Authorization": header])
+            #expect(try await downloader.body(request) == Data("seen:".utf8))
+        } else {
+            let url = try faults.url("/echo/proxy-header")
+            let echo = try await downloader.echo(LoaderRequest(url: url, headers: ["Proxy-Authorization": header]))
+            #expect(echo["proxy-authorization"] == nil)
+            let direct = ImageDownloader.forTests()
+            let seen = try await direct.echo(LoaderRequest(url: url, headers: ["Proxy-Authorization": header]))
+            #expect(seen["proxy-authorization"] == nil)
+        }
+        #expect(try await proxy.log().map(\.authorization) == [header])
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.0.0.0/8", "*"]) func someHostsAreAskedDirectly(entry: String) async throws {
+        let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
+        let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)", bypassing: [entry])
+        #expect(try await downloader.body(faults.url("/bytes/direct")) == FaultServer.pattern(1000))
+        #expect(try await proxy.log().isEmpty)
+    }
+
+    @Test func anAddressPolicyJudgesWhatAProxyIsAskedFor() async throws {
+        let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
+        let address = "http://127.0.0.1:\(proxy.httpPort)"
+        let literal = try faults.url("/bytes/judged")
+        let named = try Self.url("http://a.test:\(faults.port)/bytes/judged")
+        let strict = try Self.downloader(address) { $0.addressPolicy = .publicInternet }
+        #expect(try await strict.error(literal) == .blocked(url: literal, cause: .address("127.0.0.1")))
+        #expect(try await strict.error(named) == .blocked(url: named, cause: .unresolvedHost("a.test")))
+        #expect(try await proxy.log().isEmpty)
+
+        let trusting = try Self.downloader(address) { configuration in
+            configuration.addressPolicy = .publicInternet
+            configuration.addressPolicy.allowsNamesResolvedByProxy = true
+        }
+        #expect(try await trusting.error(literal) == .blocked(url: literal, cause: .address("127.0.0.1")))
+        #expect(try await trusting.body(named) == FaultServer.pattern(1000))
+    }
+
+    @Test func theEnvironmentIsReadAsCurlReadsIt() throws {
+        let environment = [
+            "http_proxy": "p.test:3128", "HTTPS_PROXY": "socks5://u:p@s.test", "no_proxy": "direct.test, 10.0.0.0/8",
+            "HTTP_PROXY": "http://attacker.test",
+        ]
+        let rules = ProxyRules(environment: { environment[$0] })
+        #expect(rules.server(for: try Self.url("http://h.test/"))?.text == "http://p.test:3128")
+        let secure = rules.server(for: try Self.url("https://h.test/"))
+        #expect(secure?.text == "socks5://s.test:1080")
+        #expect(secure?.credential == Credential(username: "u", password: "p"))
+        for direct in ["http://direct.test/", "http://a.direct.test/", "https://10.1.2.3/"] {
+            #expect(rules.server(for: try Self.url(direct)) == nil)
+        }
+        #expect(rules.server(for: try Self.url("http://indirect.test/")) != nil)
+        let attacked = ProxyRules(environment: { ["HTTP_PROXY": "http://attacker.test"][$0] })
+        #expect(attacked.server(for: try Self.url("http://h.test/")) == nil)
+        let all = ProxyRules(environment: { ["ALL_PROXY": "http://a.test:1"][$0] })
+        #expect(all.server(for: try Self.url("https://h.test/"))?.port == 1)
+    }
+
+    @Test(arguments: [("ftp://p.test", true), ("http:///", false)]) func aProxyHasAKnownScheme(
+        text: String, hasUnknownScheme: Bool
+    ) throws {
+        let url = try Self.url(text)
+        let expected: WebImageError =
+            hasUnknownScheme ? .unsupportedScheme("ftp", url: url) : .invalidURL(url.absoluteString)
+        #expect(throws: expected) { try ProxyServer(url) }
+    }
+}

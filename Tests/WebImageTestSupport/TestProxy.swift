@@ -1,0 +1,39 @@
+import FoundationEssentials
+import Glibc
+
+/// The proxies of `Tests/Servers/proxy_server.py`. They take every name for 127.0.0.1.
+public final class TestProxy: Sendable {
+    /// Their ports on 127.0.0.1.
+    public let httpPort: Int, socksPort: Int
+    private let process: ChildProcess
+
+    /// What a client asked for.
+    public struct Entry: Decodable, Sendable {
+        /// `forward`, `connect`, `socks4`, `socks4a`, `socks5` or `socks5h`.
+        public let kind: String
+        /// `HOST:PORT` as it came.
+        public let target: String
+        /// The `Proxy-Authorization` header.
+        public let authorization: String?
+    }
+
+    /// Starts them; they stop with the last reference or the process.
+    ///
+    /// - Parameter credential: `USER:PASSWORD` to ask for.
+    public init(credential: String? = nil) throws {
+        let arguments = credential.map { ["--credential", $0] } ?? []
+        process = try ChildProcess(["python3", TestServers.path("proxy_server.py")] + arguments)
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        let ports = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        guard ports.count == 2 else { throw TestServerError("the proxies do not start") }
+        (httpPort, socksPort) = (ports[0], ports[1])
+    }
+
+    /// Everything asked for so far.
+    public func log() async throws -> [Entry] {
+        let body = try await LoopbackRequest.get("http://control/log", port: httpPort).body
+        return try JSONDecoder().decode([Entry].self, from: Data(body))
+    }
+}
