@@ -153,7 +153,7 @@ struct DownloadState {
         case (.cut, _):
             return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
         case (.complete, _), (.stopped, _):
-            let isWhole = receivedByteCount > 0 || request.method == .head
+            let isWhole = self.receivedByteCount > 0 || request.method == .head
             return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
