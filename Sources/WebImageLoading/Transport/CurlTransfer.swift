@@ -162,6 +162,7 @@ final class CurlTransfer {
     }
 
     func block(_ cause: WebImageError.BlockCause) { blockCause = cause }
+
     /// When it has been idle for too long, on the same clock; `nil` while that can't be, as when the receiver takes nothing.
     var idleDeadline: Int64? {
         guard let lastActivity, !isPaused, receiver.takesBytes else { return nil }
