@@ -174,7 +174,7 @@ extension Fault {
         case .redirectToInvalidURL: try faults.url("/redirect?to=http://exa%20mple:port%3C/a")
         case .redirectFromTLSToPlainHTTP: try nginx.secureURL("/downgrade.png?port=\(nginx.port)")
         case .urlWithoutHost: try parsed("http:///a.png")
-        case .invalidURLCharacters: try parsed("http://exa mple/a.png")
+        case .invalidURLCharacters: try parsed("http://exa%20mple/a.png")
         case .invalidPort: try parsed("http://127.0.0.1:99999/a.png")
         case .lineBreakInHeader: try nginx.url("/solid.png")
         case .gzipBomb, .uninvitedGzip: try faults.url("/gzip-bomb")
