@@ -161,6 +161,8 @@ struct DownloadState {
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.malformedURL, _):
+            return .finished(.failure(.invalidURL(url.absoluteString)))
         case (.headTooLong(let limit), _):
             return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
         case (.untrusted(let reason), _):

@@ -225,6 +225,7 @@ final class CurlTransfer {
         return switch result {
         case CURLE_OK: .complete
         case CURLE_PARTIAL_FILE: .cut
+        case CURLE_URL_MALFORMAT: .malformedURL
         case CURLE_OPERATION_TIMEDOUT: .connectTimedOut
         default: .failed(code: Int(result.rawValue), message: handle.message(for: result))
         }
