@@ -7,8 +7,8 @@ import Synchronization
 ///
 ///     program BASE-URL CONNECTIONS FILES
 ///
-/// The next file is asked for when one is there. First the workload is measured, each body checked in passing; then it is
-/// fetched again, and every byte compared.
+/// The next file is asked for when one is there. A few files are fetched for connections and caches to be there; then the
+/// workload is measured, each body checked in passing; then it is fetched again, and every byte compared.
 package struct TransportClient: Sendable {
     /// Fetches a URL and calls back with its body, or with why there is none.
     package typealias Fetch = @Sendable (URL, @escaping @Sendable (Result<Data, any Error>) -> Void) -> Void
@@ -29,16 +29,21 @@ package struct TransportClient: Sendable {
 
     /// Fetches, prints a ``ClientReport`` and ends the process: 0 if every byte was right.
     package func run(_ fetch: @escaping Fetch) -> Never {
+        let warmUp = self.fetch(Workload(count: 100), with: fetch) { workload.isLike($0, file: $1) }
         let start = ResourceUsage.current
-        let wrongCount = fetchAll(fetch) { workload.isLike($0, file: $1) }
+        let wrongCount = warmUp + self.fetch(workload, with: fetch) { workload.isLike($0, file: $1) }
         let report = ClientReport(usage: ResourceUsage.current - start, peakByteCount: ResourceUsage.peakByteCount)
-        guard wrongCount == 0, fetchAll(fetch, { $0 == workload.content(of: $1) }) == 0 else { exit(1) }
+        guard wrongCount == 0, self.fetch(workload, with: fetch, { $0 == workload.content(of: $1) }) == 0 else {
+            exit(1)
+        }
         print(report.line)
         exit(0)
     }
 
     /// How many bodies are not as they should be.
-    private func fetchAll(_ fetch: @escaping Fetch, _ isRight: @escaping @Sendable (Data, Int) -> Bool) -> Int {
+    private func fetch(
+        _ workload: Workload, with fetch: @escaping Fetch, _ isRight: @escaping @Sendable (Data, Int) -> Bool
+    ) -> Int {
         let state = FetchState(workload: workload, baseURL: baseURL, fetch: fetch, isRight: isRight)
         for _ in 0..<min(connectionCount, workload.count) { state.fetchNext() }
         state.ended.wait()

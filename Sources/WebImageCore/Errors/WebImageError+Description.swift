@@ -14,7 +14,7 @@ extension WebImageError: CustomStringConvertible {
         case .invalidDataURL(let reason):
             "The data: URL can't be read: \(reason). It should look like data:image/png;base64,iVBORw0KGgo…"
         case .unsupportedScheme(let scheme, let url):
-            "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https or file, or add a loader."
+            "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https, file or data, or add a loader."
         case .invalidHeader(let name):
             "The header '\(name)' can't be sent: names take letters, digits and hyphens, values no line breaks or NUL."
         case .cancelled:

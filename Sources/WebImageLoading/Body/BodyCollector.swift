@@ -26,11 +26,18 @@ package final class BodyCollector: Sendable {
         /// With those that are being written.
         var waitingByteCount = 0
         var writtenByteCount = 0
+        /// A thread is at it, or about to be.
         var isWriting = false
         var failure: WebImageError?
         var completion: (@Sendable (Result<Data, WebImageError>) -> Void)?
 
         var isLow: Bool { waitingByteCount < BodyCollector.lowWater }
+
+        /// `true` for the caller that has to start a thread.
+        mutating func claimWriting() -> Bool {
+            defer { isWriting = true }
+            return !isWriting
+        }
 
         mutating func add(_ bytes: Data) {
             waiting.append(bytes)
@@ -85,7 +92,7 @@ package final class BodyCollector: Sendable {
             state.spool = nil
             spool.add(bytes)
             defer { state.spool = spool }
-            return (!spool.isWriting, spool.waitingByteCount > Self.highWater)
+            return (spool.claimWriting(), spool.waitingByteCount > Self.highWater)
         }
         if startsWriting { submitWriting() }
         if isFull { closeValve() }
@@ -117,16 +124,17 @@ package final class BodyCollector: Sendable {
 
     /// Gives the whole body: at once if it is in memory, else once all of it is written, on another thread.
     package func end(_ completion: @escaping @Sendable (Result<Data, WebImageError>) -> Void) {
-        let data = state.withLock { state -> Data? in
+        let (data, startsWriting) = state.withLock { state -> (Data?, Bool) in
             guard state.spool == nil else {
                 state.spool?.completion = completion
-                return nil
+                return (nil, state.spool?.claimWriting() ?? false)
             }
             let body = state.wholeBody ?? state.buffer.prefix(state.buffer.count)
             state.wholeBody = body
-            return body
+            return (body, false)
         }
-        if let data { completion(.success(data)) } else { submitWriting() }
+        if let data { completion(.success(data)) }
+        if startsWriting { submitWriting() }
     }
 
     // MARK: On a spool thread
@@ -134,8 +142,6 @@ package final class BodyCollector: Sendable {
     private func submitWriting() { Self.queue.submit(priority: .high) { [self] in write() } }
 
     private func write() {
-        // Two items may come to run at once; the second finds the first at it.
-        guard beginWriting() else { return }
         while let batch = takeBatch() {
             do throws(WebImageError) {
                 try write(batch)
@@ -150,17 +156,9 @@ package final class BodyCollector: Sendable {
         complete()
     }
 
-    private func beginWriting() -> Bool {
-        state.withLock { state in
-            guard state.spool?.isWriting == false else { return false }
-            state.spool?.isWriting = true
-            return true
-        }
-    }
-
     private typealias Batch = (pieces: [Data], file: SpoolFile?, offset: Int)
 
-    /// The pieces that wait; `nil`, and the writing over, when none do.
+    /// The pieces that wait; `nil`, and the writing over, when none do: who adds one from now on starts another thread.
     private func takeBatch() -> Batch? {
         state.withLock { state in
             guard let spool = state.spool, !spool.waiting.isEmpty else {

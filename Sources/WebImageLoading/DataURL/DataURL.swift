@@ -5,7 +5,8 @@ internal import WebImageCore
 struct DataURL {
     /// As the URL has it, with its parameters.
     let mediaType: String
-    private let url: URL
+    /// Of a long one only the beginning: errors are shown and logged.
+    let urlForErrors: URL
     private let isBase64: Bool
     private let encodedBody: ArraySlice<UInt8>
 
@@ -17,7 +18,8 @@ struct DataURL {
         guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else {
             throw .invalidDataURL("it has no comma before its data")
         }
-        self.url = url
+        urlForErrors =
+            text.count <= 256 ? url : URL(string: String(decoding: text.prefix(64), as: UTF8.self) + "…") ?? url
         encodedBody = content[(comma + 1)...]
         // Spaces arrive as %20: Foundation encodes what may not stand in a URL.
         var type = Self.trimmed(String(decoding: Self.percentDecoded(content[..<comma]), as: UTF8.self)[...])
@@ -47,7 +49,7 @@ struct DataURL {
 
     private func checked(_ body: Data, limit: Int64) throws(WebImageError) -> Data {
         guard body.count <= limit else {
-            throw .responseTooLarge(byteCount: Int64(body.count), limit: limit, url: url)
+            throw .responseTooLarge(byteCount: Int64(body.count), limit: limit, url: urlForErrors)
         }
         return body
     }

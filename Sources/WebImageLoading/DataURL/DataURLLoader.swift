@@ -53,7 +53,7 @@ public final class DataURLLoader: ImageLoader {
                 LoaderResponse(
                     url: url, headers: [HTTPField(name: "Content-Type", value: content.mediaType)],
                     expectedByteCount: Int64(body.count))))
-        guard !body.isEmpty else { throw .emptyBody(url: url) }
+        guard !body.isEmpty else { throw .emptyBody(url: content.urlForErrors) }
         handler(.bytes(body))
     }
 }

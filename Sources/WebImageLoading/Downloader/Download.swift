@@ -13,6 +13,7 @@ final class Download: TransferReceiver {
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
+    private let redirectDecider: (@Sendable (Redirect) -> RedirectDecision)?
     private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
     private let decryption: BodyDecryption?
     private let isPaused: Atomic<Bool>
@@ -30,6 +31,7 @@ final class Download: TransferReceiver {
         self.scheduler = scheduler
         self.handler = handler
         responseModifier = configuration.hooks.responseModifier
+        redirectDecider = configuration.redirectPolicy.decide
         decryption = configuration.hooks.decryptor.map { decryptor in
             let decryption = BodyDecryption(decryptor, storage: configuration.bodyStorage)
             decryption.attach(DownloadTask(id: id, scheduler: scheduler))
@@ -84,7 +86,12 @@ final class Download: TransferReceiver {
                 return .proceed
             }
         }
-        let (response, disposition) = state.withLock { $0.receive(head, modified: modified) }
+        // As is this.
+        let redirect = redirectDecider == nil ? nil : state.withLock { $0.proposedRedirect(head) }
+        let decision = redirect.flatMap { redirectDecider?($0) } ?? .follow
+        let (response, disposition) = state.withLock {
+            $0.receive(head, modified: modified, redirectDecision: decision)
+        }
         if let response { handler(.response(decryption?.begin(response) ?? response)) }
         return disposition
     }

@@ -120,8 +120,10 @@ final class DownloadScheduler: Sendable {
             transport.cancel(id)
         } else {
             state.queue.remove(id)
-            download.cancelQuestion()
-            transport.perform { download.finish(.failure(.cancelled)) }
+            transport.perform {
+                download.cancelQuestion()
+                download.finish(.failure(.cancelled))
+            }
         }
     }
 

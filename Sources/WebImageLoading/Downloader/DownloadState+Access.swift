@@ -31,6 +31,10 @@ extension DownloadState {
             origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
             access: &hop.access)
         hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
+        if case .bearerToken(let token) = hop.access.proxyCredential?.secret, hop.access.proxyHeaders.isEmpty {
+            // libcurl has tokens for servers alone.
+            hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]
+        }
         if !hop.access.proxyHeaders.isEmpty { hop.access.proxyCredential = nil }
         return hop
     }

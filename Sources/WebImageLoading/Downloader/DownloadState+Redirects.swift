@@ -3,23 +3,33 @@ internal import WebImageCore
 
 extension DownloadState {
     /// Judges a redirect.
-    mutating func follow(_ location: String, status: Int) -> Conclusion {
+    mutating func follow(_ location: String, decision: RedirectDecision) -> Conclusion {
         do throws(WebImageError) {
-            return .redirected(try nextHop(location, status: status))
+            return .redirected(try nextHop(location, decision: decision))
         } catch {
             return .finished(.failure(error))
         }
     }
 
-    private mutating func nextHop(_ location: String, status: Int) throws(WebImageError) -> Hop {
+    /// What to ask the policy's closure; `nil` for an answer that is no redirect, or one that is not followed in any case.
+    func proposedRedirect(_ head: TransferHead) -> Redirect? {
+        guard let location = head.redirectLocation, let target = try? target(of: location) else { return nil }
+        return Redirect(
+            source: hop.url, target: target.url, statusCode: head.statusCode, previousCount: redirectCount)
+    }
+
+    private func target(of location: String) throws(WebImageError) -> (url: URL, origin: HTTPOrigin) {
         let limit = configuration.maximumRedirects
         guard redirectCount < limit else { throw .tooManyRedirects(limit: limit, url: hop.url) }
         guard let target = URL(string: location, relativeTo: hop.url)?.absoluteURL else { throw .invalidURL(location) }
         // A server has no say in who we log in as elsewhere.
-        var url = target.separatedFromUserInfo.url
-        var origin = try judge(url)
-        let redirect = Redirect(source: hop.url, target: url, statusCode: status, previousCount: redirectCount)
-        switch configuration.redirectPolicy.decide?(redirect) ?? .follow {
+        let url = target.separatedFromUserInfo.url
+        return (url, try judge(url))
+    }
+
+    private mutating func nextHop(_ location: String, decision: RedirectDecision) throws(WebImageError) -> Hop {
+        var (url, origin) = try target(of: location)
+        switch decision {
         case .follow: break
         case .deny: throw .redirectDenied(from: hop.url, to: url, reason: .denied)
         case .rewrite(let other):

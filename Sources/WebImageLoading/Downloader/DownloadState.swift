@@ -73,12 +73,14 @@ struct DownloadState {
 
     /// Takes the head; the response to report, if this is the hop that brings the picture.
     ///
-    /// - Parameter modified: what a hook has made of it; the length and the coding of the body stay as they came.
+    /// - Parameters:
+    ///   - modified: what a hook has made of it; the length and the coding of the body stay as they came.
+    ///   - redirectDecision: what becomes of its redirect, if it is one; see ``proposedRedirect(_:)``.
     mutating func receive(
-        _ head: TransferHead, modified: LoaderResponse? = nil
+        _ head: TransferHead, modified: LoaderResponse? = nil, redirectDecision: RedirectDecision = .follow
     ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
         if let location = head.redirectLocation {
-            body = .discarded(follow(location, status: head.statusCode))
+            body = .discarded(follow(location, decision: redirectDecision))
             return (nil, .proceed)
         }
         isCoded = !head.contentCodings.isEmpty
@@ -159,6 +161,8 @@ struct DownloadState {
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
         case (.idleTimedOut, _):
             return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+        case (.malformedURL, _):
+            return .finished(.failure(.invalidURL(url.absoluteString)))
         case (.headTooLong(let limit), _):
             return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
         case (.untrusted(let reason), _):

@@ -15,14 +15,17 @@ public struct ProxyServer: Sendable, Hashable {
     ///     machine looks up names, with the others the proxy does. The port is 1080 for SOCKS, 443 for https and 80 for
     ///     http unless it is given.
     ///   - credential: goes before `user:password@` in `url`.
-    /// - Throws: ``WebImageError/unsupportedScheme(_:url:)``, or ``WebImageError/invalidURL(_:)`` without a host.
+    /// - Throws: ``WebImageError/unsupportedScheme(_:url:)``, ``WebImageError/invalidURL(_:)`` without a host, or
+    ///   ``WebImageError/invalidHeader(name:)`` for a credential with control characters.
     public init(_ url: URL, credential: Credential? = nil) throws(WebImageError) {
         let (bare, own) = url.separatedFromUserInfo
         let scheme = bare.scheme?.lowercased() ?? ""
         guard Self.defaultPorts[scheme] != nil else { throw .unsupportedScheme(scheme, url: bare) }
         guard let host = bare.host(), !host.isEmpty else { throw .invalidURL(bare.absoluteString) }
+        let credential = credential ?? own
+        guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Proxy-Authorization") }
         self.url = bare
-        self.credential = credential ?? own
+        self.credential = credential
     }
 
     var host: String { url.host() ?? "" }

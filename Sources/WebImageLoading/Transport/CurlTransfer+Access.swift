@@ -27,6 +27,10 @@ extension CurlHandle {
         }
         cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, nil)
         cwi_curl_set_string(easy, CURLOPT_XOAUTH2_BEARER, nil)
+        // Basic, libcurl's own default: a method says nothing without a credential, but must not meet the next one.
+        for option in [CURLOPT_HTTPAUTH, CURLOPT_PROXYAUTH] { cwi_curl_set_long(easy, option, 1) }
+        // libcurl collects these files, even if they have no name.
+        cwi_curl_set_string(easy, CURLOPT_COOKIEFILE, nil)
         cwi_curl_set_string(easy, CURLOPT_COOKIE, nil)
         for option in [CURLOPT_PROXYHEADER, CURLOPT_RESOLVE, CURLOPT_SHARE] {
             cwi_curl_set_pointer(easy, option, nil)

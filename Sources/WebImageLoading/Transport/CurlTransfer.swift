@@ -23,6 +23,8 @@ final class CurlHandle {
             guard let target else { return curl_socket_t(CURL_SOCKET_BAD) }
             return CurlTransfer.from(context)?.openSocket(target) ?? curl_socket_t(CURL_SOCKET_BAD)
         }
+        // A cancel during a look-up does not wait for the resolver, on this thread, until it gives up.
+        cwi_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         setHTTPVersions(configuration.httpVersions)
@@ -160,6 +162,7 @@ final class CurlTransfer {
     }
 
     func block(_ cause: WebImageError.BlockCause) { blockCause = cause }
+
     /// When it has been idle for too long, on the same clock; `nil` while that can't be, as when the receiver takes nothing.
     var idleDeadline: Int64? {
         guard let lastActivity, !isPaused, receiver.takesBytes else { return nil }
@@ -222,6 +225,7 @@ final class CurlTransfer {
         return switch result {
         case CURLE_OK: .complete
         case CURLE_PARTIAL_FILE: .cut
+        case CURLE_URL_MALFORMAT: .malformedURL
         case CURLE_OPERATION_TIMEDOUT: .connectTimedOut
         default: .failed(code: Int(result.rawValue), message: handle.message(for: result))
         }

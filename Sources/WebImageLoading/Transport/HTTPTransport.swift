@@ -131,6 +131,8 @@ package enum TransferEnd: Sendable, Equatable {
     case connectTimedOut
     /// A connection was there, but nothing arrived for the time allowed.
     case idleTimedOut
+    /// The URL has characters, or a port, that none can have.
+    case malformedURL
     /// The head did not end within this number of bytes.
     case headTooLong(limit: Int)
     /// The server is not trusted.

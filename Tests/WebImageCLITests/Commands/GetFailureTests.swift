@@ -59,6 +59,7 @@ import WebImageTestSupport
     @Test func reportsWhatCanNotBeAskedFor() async throws {
         try await expectFailure("ftp://127.0.0.1/a.png", code: 101)
         try await expectFailure("http://", code: 100)
+        try await expectFailure("http://exa mple/a.png", code: 100)
         try await expectFailure(tool.path("missing.png"), code: 207)
     }
 

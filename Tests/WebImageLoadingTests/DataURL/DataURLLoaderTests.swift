@@ -71,6 +71,13 @@ import WebImageTestSupport
         #expect(try await DataURLLoader(maximumByteCount: 11).body(url) == Data("12345678901".utf8))
     }
 
+    @Test func keepsTheMegabytesOfItsURLOutOfErrors() async throws {
+        let url = try url("data:image/png;base64," + String(repeating: "AAAA", count: 100_000))
+        let error = try #require(try await DataURLLoader(maximumByteCount: 10).error(url))
+        #expect(error.description.utf8.count < 400)
+        #expect(error.description.hasPrefix("data:image/png;base64,AAAA"))
+    }
+
     @Test func isAskedForNothingElseAndKeptOffTheDisk() throws {
         let data = try url("data:,x")
         #expect(loader.canLoad(data))

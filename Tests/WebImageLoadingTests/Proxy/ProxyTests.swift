@@ -65,6 +65,24 @@ import WebImageTestSupport
         #expect(try await proxy.log().map(\.authorization) == [nil, basic, basic, basic])
     }
 
+    @Test func aProxyCanTakeAToken() async throws {
+        let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
+        let address = try Self.url("http://127.0.0.1:\(proxy.httpPort)")
+        let server = try ProxyServer(address, credential: .bearerToken("t0ken"))
+        let downloader = ImageDownloader.forTests { $0.proxy = .server(server) }
+        // Also on a handle that has carried a server's token before.
+        for credential in [nil, Credential.bearerToken("other"), nil] {
+            let request = LoaderRequest(url: try faults.url("/echo/proxy-token"), credential: credential)
+            let echo = try await downloader.echo(request)
+            #expect(echo["authorization"] == (credential == nil ? nil : "Bearer other"))
+            #expect(echo["proxy-authorization"] == nil)
+        }
+        #expect(try await proxy.log().map(\.authorization) == Array(repeating: "Bearer t0ken", count: 3))
+        #expect(throws: WebImageError.invalidHeader(name: "Proxy-Authorization")) {
+            try ProxyServer(address, credential: .bearerToken("a\r\nb"))
+        }
+    }
+
     @Test func aSOCKSProxyGetsItsCredential() async throws {
         let proxy = try TestProxy(credential: "user:secret")
         let url = try SharedServers.faults.get().url("/bytes/socks-credential")

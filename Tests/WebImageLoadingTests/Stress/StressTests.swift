@@ -16,8 +16,14 @@ import WebImageTestSupport
         let directory = try TemporaryDirectory()
         for (name, content) in files.contents.enumerated() { try directory.write(content, to: "\(name)") }
         let server = try NGINXServer(
-            root: directory.path, locations: "location / { access_log off; }")
-        let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 16 }
+            root: directory.path, certificates: [.valid], locations: "location / { access_log off; }")
+        let authority = try TestCertificates.shared.get().authority
+        let downloader = ImageDownloader.forTests { configuration in
+            configuration.maximumConnectionsPerHost = 16
+            configuration.certificateAuthorities = .file(authority)
+        }
+        // HTTP/1.1, where a cancel costs a connection, and HTTP/2, where it does not.
+        let baseURLs = [try server.url("").absoluteString, try server.secureURL("").absoluteString]
 
         let start = ContinuousClock.now
         var random = SplitMix64(seed: Self.seed)
@@ -27,8 +33,7 @@ import WebImageTestSupport
         for _ in 0..<roundCount {
             let round = StressRound(count: roundSize, files: files, downloader: downloader)
             let seed = random.next()
-            let baseURL = try server.url("").absoluteString
-            let isStarted = PlatformThread.start(name: "stress") { round.run(baseURL: baseURL, seed: seed) }
+            let isStarted = PlatformThread.start(name: "stress") { round.run(baseURLs: baseURLs, seed: seed) }
             try #require(isStarted)
             try await round.ended.wait(atMost: .seconds(300))
             tally.add(round.tally)
@@ -134,7 +139,7 @@ private final class StressRound: Sendable {
     var tally: StressTally { state.withLock { $0.tally } }
 
     /// Starts all requests, blocking while the window is full.
-    func run(baseURL: String, seed: UInt64) {
+    func run(baseURLs: [String], seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var later: [Int] = []
         for index in 0..<count {
@@ -142,6 +147,7 @@ private final class StressRound: Sendable {
             let file = Int.random(in: 0..<files.contents.count, using: &random)
             // Half of them can share a transfer with others, half can't.
             let query = Bool.random(using: &random) ? "?\(index)" : ""
+            let baseURL = baseURLs[index % baseURLs.count]
             guard let url = URL(string: "\(baseURL)/\(file)\(query)") else { continue }
             let fate = Self.fate(using: &random)
             let priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal

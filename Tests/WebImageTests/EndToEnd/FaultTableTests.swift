@@ -36,6 +36,8 @@ enum Fault: String, CaseIterable, Sendable {
     case redirectToInvalidURL
     case redirectFromTLSToPlainHTTP
     case urlWithoutHost
+    case invalidURLCharacters
+    case invalidPort
     case lineBreakInHeader
     case gzipBomb
     case uninvitedGzip
@@ -172,6 +174,8 @@ extension Fault {
         case .redirectToInvalidURL: try faults.url("/redirect?to=http://exa%20mple:port%3C/a")
         case .redirectFromTLSToPlainHTTP: try nginx.secureURL("/downgrade.png?port=\(nginx.port)")
         case .urlWithoutHost: try parsed("http:///a.png")
+        case .invalidURLCharacters: try parsed("http://exa%20mple/a.png")
+        case .invalidPort: try parsed("http://127.0.0.1:99999/a.png")
         case .lineBreakInHeader: try nginx.url("/solid.png")
         case .gzipBomb, .uninvitedGzip: try faults.url("/gzip-bomb")
         case .noContent: try faults.url("/no-content")
@@ -206,6 +210,7 @@ extension Fault {
             (.largeHeader, .headersTooLarge), (.manyHeaders, .headersTooLarge), (.endlessHeaders, .headersTooLarge),
             (.redirectLoop, .tooManyRedirects(10, _)), (.redirectToFile, .unsupportedScheme("file", _)),
             (.redirectToInvalidURL, .invalidURL), (.urlWithoutHost, .invalidURL),
+            (.invalidURLCharacters, .invalidURL), (.invalidPort, .invalidURL),
             (.redirectFromTLSToPlainHTTP, .redirectDenied(_, _, .downgrade)),
             (.lineBreakInHeader, .invalidHeader("X-Note")),
             (.uninvitedGzip, .unsupportedContentCoding("gzip", _)),

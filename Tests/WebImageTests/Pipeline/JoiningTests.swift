@@ -18,6 +18,9 @@ import WebImageTestSupport
         #expect(try Self.key { $0.headers["Authorization"] = "Bearer s" } != plain)
         #expect(try Self.key { $0.headers["X-A"] = "2" } != plain)
         #expect(try Self.key { $0.method = .head } != plain)
+        #expect(try Self.key { $0.credential = Credential(username: "u", password: "p") } != plain)
+        #expect(try Self.key { $0.handlesCookies = true } != plain)
+        #expect(try Self.key { $0.allowsInvalidCertificates = true } != plain)
         #expect(try Self.key { $0.url = try ManagerFixture.url("b") } != plain)
     }
 

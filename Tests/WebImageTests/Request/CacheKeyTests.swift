@@ -64,6 +64,7 @@ import WebImage
             WebImageRequest(bare), WebImageRequest(bare, credential: mine), WebImageRequest(bare, credential: yours),
             WebImageRequest(bare, credential: .bearerToken("secret")),
             WebImageRequest(bare, options: .allowInvalidCertificates),
+            WebImageRequest(bare, options: .handleCookies),
         ].map(\.cacheKey)
         #expect(Set(keys).count == keys.count)
         #expect(WebImageRequest(own).cacheKey == keys[1], "name and password in the URL are a credential")
