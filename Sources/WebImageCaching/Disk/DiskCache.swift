@@ -35,7 +35,8 @@ public final class DiskCache: Sendable {
     }
 
     /// The threads of all disk caches: one may write while two read.
-    private static let sharedQueue = WorkQueue(label: "webimage-disk", threadCount: 3)
+    private static let sharedQueue = WorkQueue(label: "webimage-disk", threadCount: threadCount)
+    static let threadCount = 3
 
     /// Makes a cache; the directory is opened at the first use, in the background.
     public convenience init(configuration: Configuration = Configuration()) {

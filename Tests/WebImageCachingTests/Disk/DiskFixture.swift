@@ -46,10 +46,17 @@ final class DiskFixture: Sendable {
 
     /// Lets the cache go, and waits until what it leaves behind is on disk.
     func end(_ cache: inout DiskCache?) async throws {
-        let (lane, end) = (cache?.lane, Countdown())
+        let lane = cache?.lane
+        weak let ending = cache
         cache = nil
-        lane?.submit { end.signal() }
-        try await end.wait()
+        // Work that is just being done may hold it for a moment longer; what it leaves behind comes on the lane after that.
+        var isGone = false
+        repeat {
+            isGone = ending == nil
+            let turn = Countdown()
+            lane?.submit { turn.signal() }
+            try await turn.wait()
+        } while !isGone
     }
 
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
