@@ -88,7 +88,8 @@ final class CurlEngine {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let id = idsByHandle[easy], let transfer = live[id]
             else { continue }
-            end(id, with: transfer.end(for: cwi_curl_message_result(message)))
+            let result = cwi_curl_message_result(message)
+            if !transfer.holds(result) { end(id, with: transfer.end(for: result)) }
         }
         endIdleTransfers()
     }

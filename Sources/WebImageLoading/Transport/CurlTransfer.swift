@@ -65,6 +65,12 @@ final class CurlTransfer {
     private let idleLimit: Int64
     /// libcurl keeps a piece that the receiver did not take, and asks the connection for no more.
     private var isPaused = false
+    /// What libcurl gave back when it went on, and the receiver did not take. Each time libcurl goes on it opens the window
+    /// of an HTTP/2 stream anew, 32 MiB, whatever it still keeps; so it goes on only once this is empty.
+    private var leftovers: [Data] = []
+    private var isGoingOn = false
+    /// How libcurl ended, while the receiver has not taken everything.
+    private var heldResult: CURLcode?
 
     private var parser = TransferHeadParser()
     private var isStopped = false
@@ -165,17 +171,31 @@ final class CurlTransfer {
 
     /// When it has been idle for too long, on the same clock; `nil` while that can't be, as when the receiver takes nothing.
     var idleDeadline: Int64? {
-        guard let lastActivity, !isPaused, receiver.takesBytes else { return nil }
+        guard let lastActivity, !isPaused, leftovers.isEmpty, receiver.takesBytes else { return nil }
         return lastActivity + idleLimit
     }
 
     /// Offers the receiver again what it did not take; the end, if that fails.
     func resume() -> TransferEnd? {
         lastActivity = lastActivity.map { _ in MonotonicClock.milliseconds }
+        while receiver.takesBytes, !leftovers.isEmpty {
+            guard proceeds(receiver.transferDidReceive(leftovers.removeFirst())) else { return .stopped }
+        }
+        guard leftovers.isEmpty else { return nil }
+        if let heldResult { return end(for: heldResult) }
         guard isPaused else { return nil }
         isPaused = false
+        isGoingOn = true
         let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
+        isGoingOn = false
         return result == CURLE_OK ? nil : end(for: result)
+    }
+
+    /// Keeps the result of a transfer whose last bytes are not taken yet; `false` when there are none.
+    func holds(_ result: CURLcode) -> Bool {
+        guard !leftovers.isEmpty else { return false }
+        heldResult = result
+        return true
     }
 
     /// Returns the count it took: another one than it got ends the transfer.
@@ -202,7 +222,11 @@ final class CurlTransfer {
         lastActivity = MonotonicClock.milliseconds
         deliverHeldHead()
         guard !isStopped else { return 0 }
-        guard receiver.takesBytes else {
+        guard receiver.takesBytes, leftovers.isEmpty else {
+            if isGoingOn {
+                leftovers.append(Data(bytes))
+                return bytes.count
+            }
             isPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         }
