@@ -39,8 +39,14 @@ extension WebImageManager {
 
 extension WebImageManager.Configuration {
     /// For servers that load URLs given by users: http and https alone, no files, and only from the public internet; see
-    /// ``ImageDownloader/Configuration/server``. All that are made so share one downloader.
-    public static var server: Self { Self(loaders: ImageLoaderGroup([serverDownloader])) }
+    /// ``ImageDownloader/Configuration/server``. All that are made so share one downloader and one cache, apart from
+    /// ``ImageCache/shared``: what the program itself loaded from elsewhere is not to be had through them.
+    public static var server: Self { Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader])) }
 
     private static let serverDownloader = ImageDownloader(configuration: .server)
+    private static let serverCache = ImageCache(
+        disk: DiskCache(
+            configuration: DiskCache.Configuration(
+                directory: DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
+                    .appending(path: "server-images"))))
 }

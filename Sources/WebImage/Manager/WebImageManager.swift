@@ -30,9 +30,12 @@ public final class WebImageManager: Sendable {
 
     /// The picture in memory, if it is there: synchronous, without touching the disk.
     ///
-    /// `nil` also for a request whose policy wants the loader to answer.
+    /// `nil` also for a request whose policy wants the loader to answer, and for a URL that no loader of this manager
+    /// handles.
     public func cachedImage(for request: WebImageRequest) -> Image? {
-        pipeline.imageInMemory(for: request, key: request.cacheKey)
+        // A cache may be shared with managers that load more than this one may.
+        guard configuration.loaders.loader(for: request.url) != nil else { return nil }
+        return pipeline.imageInMemory(for: request, key: request.cacheKey)
     }
 
     /// The picture of `url` in memory, decoded whole, if it is there.

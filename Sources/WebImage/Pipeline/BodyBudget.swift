@@ -1,22 +1,23 @@
 import WebImageCore
 
-/// Keeps bodies that wait to be decoded from piling up: above a limit no new one is fetched.
+/// Bounds the memory of bodies that wait to be decoded.
 ///
 /// Disk and network are faster than decoders. Without a limit, a thousand requests at once would soon hold a thousand
-/// whole files in memory.
+/// whole files in memory. Above it, no file is read from the disk cache, and what a server sends goes to a temporary
+/// file instead (it can't be kept waiting before it is known which host is slow).
 ///
 /// ```
-///  admit ──► below the limit? ── yes ──► fetch ──► hold ──► decode ──► share goes
-///               no │                                                      │
-///                  └─► waiting, the most urgent first ◄───────────────────┘
+///  disk:    admit ──► below the limit? ── yes ──► read ──► settle ──► decode ──► share goes
+///                        │ no                                                        │
+///                        └─► waiting, the most urgent first ◄────────────────────────┘
+///  network: full when the answer begins? ── no ──► memory ──► hold ──► decode ──► share goes
+///                        └ yes ──► temporary file
 /// ```
-///
-/// What was admitted is fetched to its end, so the limit may be passed by what is under way.
 final class BodyBudget: Sendable {
     private struct Waiter {
         let id: Int
         var priority: LoadPriority
-        let start: @Sendable () -> Void
+        let start: @Sendable (Share) -> Void
     }
 
     private struct State {
@@ -36,55 +37,78 @@ final class BodyBudget: Sendable {
     private let byteLimit: Int
     private let state = Lock(State())
 
-    /// - Parameter byteLimit: 256 MiB by default: what the downloader's 32 connections bring at most in bodies that are
-    ///   kept in memory.
+    /// - Parameter byteLimit: 256 MiB by default: as much again as the downloader's 32 connections may have under way.
     init(byteLimit: Int = 256 << 20) { self.byteLimit = byteLimit }
 
     /// How many bytes are held.
     var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
+    /// Whether bodies should go elsewhere for now.
+    var isFull: Bool { state.withLock { $0.heldByteCount >= byteLimit } }
+
+    /// Counts a body until the share is let go.
+    func hold(_ byteCount: Int) -> Share {
+        add(byteCount)
+        return Share(budget: self, byteCount: byteCount)
+    }
+
     /// Calls `start` as soon as there is room: at once, inside this call, or later, on the thread that made room.
     ///
+    /// - Parameter start: gets a share of the budget, for whoever will hold the body.
     /// - Returns: the waiting, if it has to wait.
-    func admit(priority: LoadPriority, _ start: @escaping @Sendable () -> Void) -> (any WorkStep)? {
+    func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any WorkStep)? {
         let id = state.withLock { state -> Int? in
-            guard state.heldByteCount >= byteLimit else { return nil }
+            guard state.heldByteCount >= byteLimit else {
+                state.heldByteCount += Self.estimatedByteCount
+                return nil
+            }
             state.lastID += 1
             state.waiters.append(Waiter(id: state.lastID, priority: priority, start: start))
             return state.lastID
         }
         if let id { return Waiting(budget: self, id: id) }
-        start()
+        start(Share(budget: self, byteCount: Self.estimatedByteCount))
         return nil
     }
 
-    /// Counts a body until the share is let go.
-    func hold(_ byteCount: Int) -> Share {
+    private func add(_ byteCount: Int) {
         state.withLock { $0.heldByteCount += byteCount }
-        return Share(budget: self, byteCount: byteCount)
-    }
-
-    private func release(_ byteCount: Int) {
-        state.withLock { $0.heldByteCount -= byteCount }
+        guard byteCount < 0 else { return }
         // Each that starts may fill the budget again.
-        while let start = nextStart() { start() }
+        while let start = nextStart() { start(Share(budget: self, byteCount: Self.estimatedByteCount)) }
     }
 
-    private func nextStart() -> (@Sendable () -> Void)? {
-        state.withLock { state in state.heldByteCount < byteLimit ? state.takeFirst()?.start : nil }
+    private func nextStart() -> (@Sendable (Share) -> Void)? {
+        state.withLock { state in
+            guard state.heldByteCount < byteLimit, let waiter = state.takeFirst() else { return nil }
+            state.heldByteCount += Self.estimatedByteCount
+            return waiter.start
+        }
     }
 
-    /// One body's part of the budget.
+    /// What a body counts before its length is known; most pictures on the web are smaller.
+    static let estimatedByteCount = 1 << 20
+
+    /// One body's part of the budget, until it is let go.
     final class Share: Sendable {
         private let budget: BodyBudget
-        private let byteCount: Int
+        private let byteCount: Lock<Int>
 
         fileprivate init(budget: BodyBudget, byteCount: Int) {
             self.budget = budget
-            self.byteCount = byteCount
+            self.byteCount = Lock(byteCount)
         }
 
-        deinit { budget.release(byteCount) }
+        /// Puts the body's length in place of the estimate.
+        func settle(_ newByteCount: Int) {
+            let difference = byteCount.withLock { byteCount in
+                defer { byteCount = newByteCount }
+                return newByteCount - byteCount
+            }
+            budget.add(difference)
+        }
+
+        deinit { budget.add(-byteCount.withLock { $0 }) }
     }
 
     /// A place in the line.

@@ -8,7 +8,6 @@ final class BytesLoad: Sendable {
     private let collector: BodyCollector
     private let awaitsStorage: Bool
     private let budget: BodyBudget
-    private let memoryByteLimit: Int
     private let state: Lock<State>
 
     private struct State {
@@ -22,7 +21,6 @@ final class BytesLoad: Sendable {
         budget: BodyBudget
     ) {
         self.budget = budget
-        memoryByteLimit = storage.memoryByteLimit
         self.work = work
         self.awaitsStorage = awaitsStorage
         collector = BodyCollector(storage)
@@ -35,7 +33,7 @@ final class BytesLoad: Sendable {
     func receive(_ event: LoaderEvent) {
         switch event {
         case .response(let response):
-            collector.begin(response)
+            collector.begin(response, isMemoryScarce: budget.isFull)
             report { state in
                 state.contentType = response.headerValue("Content-Type")
                 return state.progress.begin(expected: response.expectedByteCount)
@@ -69,7 +67,7 @@ final class BytesLoad: Sendable {
                 LoadedBytes(
                     data: data, origin: .remote, contentType: contentType, metrics: metrics,
                     awaitsStorage: awaitsStorage,
-                    share: budget.hold(data.count <= memoryByteLimit ? data.count : 0))
+                    share: budget.hold(collector.isInFile ? 0 : data.count))
             })
     }
 }

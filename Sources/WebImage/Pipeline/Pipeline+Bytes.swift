@@ -9,28 +9,27 @@ extension Pipeline {
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
         bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            work.run { priority in
-                undecoded.admit(priority: priority) { [self] in begin(work, context, sources: sources) }
+            if sources.contains(.disk), let disk = cache.disk {
+                work.run { priority in
+                    undecoded.admit(priority: priority) { [self] share in
+                        read(from: disk, into: work, context, sources: sources, share: share)
+                    }
+                }
+            } else {
+                loadOrGiveUp(work, context, sources: sources)
             }
         }
     }
 
-    private func begin(_ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources) {
-        if sources.contains(.disk), let disk = cache.disk {
-            read(from: disk, into: work, context, sources: sources)
-        } else {
-            loadOrGiveUp(work, context, sources: sources)
-        }
-    }
-
     private func read(
-        from disk: DiskCache, into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources
+        from disk: DiskCache, into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources,
+        share: BodyBudget.Share
     ) {
         work.run { priority in
             let item = disk.load(context.key.source, priority: priority) { [self] data in
+                share.settle(data?.count ?? 0)
                 if let data {
-                    work.finish(
-                        .success(LoadedBytes(data: data, origin: .diskCache, share: undecoded.hold(data.count))))
+                    work.finish(.success(LoadedBytes(data: data, origin: .diskCache, share: share)))
                 } else {
                     loadOrGiveUp(work, context, sources: sources)
                 }

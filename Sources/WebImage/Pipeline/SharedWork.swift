@@ -110,11 +110,13 @@ final class SharedWork<Output: Sendable>: Sendable {
     ///
     /// - Parameter start: may end the step, or even the work, before it returns; the step it returns is then dropped.
     func run(_ start: (LoadPriority) -> (any WorkStep)?) {
-        let (ticket, priority) = state.withLock { state in
+        // Steps are let go outside the lock, here and at the end: one may be a client's object, whose end runs its code.
+        let (ticket, priority, last) = state.withLock { state in
+            defer { state.step = nil }
             state.stepCount += 1
-            state.step = nil
-            return (state.stepCount, state.isLive ? state.priority : nil)
+            return (state.stepCount, state.isLive ? state.priority : nil, state.step)
         }
+        withExtendedLifetime(last) {}
         guard let priority, let step = start(priority) else { return }
         let isLive = state.withLock { state in
             if state.isLive, state.stepCount == ticket { state.step = step }
@@ -143,15 +145,18 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     /// Ends it; only the first call counts.
     func finish(_ result: Result<Output, WebImageError>) {
-        let handlers = state.withLock { state -> [Handler]? in
-            guard state.isLive else { return nil }
+        let (handlers, last) = state.withLock { state -> ([Handler]?, (any WorkStep)?) in
+            guard state.isLive else { return (nil, nil) }
             state.isLive = false
-            state.step = nil
             state.partialBody = nil
-            defer { state.subscribers = [] }
-            return state.subscribers.map(\.handler)
+            defer {
+                state.subscribers = []
+                state.step = nil
+            }
+            return (state.subscribers.map(\.handler), state.step)
         }
         guard let handlers else { return }
+        withExtendedLifetime(last) {}
         onEnd(self)
         for handler in handlers { handler(.finished(result)) }
     }

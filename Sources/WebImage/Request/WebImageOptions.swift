@@ -9,8 +9,14 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     /// Neither reads the disk cache nor writes it; memory and loader answer.
     public static let ignoreDiskCache = WebImageOptions(rawValue: 1 << 0)
     /// Takes cookies from the downloader's jar, and keeps those that servers set there.
+    ///
+    /// The cache tells pictures that came with cookies from those that came without, not one log-in from the next: empty
+    /// it when another user logs in.
     public static let handleCookies = WebImageOptions(rawValue: 1 << 1)
     /// Keeps credentials that worked in memory, and uses them again.
+    ///
+    /// The cache tells such pictures from others, not one stored credential from the next: empty it when another user logs
+    /// in.
     public static let useCredentialStorage = WebImageOptions(rawValue: 1 << 2)
     /// Takes any certificate: **anybody on the way can then read and change what is loaded**. Such pictures have cache keys
     /// of their own, so that no request that checks certificates ever gets them.

@@ -18,6 +18,7 @@ extension WebImageRequest {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
         if let digest = credentialDigest(credential) { text += "|credentials=\(digest)" }
+        if options.contains(.useCredentialStorage) { text += "|credentials=stored" }
         if options.contains(.handleCookies) { text += "|cookies=jar" }
         if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
         return text
@@ -51,5 +52,9 @@ extension WebImageRequest {
         return parts.isEmpty ? nil : parts.joined(separator: "&")
     }
 
-    private static let credentialHeaders: Set = ["authorization", "cookie", "proxy-authorization"]
+    /// What lets somebody in, and what asks for a part only.
+    private static let credentialHeaders: Set = [
+        "authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "x-auth-token", "x-access-token",
+        "range",
+    ]
 }

@@ -20,8 +20,10 @@ public struct WebImageRequest: Sendable {
     public var thumbnail: Thumbnail?
     /// Pixels in a point of the result; 1 by default.
     public var scale: Double
-    /// Header fields for the server, by name. Those that carry credentials (Authorization, Cookie) become part of the
-    /// cache key, so that one user never sees another's picture.
+    /// Header fields for the server, by name. Those that usually carry credentials (Authorization, Cookie, X-API-Key,
+    /// X-Auth-Token and the like) become part of the cache key, so that one user never sees another's picture; so does
+    /// Range. Other fields do not: a server that tells users apart by a field of its own wants ``credential``, or
+    /// ``WebImageOptions/ignoreDiskCache`` and a manager for each user.
     public var headers: [String: String]
     /// For a server that asks for one; `nil` by default. It becomes part of the cache key, as such headers do, and so does
     /// `user:password@` in the URL, which it replaces.

@@ -44,7 +44,8 @@ struct LoadReport: Sendable {
         var facts = [format.map(\.name), size.map(\.description), byteCount.map { ByteCount($0).description }]
         facts.append(source)
         facts.append("\(Int(duration.milliseconds.rounded())) ms")
-        return "\(url): " + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
+        return CredentialRedaction.removingUserInformation(from: url) + ": "
+            + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
     }
 
     private var json: JSON {

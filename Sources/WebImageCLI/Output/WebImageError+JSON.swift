@@ -6,7 +6,9 @@ extension WebImageError {
 
     /// The description, with what it is about in front where it does not say so itself.
     func description(about subject: String) -> String {
-        description.contains(subject) ? description : "\(subject): \(description)"
+        // Neither says a password that a URL holds.
+        let subject = CredentialRedaction.removingUserInformation(from: subject)
+        return description.contains(subject) ? description : "\(subject): \(description)"
     }
 }
 

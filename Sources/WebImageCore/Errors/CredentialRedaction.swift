@@ -1,10 +1,10 @@
 /// Takes names and passwords out of texts with URLs in them, so that logs and windows do not show them.
-enum CredentialRedaction {
+package enum CredentialRedaction {
     /// Removes `user:password@` from every URL in `text`.
     ///
     /// An authority begins after `//` and ends before the next `/`, `?` or `#` (RFC 3986 §3.2); here also before what can
     /// stand around a URL in a sentence.
-    static func removingUserInformation(from text: String) -> String {
+    package static func removingUserInformation(from text: String) -> String {
         var shown = ""
         var rest = text.utf8[...]
         while let start = doubleSlash(in: rest) {

@@ -64,10 +64,12 @@ package final class BodyCollector: Sendable {
     package func loadDidEnd() { valve.end() }
 
     /// Makes room as far as the announced length can be believed.
-    package func begin(_ response: LoaderResponse) {
-        guard let expected = response.expectedByteCount else { return }
+    ///
+    /// - Parameter isMemoryScarce: whether the body goes to a file however short it is, unless it belongs in memory always.
+    package func begin(_ response: LoaderResponse, isMemoryScarce: Bool = false) {
+        let expected = response.expectedByteCount ?? 0
         state.withLock { state in
-            if expected > storage.memoryByteLimit {
+            if expected > storage.memoryByteLimit || isMemoryScarce && storage.memoryByteLimit < .max {
                 state.spool = Spool()
             } else {
                 state.buffer = BodyBuffer(capacity: Int(min(expected, Self.believedByteCount)))
@@ -103,6 +105,9 @@ package final class BodyCollector: Sendable {
         // What waited may have been written, and the valve been opened, since the look at it.
         if state.withLock({ $0.spool?.isLow ?? true }) { valve.setClosed(false) }
     }
+
+    /// Whether the body is in a file, or on its way there.
+    package var isInFile: Bool { state.withLock { $0.spool != nil } }
 
     /// How many bytes have come.
     package var byteCount: Int { state.withLock { $0.byteCount } }

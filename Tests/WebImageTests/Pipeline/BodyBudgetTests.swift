@@ -5,71 +5,83 @@ import WebImageTestSupport
 @testable import WebImage
 
 @Suite(.timeLimit(.minutes(1))) struct BodyBudgetTests {
-    private let budget = BodyBudget(byteLimit: 100)
+    private let budget = BodyBudget(byteLimit: 3 * BodyBudget.estimatedByteCount)
     private let started = Lock<[String]>([])
+    private let shares = Lock<[String: BodyBudget.Share]>([:])
 
     private func admit(_ name: String, priority: LoadPriority = .normal) -> (any WorkStep)? {
-        budget.admit(priority: priority) { [started] in started.withLock { $0.append(name) } }
+        budget.admit(priority: priority) { [started, shares] share in
+            started.withLock { $0.append(name) }
+            shares.withLock { $0[name] = share }
+        }
     }
 
-    @Test func admitsAtOnceBelowTheLimit() {
-        let share = budget.hold(99)
-        #expect(admit("a") == nil)
-        #expect(started.withLock { $0 } == ["a"])
+    private func letGo(_ name: String) {
+        let share = shares.withLock { $0.removeValue(forKey: name) }
         withExtendedLifetime(share) {}
+    }
+
+    @Test func countsWhatIsAdmittedBeforeItsLengthIsKnown() {
+        for name in ["a", "b", "c"] { #expect(admit(name) == nil) }
+        #expect(admit("d") != nil)
+        #expect(started.withLock { $0 } == ["a", "b", "c"])
+        shares.withLock { $0["a"] }?.settle(10)
+        #expect(started.withLock { $0 } == ["a", "b", "c", "d"], "it was shorter than thought")
     }
 
     @Test func admitsTheMostUrgentFirstWhenThereIsRoom() {
-        var share: BodyBudget.Share? = budget.hold(100)
+        shares.withLock { $0["all"] = budget.hold(3 * BodyBudget.estimatedByteCount) }
         let waiting = [admit("low", priority: .low), admit("first"), admit("second"), admit("late", priority: .low)]
         #expect(waiting.allSatisfy { $0 != nil })
-        #expect(started.withLock { $0.isEmpty })
         waiting[3]?.setPriority(.high)
         waiting[1]?.cancel()
-        withExtendedLifetime(share) {}
-        share = nil
+        letGo("all")
         #expect(started.withLock { $0 } == ["late", "second", "low"])
     }
 
-    @Test func admitsNoMoreThanFit() {
-        var share: BodyBudget.Share? = budget.hold(100)
-        let next = Lock<BodyBudget.Share?>(nil)
-        _ = budget.admit(priority: .normal) { [budget] in next.withLock { $0 = budget.hold(150) } }
-        _ = admit("after")
-        withExtendedLifetime(share) {}
-        share = nil
-        #expect(budget.heldByteCount == 150)
-        #expect(started.withLock { $0.isEmpty }, "the first filled it again")
-        let last = next.withLock { share in
-            defer { share = nil }
-            return share
-        }
-        withExtendedLifetime(last) {}
-        _ = consume last
-        #expect(started.withLock { $0 } == ["after"])
+    @Test func admitsNothingWhileABodyIsLongerThanAllOfIt() {
+        #expect(admit("long") == nil)
+        shares.withLock { $0["long"] }?.settle(10 * BodyBudget.estimatedByteCount)
+        #expect(budget.isFull)
+        #expect(admit("after") != nil)
+        letGo("long")
+        #expect(started.withLock { $0 } == ["long", "after"])
+        letGo("after")
+        #expect(budget.heldByteCount == 0)
     }
 
-    @Test func holdsBodiesUntilTheyAreDecoded() async throws {
+    @Test func holdsBodiesFromTheDiskUntilTheyAreDecoded() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
-        var configuration = fixture.manager.configuration
-        configuration.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
-        let png = try SolidPicture(1).png()
-        let pipeline = Pipeline(configuration, undecoded: BodyBudget(byteLimit: png.count))
+        let pipeline = Pipeline(fixture.manager.configuration, undecoded: BodyBudget(byteLimit: 1))
         let ends = Countdown(2)
         for name in ["a", "b"] {
-            _ = pipeline.join(WebImageRequest(try ManagerFixture.url(name))) { event in
+            let url = try ManagerFixture.url(name)
+            fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
+            _ = pipeline.join(WebImageRequest(url)) { event in
                 if case .finished(.success) = event { ends.signal() }
             }
-            if name == "a" {
-                try await fixture.nextLoad().answer(png)
-                try await decoder.starts.first()
-            }
         }
-        #expect(fixture.loader.loadCount == 1, "the second waits for the first's decode")
+        try await decoder.starts.first()
+        #expect(pipeline.undecoded.isFull)
+        #expect(decoder.decodeCount == 1, "the second waits for the first's decode")
         decoder.release()
-        try await fixture.nextLoad().answer(png)
         try await ends.wait()
-        #expect(pipeline.pictures.count == 0)
+        #expect(decoder.decodeCount == 2)
+        #expect(fixture.loader.loadCount == 0)
+    }
+
+    @Test func putsABodyFromTheNetworkInAFileWhileItIsFull() async throws {
+        let fixture = try ManagerFixture()
+        let pipeline = Pipeline(fixture.manager.configuration, undecoded: BodyBudget(byteLimit: 1))
+        let other = pipeline.undecoded.hold(5)
+        let ends = Countdown()
+        _ = pipeline.join(WebImageRequest(try ManagerFixture.url("a"), options: .ignoreDiskCache)) { event in
+            if case .finished(.success) = event { ends.signal() }
+        }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await ends.wait()
+        #expect(pipeline.undecoded.heldByteCount == 5, "what lies in a file takes no memory")
+        withExtendedLifetime(other) {}
     }
 }
