@@ -178,7 +178,7 @@ final class Download: TransferReceiver {
     func finish(_ result: Result<Void, WebImageError>) {
         guard !isFinished.exchange(true, ordering: .relaxed) else { return }
         scheduler.remove(self)
-        let (redirectCount, byteCount) = state.withLock { ($0.redirectCount, $0.receivedByteCount) }
+        let (redirectCount, byteCount) = state.withLock { ($0.redirectCount, $0.wantedByteCount) }
         let metrics = record.withLock { $0.metrics(redirectCount: redirectCount, decodedByteCount: byteCount) }
         handler(.metrics(metrics))
         handler(.finished(result))

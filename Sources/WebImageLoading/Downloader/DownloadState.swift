@@ -41,7 +41,10 @@ struct DownloadState {
     /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
     private var isCoded = false
     private var body = Body.awaited
-    private(set) var receivedByteCount: Int64 = 0
+    /// Of the hop under way, wanted or not.
+    private var receivedByteCount: Int64 = 0
+    /// What was passed on to the caller.
+    private(set) var wantedByteCount: Int64 = 0
 
     /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
     init(
@@ -133,6 +136,7 @@ struct DownloadState {
             body = .refused(.responseTooLarge(byteCount: receivedByteCount, limit: limit, url: hop.url))
             return (false, .stop)
         }
+        wantedByteCount += Int64(bytes.count)
         return (true, .proceed)
     }
 

@@ -86,8 +86,9 @@ import WebImageTestSupport
     }
 
     @Test func waitsForAServerThatIsSlowButNotSilent() async throws {
-        let patient = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(600) }
-        let url = try SharedServers.faults.get().url("/drip/download?size=8&interval=0.1")
+        // Longer in all than the limit, which is long enough for a machine that stalls.
+        let patient = ImageDownloader.forTests { $0.idleTimeout = .seconds(2) }
+        let url = try SharedServers.faults.get().url("/drip/download?size=8&interval=0.4")
         #expect(try await patient.body(url) == FaultServer.pattern(8))
     }
 

@@ -80,7 +80,6 @@ import WebImageTestSupport
         try await first.body()
         try await second.body()
         #expect(try #require(second.metrics).queueDuration >= .milliseconds(50))
-        #expect(try #require(first.metrics).queueDuration < #require(second.metrics).queueDuration)
     }
 
     @Test func comesWithAFailureToo() async throws {
@@ -90,5 +89,16 @@ import WebImageTestSupport
         let exchange = try #require(recording.metrics?.exchanges.first)
         #expect(exchange.statusCode == nil && exchange.httpVersion == nil)
         #expect(exchange.remoteAddress == "127.0.0.1")
+    }
+
+    @Test(arguments: [
+        ("/status/unwanted?code=404", 0), ("/cut-body/wanted?size=1000&sent=10", 10), ("/endless/too-long", nil),
+    ]) func countsOfAFailureOnlyWhatTheCallerGot(path: String, byteCount: Int?) async throws {
+        let downloader = ImageDownloader.forTests { $0.maximumResponseByteCount = 1_000_000 }
+        let recording = downloader.record(try SharedServers.faults.get().url(path)).recording
+        #expect(try await recording.error() != nil)
+        let metrics = try #require(recording.metrics)
+        #expect(metrics.exchanges.reduce(0) { $0 + $1.bodyByteCount } > 0)
+        #expect(metrics.decodedByteCount == Int64(byteCount ?? recording.byteCount))
     }
 }

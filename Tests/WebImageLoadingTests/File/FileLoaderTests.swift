@@ -92,4 +92,104 @@ import WebImageTestSupport
         }
         #expect(loads.allSatisfy { $0.recording.isInOrder })
     }
+
+    /// A load that pauses itself with its first piece.
+    private func pausedLoad(_ url: URL) async throws -> (recording: LoadRecording, task: any LoaderTask) {
+        let recording = LoadRecording()
+        let task = Lock<(any LoaderTask)?>(nil)
+        let hasTask = ThreadGate()
+        let started = loader.load(LoaderRequest(url: url), priority: .normal) { event in
+            if case .response = event { hasTask.wait() }
+            if case .bytes = event { task.withLock { $0.take() }?.pause() }
+            recording.receive(event)
+        }
+        task.withLock { $0 = started }
+        hasTask.open()
+        try await recording.waitForFirstBytes()
+        return (recording, started)
+    }
+
+    /// How many descriptors of this process are open for the file.
+    private func descriptorCount(_ name: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == directory.path(name)
+        }
+    }
+
+    @Test func pausedLoadsTakeNoThreadAndReadOnWhereTheyStopped() async throws {
+        let data = FaultServer.pattern(1_000_000)
+        let url = try directory.write(data, to: "long")
+        let other = try directory.write(data, to: "other")
+        var loads: [(recording: LoadRecording, task: any LoaderTask)] = []
+        for _ in 0..<4 { loads.append(try await pausedLoad(url)) }
+        for _ in 0..<4 { #expect(try await loader.body(other) == data) }
+        #expect(loads.map(\.recording.byteCount) == Array(repeating: 256 << 10, count: 4))
+        for load in loads {
+            load.task.resume()
+            #expect(try await load.recording.body() == data)
+        }
+        #expect(loads.allSatisfy { $0.recording.isInOrder })
+        #expect(try descriptorCount("long") == 0)
+    }
+
+    @Test func aPausedLoadCanBeCancelled() async throws {
+        let url = try directory.write(Data(count: 1_000_000), to: "long")
+        let load = try await pausedLoad(url)
+        #expect(try descriptorCount("long") == 1)
+        load.task.cancel()
+        #expect(try await load.recording.error() == .cancelled)
+        load.task.cancel()
+        load.task.resume()
+        _ = try await loader.body(url)
+        #expect(load.recording.isInOrder)
+        #expect(load.recording.byteCount == 256 << 10)
+        #expect(try descriptorCount("long") == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aPausedLoadThatIsLetGoOfClosesItsFile() async throws {
+        let url = try directory.write(Data(count: 1_000_000), to: "long")
+        do {
+            let load = try await pausedLoad(url)
+            #expect(try descriptorCount("long") == 1)
+            withExtendedLifetime(load.task) {}
+        }
+        while try descriptorCount("long") > 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    @Test func aLoadPausedBeforeItsTurnTellsOfAMissingFile() async throws {
+        let load = loader.record(directory.url("missing"))
+        load.task.pause()
+        #expect(try await load.recording.error() == .file(path: directory.path("missing"), errno: ENOENT))
+    }
+
+    @Test func aStormOfPausesAndResumesEndsEachLoadExactlyOnce() async throws {
+        let data = FaultServer.pattern(2_000_000)
+        let url = try directory.write(data, to: "long")
+        let loads = (0..<12).map { _ in loader.record(url) }
+        await withTaskGroup(of: Void.self) { group in
+            for seed in 0..<4 {
+                group.addTask {
+                    var random = SplitMix64(seed: UInt64(seed))
+                    for _ in 0..<3000 {
+                        let task = loads[Int.random(in: 0..<loads.count, using: &random)].task
+                        if Bool.random(using: &random) { task.pause() } else { task.resume() }
+                    }
+                }
+            }
+        }
+        for (number, load) in loads.enumerated() where number % 4 == 3 { load.task.cancel() }
+        for load in loads { load.task.resume() }
+        for (number, load) in loads.enumerated() {
+            if let error = try await load.recording.error() {
+                #expect(error == .cancelled && number % 4 == 3)
+            } else {
+                #expect(try await load.recording.body() == data)
+            }
+        }
+        #expect(loads.allSatisfy { $0.recording.isInOrder })
+        #expect(try descriptorCount("long") == 0)
+    }
 }

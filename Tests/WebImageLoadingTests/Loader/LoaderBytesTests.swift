@@ -31,6 +31,25 @@ import WebImageTestSupport
         #expect(bytes.metrics == nil)
     }
 
+    @Test func aFileWaitsForItsReader() async throws {
+        let directory = try TemporaryDirectory()
+        let size = 200 << 20
+        #expect(makeSparseFile(directory.path("sparse"), byteCount: size))
+        let other = try directory.write(FaultServer.pattern(4 << 20), to: "other")
+        let loader = WatchedFileLoader()
+        let bytes = try await loader.bytes(for: LoaderRequest(url: directory.url("sparse")), bufferByteLimit: 512 << 10)
+        loader.mayBring.open()
+        // More of these than the loader has threads, and many times as long as what may wait.
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 { group.addTask { try await FileLoader().body(other).count } }
+            for try await count in group { #expect(count == 4 << 20) }
+        }
+        #expect(loader.broughtByteCount <= 512 << 10)
+        var received = 0
+        for try await piece in bytes { received += piece.count }
+        #expect(received == size)
+    }
+
     @Test func throwsWhatWentWrongBeforeAndWithinTheBody() async throws {
         let faults = try SharedServers.faults.get()
         let missing = LoaderRequest(url: try faults.url("/status/bytes?code=404"))
@@ -68,27 +87,30 @@ import WebImageTestSupport
 
     /// Over plain HTTP/1.1, and over HTTP/2, where the others share the connection.
     @Test(arguments: [false, true]) func aSlowReaderCostsNoMemoryAndHoldsUpNobody(isSecure: Bool) async throws {
-        let size = 200 << 20
+        // Far more than either allowance.
+        let size = isSecure ? 400 << 20 : 200 << 20
         let nginx = try NGINXServer(certificates: isSecure ? [.valid] : [])
         #expect(makeSparseFile(nginx.root + "/sparse", byteCount: size))
         try nginx.write(FaultServer.pattern(5000), to: "small.png")
         let url = isSecure ? try nginx.secureURL("/sparse") : try nginx.url("/sparse")
         let small = isSecure ? try nginx.secureURL("/small.png") : try nginx.url("/small.png")
         let authority = isSecure ? try TestCertificates.shared.get().authority : nil
-        // More patience than the test needs, and less than it takes: a limit that did not rest would end the load.
         let downloader = ImageDownloader.forTests {
-            $0.idleTimeout = .milliseconds(300)
+            $0.maximumResponseByteCount = Int64(size)
             if let authority { $0.certificateAuthorities = .file(authority) }
         }
+        // Less than the slow reader takes: a limit that did not rest would end the load.
+        var request = LoaderRequest(url: url)
+        request.idleTimeout = .seconds(2)
 
-        let bytes = try await downloader.bytes(for: LoaderRequest(url: url))
+        let bytes = try await downloader.bytes(for: request)
         var iterator = bytes.makeAsyncIterator()
         var received = try await iterator.next()?.count ?? 0
         let before = residentByteCount()
         var peak = before
         for _ in 0..<20 {
             // Meanwhile others come and go, for longer than the reader's transfer could be idle.
-            let deadline = ContinuousClock.now + .milliseconds(60)
+            let deadline = ContinuousClock.now + .milliseconds(120)
             while ContinuousClock.now < deadline {
                 #expect(try await downloader.body(small).count == 5000)
             }
@@ -96,8 +118,9 @@ import WebImageTestSupport
             received += try await iterator.next()?.count ?? 0
         }
         // libcurl announces a window of 32 MiB for an HTTP/2 stream, takes what the server then sends, and hands it on
-        // before it announces another.
-        let allowance = isSecure ? 144 << 20 : 16 << 20
+        // before it announces another: up to the 128 MB that `bytes(for:)` tells of. The rest is for the tests that run
+        // beside this one in the same process, and for what the allocator keeps.
+        let allowance = isSecure ? 256 << 20 : 64 << 20
         #expect(peak - before < allowance, "\((peak - before) >> 10) KiB more")
         while let piece = try await iterator.next() { received += piece.count }
         #expect(received == size)
@@ -119,16 +142,15 @@ import WebImageTestSupport
 
     @Test func aLoadPausedBeforeItsTurnBringsItsBytesOnlyAfterwards() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = ImageDownloader.forTests {
-            $0.idleTimeout = .milliseconds(300)
-            $0.hooks.requestModifier = { $0 }
-        }
-        let load = downloader.record(try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
+        let downloader = ImageDownloader.forTests { $0.hooks.requestModifier = { $0 } }
+        var request = LoaderRequest(url: try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
+        request.idleTimeout = .seconds(2)
+        let load = downloader.record(request)
         load.task.pause()
         try await load.recording.waitForResponse()
         #expect(load.recording.byteCount == 0)
-        // Longer than the idle limit, which must rest.
-        let deadline = ContinuousClock.now + .milliseconds(700)
+        // Longer than its idle limit, which must rest.
+        let deadline = ContinuousClock.now + .milliseconds(2400)
         while ContinuousClock.now < deadline { _ = try await downloader.body(faults.url("/bytes/beside?size=9")) }
         #expect(load.recording.byteCount == 0)
         load.task.resume()
@@ -137,13 +159,13 @@ import WebImageTestSupport
 
     @Test func theIdleLimitHoldsAgainAfterAPause() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(2) }
         let url = try faults.url("/stall-body/resumed?size=10000&sent=5000")
         let load = downloader.record(url)
         try await load.recording.waitForFirstBytes()
         load.task.pause()
         load.task.resume()
-        #expect(try await load.recording.error() == .timedOut(seconds: 0.3, url: url))
+        #expect(try await load.recording.error() == .timedOut(seconds: 2, url: url))
     }
 
     @Test func aStormOfPausesAndResumesEndsEachLoadExactlyOnce() async throws {
@@ -226,5 +248,27 @@ import WebImageTestSupport
         let calls = probe.calls.withLock { $0 }
         #expect(calls.last == "resume")
         #expect(zip(calls, calls.dropFirst()).allSatisfy { $0 != $1 }, "each is told once")
+    }
+}
+
+/// Counts the bytes of files; the first of them waits until the test lets it through.
+private final class WatchedFileLoader: ImageLoader {
+    let mayBring = ThreadGate()
+    private let byteCount = Lock(0)
+
+    var broughtByteCount: Int { byteCount.withLock { $0 } }
+
+    func canLoad(_ url: URL) -> Bool { true }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        FileLoader().load(request, priority: priority) { event in
+            if case .bytes(let bytes) = event {
+                self.mayBring.wait()
+                self.byteCount.withLock { $0 += bytes.count }
+            }
+            handler(event)
+        }
     }
 }
