@@ -65,6 +65,15 @@ struct DownloadState {
     }
 
     /// Whether the head is a refusal that another credential may turn into a picture.
+    /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
+    /// which may make a thousand bytes out of one. The load then ends before the first.
+    mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
+        let codings = head.transferCodings
+        guard codings.contains(where: { $0 != "chunked" }) else { return false }
+        body = .refused(.unsupportedContentCoding(codings.joined(separator: ", "), url: hop.url))
+        return true
+    }
+
     mutating func answersRefusal(_ head: TransferHead) -> Bool {
         guard let conclusion = refusedConclusion(head) else { return false }
         body = .discarded(conclusion)
@@ -94,6 +103,11 @@ struct DownloadState {
             return (nil, .proceed)
         }
         guard request.method == .get else {
+        guard judged.statusCode != 206 || hop.headers.contains("range") else {
+            // A part that nobody asked for would pass for the whole.
+            body = .discarded(.finished(.failure(.httpStatus(code: 206, url: hop.url))))
+            return (nil, .proceed)
+        }
             body = .wanted(expected: nil)
             return (response, .proceed)
         }
