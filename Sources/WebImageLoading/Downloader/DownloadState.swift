@@ -58,13 +58,13 @@ struct DownloadState {
         self.request = request
         self.configuration = configuration
         self.surroundings = surroundings ?? DownloadSurroundings(configuration)
+        // Who was not checked learns nothing that was learned from those who were, and the other way round.
+        let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.surroundings.credentials
         authentication = DownloadAuthentication(
-            credential, usesStorage: request.usesCredentialStorage, storage: self.surroundings.credentials,
-            configuration: configuration)
+            credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
         hop = try enter(url, origin, headers: headers)
     }
 
-    /// Whether the head is a refusal that another credential may turn into a picture.
     /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
     /// which may make a thousand bytes out of one. The load then ends before the first.
     mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
@@ -74,6 +74,7 @@ struct DownloadState {
         return true
     }
 
+    /// Whether the head is a refusal that another credential may turn into a picture.
     mutating func answersRefusal(_ head: TransferHead) -> Bool {
         guard let conclusion = refusedConclusion(head) else { return false }
         body = .discarded(conclusion)
@@ -102,12 +103,12 @@ struct DownloadState {
             body = .discarded(.finished(.failure(refusal)))
             return (nil, .proceed)
         }
-        guard request.method == .get else {
         guard judged.statusCode != 206 || hop.headers.contains("range") else {
             // A part that nobody asked for would pass for the whole.
             body = .discarded(.finished(.failure(.httpStatus(code: 206, url: hop.url))))
             return (nil, .proceed)
         }
+        guard request.method == .get else {
             body = .wanted(expected: nil)
             return (response, .proceed)
         }
