@@ -162,7 +162,10 @@ final class CurlTransfer {
     /// Whether the request may be sent.
     func didConnect(to address: UnsafePointer<CChar>?) -> Bool {
         lastActivity = MonotonicClock.milliseconds
-        return mayUseConnection(to: address)
+        guard mayUseConnection(to: address) else { return false }
+        // Another of the host's addresses was forbidden; what goes wrong from here on has nothing to do with that.
+        blockCause = nil
+        return true
     }
 
     /// How many the jar may have taken.
