@@ -31,6 +31,8 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /not-http/...  /bad-status/...  another protocol's greeting; a status line without a number
     /not-modified/...             304 to whatever was asked
     /gzip-bomb/...?size=N         N zeros, gzip-coded, whatever was asked for; its length is that of the coded bytes
+    /coded-transfer/...?coding=L&size=N  N zeros in that list of transfer codings, as often in gzip as it has members but `chunked`
+    /endless-trailers/...         a chunked body of 10 bytes, then trailer fields until the client goes
     /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
     /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
@@ -308,6 +310,24 @@ class Exchange:
         pieces = [coder.compress(zeros[: min(len(zeros), size - start)]) for start in range(0, size, len(zeros))]
         return self.answer(b"".join([*pieces, coder.flush()]), "image/png", 200, "Content-Encoding: gzip")
 
+    def coded_transfer(self):
+        codings = self.query.get("coding", "gzip, gzip, chunked")
+        body = bytes(self.number("size", 30 << 20))
+        for coding in codings.split(","):
+            if coding.strip() != "chunked":
+                coder = zlib.compressobj(9, zlib.DEFLATED, 31)
+                body = coder.compress(body) + coder.flush()
+        self.head("Content-Type: image/png", f"Transfer-Encoding: {codings}")
+        self.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+        return True
+
+    def endless_trailers(self):
+        self.head("Content-Type: image/png", "Transfer-Encoding: chunked")
+        self.send(b"a\r\n" + pattern(10) + b"\r\n0\r\n")
+        piece = b"".join(b"X-Field-%d: %b\r\n" % (number, b"v" * 1000) for number in range(60))
+        while True:
+            self.send(piece)
+
     def digest(self):
         algorithm = self.query.get("algorithm", "MD5")
         given = dict(
@@ -360,7 +380,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture",
+    "short_picture", "coded_transfer", "endless_trailers",
 }
 
 

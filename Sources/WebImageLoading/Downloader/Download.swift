@@ -76,6 +76,7 @@ final class Download: TransferReceiver {
 
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
         record.withLock { $0.statusCode = head.statusCode }
+        if state.withLock({ $0.refusesTransferCoding(of: head) }) { return .stop }
         if state.withLock({ $0.answersRefusal(head) }) { return .proceed }
         var modified: LoaderResponse?
         if let responseModifier, head.redirectLocation == nil {

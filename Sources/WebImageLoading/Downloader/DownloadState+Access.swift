@@ -23,7 +23,7 @@ extension DownloadState {
         if proxy != nil, let cause = policy.objection(toProxied: url) { throw .blocked(url: url, cause: cause) }
 
         var hop = Hop(url: url, origin: origin, headers: headers)
-        hop.access.usesCookies = request.handlesCookies
+        hop.access.usesCookies = request.handlesCookies && !request.allowsInvalidCertificates
         hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
         hop.access.pinnedPublicKeys = configuration.pinnedPublicKeys.pins(for: origin.host)
         hop.access.addresses = configuration.hostAddresses[origin.host] ?? []
@@ -44,13 +44,20 @@ extension DownloadState {
         let step: DownloadAuthentication.Step
         if head.statusCode == 401 {
             step = authentication.serverRefused(head, url: hop.url)
-        } else if head.statusCode == 407, let proxy = hop.access.proxy {
+        } else if head.statusCode == 407, let proxy = proxyThatAnswers {
             step = authentication.proxyRefused(head, by: proxy, url: hop.url)
         } else {
-            if head.statusCode < 500 { authentication.accepted(head, path: hop.url.path()) }
+            if head.statusCode < 500, head.statusCode != 407 { authentication.accepted(head, path: hop.url.path()) }
             return nil
         }
         return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
+    }
+
+    /// The proxy, where answers are its to give: what comes through a tunnel or SOCKS is the server's word, and a server must
+    /// not get hold of what the proxy is shown by asking for it.
+    private var proxyThatAnswers: ProxyServer? {
+        guard hop.origin.scheme == "http", let proxy = hop.access.proxy else { return nil }
+        return HTTPOrigin.isHTTP(proxy.url) ? proxy : nil
     }
 
     /// What a proxy's refusal to connect leads to.

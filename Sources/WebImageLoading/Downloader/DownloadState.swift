@@ -61,10 +61,20 @@ struct DownloadState {
         self.request = request
         self.configuration = configuration
         self.surroundings = surroundings ?? DownloadSurroundings(configuration)
+        // Who was not checked learns nothing that was learned from those who were, and the other way round.
+        let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.surroundings.credentials
         authentication = DownloadAuthentication(
-            credential, usesStorage: request.usesCredentialStorage, storage: self.surroundings.credentials,
-            configuration: configuration)
+            credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
         hop = try enter(url, origin, headers: headers)
+    }
+
+    /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
+    /// which may make a thousand bytes out of one. The load then ends before the first.
+    mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
+        let codings = head.transferCodings
+        guard codings.contains(where: { $0 != "chunked" }) else { return false }
+        body = .refused(.unsupportedContentCoding(codings.joined(separator: ", "), url: hop.url))
+        return true
     }
 
     /// Whether the head is a refusal that another credential may turn into a picture.
@@ -94,6 +104,11 @@ struct DownloadState {
             of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
         {
             body = .discarded(.finished(.failure(refusal)))
+            return (nil, .proceed)
+        }
+        guard judged.statusCode != 206 || hop.headers.contains("range") else {
+            // A part that nobody asked for would pass for the whole.
+            body = .discarded(.finished(.failure(.httpStatus(code: 206, url: hop.url))))
             return (nil, .proceed)
         }
         guard request.method == .get else {

@@ -24,7 +24,8 @@ extension ImageDownloader {
         ///
         /// A request can ask with an `Accept-Encoding` of its own as well. The limit on the length of responses then holds
         /// for the decoded bytes. Other codings, and any that was not asked for, fail with
-        /// ``WebImageError/unsupportedContentCoding(_:url:)``.
+        /// ``WebImageError/unsupportedContentCoding(_:url:)``. **A coded body that is cut passes for whole** unless its
+        /// `Content-Length` tells: libcurl does not report a coded stream without its end.
         public var acceptsContentCodings = false
         /// What may change requests, answers and bodies; nothing by default.
         public var hooks = Hooks()

@@ -39,7 +39,8 @@ public struct LoaderRequest: Sendable, Hashable {
     /// set by hand is sent after those of the jar.
     public var handlesCookies = false
     /// Whether any certificate will do: **anybody on the way can then read and change what is loaded**; `false` by default.
-    /// It shares no connections with requests that check.
+    /// It shares no connections with requests that check, nor what they know: it neither uses nor changes the cookie jar and
+    /// the stored credentials, whatever ``handlesCookies`` and ``usesCredentialStorage`` say.
     public var allowsInvalidCertificates = false
     /// What is asked for: the picture, or its head alone; ``Method/get`` by default.
     public var method = Method.get

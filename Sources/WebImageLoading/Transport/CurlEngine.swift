@@ -66,6 +66,11 @@ final class CurlEngine {
         }
         let transfer = CurlTransfer(
             request, handle: handle, receiver: receiver, addressCheck: configuration.addressCheck, cookies: cookies)
+        if let refusal = transfer.refusal {
+            _ = transfer.detach()
+            receiver.transferDidEnd(refusal)
+            return
+        }
         live[id] = transfer
         idsByHandle[handle.easy] = id
         let status = curl_multi_add_handle(multi, handle.easy)

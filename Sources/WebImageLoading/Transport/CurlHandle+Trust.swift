@@ -3,25 +3,37 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension CurlHandle {
-    func trust(_ authorities: CertificateAuthorities) {
+    /// The first failure among options that say who is trusted: such a handle must not be used, since it would go on with
+    /// libcurl's defaults.
+    func trust(_ authorities: CertificateAuthorities) -> CURLcode {
+        let results: [CURLcode]
         switch authorities {
         case .system:
-            guard let bundle = Self.systemBundle else { return }
-            trustFile(bundle)
+            guard let bundle = Self.systemBundle else { return CURLE_OK }
+            results = trustFile(bundle)
         case .file(let path):
-            trustFile(path)
+            results = trustFile(path)
         case .pem(let data):
-            cwi_curl_set_string(easy, CURLOPT_CAPATH, nil)
-            for option in [CURLOPT_CAINFO_BLOB, CURLOPT_PROXY_CAINFO_BLOB] {
-                data.withUnsafeBytes { _ = cwi_curl_set_blob(easy, option, $0.baseAddress, $0.count) }
-            }
+            results =
+                trustNoDirectory()
+                + [CURLOPT_CAINFO_BLOB, CURLOPT_PROXY_CAINFO_BLOB].map { option in
+                    data.withUnsafeBytes { cwi_curl_set_blob(easy, option, $0.baseAddress, $0.count) }
+                }
         }
+        return results.firstFailure
     }
 
-    private func trustFile(_ path: String) {
-        // A CAPATH, which Debian's build sets, makes OpenSSL parse the bundle anew for each connection: 24 ms.
-        for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { cwi_curl_set_string(easy, option, nil) }
-        for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { cwi_curl_set_string(easy, option, path) }
+    private func trustFile(_ path: String) -> [CURLcode] {
+        trustNoDirectory()
+            + [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { cwi_curl_set_string(easy, $0, path) }
+    }
+
+    /// A CAPATH, which Debian's build sets, adds to those trusted, and makes OpenSSL parse the bundle anew for each
+    /// connection: 24 ms.
+    private func trustNoDirectory() -> [CURLcode] {
+        [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { cwi_curl_set_string(easy, $0, nil) }
+            // A TLS library that knows no directories has none to forget.
+            .filter { $0 != CURLE_NOT_BUILT_IN }
     }
 
     func setHTTPVersions(_ versions: ImageDownloader.HTTPVersions) {
@@ -39,6 +51,10 @@ extension CurlHandle {
         let path = "/etc/ssl/certs/ca-certificates.crt"
         return access(path, R_OK) == 0 ? path : nil
     }()
+}
+
+extension Sequence<CURLcode> {
+    var firstFailure: CURLcode { first { $0 != CURLE_OK } ?? CURLE_OK }
 }
 
 /// The libcurl that is installed, which need not be the one built against.

@@ -2,8 +2,9 @@ internal import CWebImageCurl
 internal import FoundationEssentials
 
 extension CurlHandle {
-    /// Options of a single exchange; ``withdrawAccess()`` takes them back.
-    func grant(_ access: TransferAccess, for url: URL, cookies: CurlCookieStore) {
+    /// Options of a single exchange; ``withdrawAccess()`` takes them back. Unless it gives CURLE_OK, the exchange must not
+    /// begin: libcurl would check less than it should.
+    func grant(_ access: TransferAccess, for url: URL, cookies: CurlCookieStore) -> CURLcode {
         authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
         authenticate(
             access.proxyCredential, access.proxyAuthentication, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD,
@@ -13,12 +14,15 @@ extension CurlHandle {
         cwi_curl_set_string(easy, CURLOPT_NOPROXY, "")
 
         let isChecked = !access.allowsInvalidCertificates
-        cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, isChecked ? 1 : 0)
-        cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, isChecked ? 2 : 0)
+        var results = [
+            cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, isChecked ? 1 : 0),
+            cwi_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, isChecked ? 2 : 0),
+        ]
         let pins = access.pinnedPublicKeys.map { "sha256//" + $0.base64 }.joined(separator: ";")
-        cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.isEmpty ? nil : pins)
+        if !pins.isEmpty { results.append(cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins)) }
 
         if access.usesCookies { cookies.share(with: easy) }
+        return results.firstFailure
     }
 
     func withdrawAccess() {
@@ -46,11 +50,14 @@ extension CurlHandle {
         case .password(let name, let secret):
             cwi_curl_set_string(easy, username, name)
             cwi_curl_set_string(easy, password, secret)
-        case .bearerToken(let token):
+        case .bearerToken(let token) where methods == CURLOPT_HTTPAUTH:
             cwi_curl_set_string(easy, CURLOPT_XOAUTH2_BEARER, token)
             cwi_curl_set_long(easy, methods, 1 << 6)
             return
-        case nil: return
+        case .bearerToken, nil:
+            // libcurl has tokens for servers alone: the proxy's would go there.
+            cwi_curl_set_long(easy, methods, 1)
+            return
         }
         let bits =
             switch authentication {
@@ -77,6 +84,12 @@ extension TransferAccess {
 }
 
 extension CurlTransfer {
+    static func refusal(trust: CURLcode, access: CURLcode) -> TransferEnd? {
+        if trust != CURLE_OK { return .untrusted(.authoritiesUnreadable(String(cString: curl_easy_strerror(trust)))) }
+        guard access != CURLE_OK else { return nil }
+        return .failed(code: Int(access.rawValue), message: String(cString: curl_easy_strerror(access)))
+    }
+
     /// What libcurl's failure means for who was asked; `nil` when it is about something else.
     func trustFailure(for result: CURLcode) -> TransferEnd? {
         switch result {

@@ -5,6 +5,8 @@ internal import WebImageCore
 /// An easy handle with all the options that are the same for each transfer. Used on the network thread alone.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
+    /// Why nothing may be sent with it: it does not trust whom it should.
+    private(set) var trustResult = CURLE_OK
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     /// `nil` when libcurl has no memory.
@@ -29,7 +31,7 @@ final class CurlHandle {
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         setHTTPVersions(configuration.httpVersions)
         cwi_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.inMilliseconds))
-        trust(configuration.certificateAuthorities)
+        trustResult = trust(configuration.certificateAuthorities)
         cwi_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             CurlTransfer.from(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
@@ -82,6 +84,8 @@ final class CurlTransfer {
     /// `nil` where every address will do, and with a proxy, whose address is not the policy's business.
     let addressCheck: AddressCheck?
     private var blockCause: WebImageError.BlockCause?
+    /// Why it must not begin: libcurl did not take who is to be trusted.
+    private(set) var refusal: TransferEnd?
 
     init(
         _ request: TransferRequest, handle: CurlHandle, receiver: any TransferReceiver, addressCheck: AddressCheck?,
@@ -102,7 +106,8 @@ final class CurlTransfer {
         cwi_curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
         // Over plain HTTP/1.1 it would hold back transfers until the first has its answer.
         cwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        handle.grant(access, for: request.url, cookies: cookies)
+        let grantResult = handle.grant(access, for: request.url, cookies: cookies)
+        refusal = Self.refusal(trust: handle.trustResult, access: grantResult)
         var headers = request.headers
         if access.usesCookies, let index = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
             // As a header it would take the place of the jar's.
@@ -157,7 +162,10 @@ final class CurlTransfer {
     /// Whether the request may be sent.
     func didConnect(to address: UnsafePointer<CChar>?) -> Bool {
         lastActivity = MonotonicClock.milliseconds
-        return mayUseConnection(to: address)
+        guard mayUseConnection(to: address) else { return false }
+        // Another of the host's addresses was forbidden; what goes wrong from here on has nothing to do with that.
+        blockCause = nil
+        return true
     }
 
     /// How many the jar may have taken.

@@ -81,16 +81,14 @@ final class CurlMailbox: Sendable {
 
     /// Starts the network thread unless it runs; `false` when the system has none. The next load tries again.
     func startThread() -> Bool {
-        let isFirst = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning
+        // Under the lock: nobody may rely on a thread that another is about to fail to start.
+        state.withLock { state in
+            guard !state.isRunning else { return true }
+            state.isRunning = startPlatformThread("webimage-net") { [self, configuration] in
+                CurlEngine(configuration, mailbox: self).run()
+            }
+            return state.isRunning
         }
-        guard isFirst else { return true }
-        let isStarted = startPlatformThread("webimage-net") { [self, configuration] in
-            CurlEngine(configuration, mailbox: self).run()
-        }
-        if !isStarted { state.withLock { $0.isRunning = false } }
-        return isStarted
     }
 
     /// Ends the network thread, if there is one, after the last transfer.

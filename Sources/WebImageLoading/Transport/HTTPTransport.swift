@@ -108,6 +108,12 @@ package struct TransferHead: Sendable {
             .map(String.init).filter { $0 != "identity" }
     }
 
+    /// The transfer codings of the body, in lower case and in the order in which they were applied.
+    package var transferCodings: [String] {
+        values("transfer-encoding").flatMap { $0.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }
+            .map(String.init).filter { $0 != "identity" }
+    }
+
     /// How long the body will be, where the server says so.
     package var contentLength: Int64? {
         // With a transfer coding the length means nothing (RFC 9112 §6.3).

@@ -7,7 +7,7 @@ struct TransferHeadParser {
         case incomplete
         /// The blank line after a final status has come.
         case complete
-        /// The head is longer than ``byteLimit``.
+        /// The head, with the trailers after the body, is longer than ``byteLimit``.
         case tooLong
     }
 
@@ -18,10 +18,10 @@ struct TransferHeadParser {
 
     /// Takes the next line, with its line break.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Outcome {
-        // What comes after the body are trailers, of no interest here.
-        guard !isComplete else { return .incomplete }
         byteCount += line.count
         guard byteCount <= Self.byteLimit else { return .tooLong }
+        // What comes after the body are trailers, of no interest here; but libcurl keeps them all.
+        guard !isComplete else { return .incomplete }
 
         var text = line[...]
         while let last = text.last, Self.isSpace(last) { text = text.dropLast() }

@@ -96,6 +96,24 @@ import WebImageTestSupport
         #expect(log.count == 2 && Set(log.map(\.connection)).count == 1)
     }
 
+    /// One of two addresses is forbidden, and what goes wrong with the other is said.
+    @Test func aForbiddenAddressHidesNoOtherFailure() async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = ImageDownloader.forTests { configuration in
+            configuration.addressPolicy.deniedNetworks = [IPNetwork("127.0.0.2/32")].compactMap { $0 }
+            configuration.hostAddresses = ["two.test": ["127.0.0.2", "127.0.0.1"], "one.test": ["127.0.0.2"]]
+        }
+        func url(_ host: String) throws -> URL {
+            try #require(URL(string: "http://\(host):\(faults.port)/cut-headers/two"))
+        }
+        guard case .transport = try await downloader.error(url("two.test")) else {
+            Issue.record("\(String(describing: try await downloader.error(url("two.test"))))")
+            return
+        }
+        let one = try url("one.test")
+        #expect(try await downloader.error(one) == .blocked(url: one, cause: .address("127.0.0.2")))
+    }
+
     @Test func hostsAreAllowedAndDenied() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { configuration in

@@ -53,6 +53,19 @@ import WebImageTestSupport
         #expect(try await asking.error(url) == .unsupportedContentCoding(expected, url: url))
     }
 
+    @Test(arguments: ["gzip, chunked", "gzip, gzip, chunked", "br, chunked", "chunked, deflate"])
+    func undoesNoTransferCodingButChunks(codings: String) async throws {
+        let list = codings.replacing(" ", with: "%20")
+        let url = try SharedServers.faults.get().url("/coded-transfer/refused?size=1000&coding=\(list)")
+        for downloader in [asking, notAsking] {
+            let recording = downloader.record(url).recording
+            #expect(try await recording.error() == .unsupportedContentCoding(codings, url: url))
+            #expect(recording.metrics?.decodedByteCount == 0)
+        }
+        let chunked = try SharedServers.faults.get().url("/coded-transfer/plain?size=1000&coding=chunked")
+        #expect(try await notAsking.body(chunked).count == 1000)
+    }
+
     @Test func passesTheIdentityCoding() async throws {
         let url = try SharedServers.faults.get().url("/answer/identity?header=Content-Encoding:%20identity")
         #expect(try await notAsking.body(url).count == 10)

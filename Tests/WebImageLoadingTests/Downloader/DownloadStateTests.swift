@@ -44,6 +44,106 @@ import WebImageCore
         #expect(Self.error(state.conclude(.complete, wireByteCount: 20)) == .emptyBody(url: state.hop.url))
     }
 
+    @Test func refusesATransferCodingWhateverTheStatus() throws {
+        var state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a"))))
+        let field = HTTPField(name: "Transfer-Encoding", value: "GZIP,chunked")
+        for status in [200, 302, 401, 404] {
+            let head = TransferHead(statusCode: status, fields: [field, HTTPField(name: "Location", value: "/")])
+            let isRefused = state.refusesTransferCoding(of: head)
+            #expect(isRefused)
+            let expected = WebImageError.unsupportedContentCoding("gzip, chunked", url: state.hop.url)
+            let error = Self.error(state.conclude(.stopped))
+            #expect(error == expected)
+        }
+        let chunked = HTTPField(name: "Transfer-Encoding", value: "identity, Chunked")
+        let isRefused = state.refusesTransferCoding(of: TransferHead(statusCode: 200, fields: [chunked]))
+        #expect(!isRefused)
+    }
+
+    @Test(arguments: [nil, "bytes=0-9"]) func aPartIsTakenWhereItWasAskedFor(range: String?) throws {
+        let headers = range.map { ["Range": $0] } ?? [:]
+        var state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers))
+        let response = state.receive(TransferHead(statusCode: 206)).response
+        #expect((response != nil) == (range != nil))
+        #expect(state.wantsBody == (range != nil))
+        _ = state.receive(Data(count: 10))
+        let error = Self.error(state.conclude(.complete))
+        #expect(error == (range == nil ? .httpStatus(code: 206, url: state.hop.url) : nil))
+    }
+
+    /// Through a tunnel or SOCKS it is the server that answers.
+    @Test(arguments: [
+        ("http", "http://p.test", true), ("http", "https://p.test", true), ("https", "http://p.test", false),
+        ("https", "https://p.test", false), ("http", "socks5h://p.test", false), ("https", "socks5h://p.test", false),
+    ])
+    func a407IsTheProxysWhereItAnswers(scheme: String, proxy: String, isProxys: Bool) throws {
+        var configuration = ImageDownloader.Configuration()
+        let credential = Credential(username: "u", password: "p")
+        let server = try ProxyServer(try #require(URL(string: proxy)), credential: credential)
+        configuration.proxy = .server(server)
+        configuration.authenticationHandler = { _ in .decline }
+        var request = LoaderRequest(url: try #require(URL(string: "\(scheme)://h.test/a")))
+        request.usesCredentialStorage = true
+        let surroundings = DownloadSurroundings(configuration)
+        let origin = HTTPOrigin(server.url)
+        if let origin {
+            surroundings.credentials.insert(credential, for: origin, realm: "r", scheme: .basic, path: "/")
+        }
+        var state = try Self.state(for: request, configuration, surroundings)
+        let field = HTTPField(name: "Proxy-Authenticate", value: "Basic realm=\"r\"")
+        let head = TransferHead(statusCode: 407, fields: [field])
+        let isAnswered = state.answersRefusal(head)
+        #expect(isAnswered == isProxys)
+        if isProxys {
+            guard case .challenged(let challenge, _) = state.conclude(.complete) else {
+                Issue.record("nobody is asked")
+                return
+            }
+            #expect(challenge.isProxy)
+        } else {
+            _ = state.receive(head)
+            let error = Self.error(state.conclude(.complete))
+            #expect(error == .httpStatus(code: 407, url: state.hop.url))
+        }
+        #expect(surroundings.credentials.count == (isProxys || origin == nil ? 0 : 1))
+    }
+
+    @Test(arguments: [false, true]) func whoIsNotCheckedSharesNoSecrets(isInsecure: Bool) throws {
+        let configuration = ImageDownloader.Configuration()
+        let surroundings = DownloadSurroundings(configuration)
+        var request = LoaderRequest(url: try #require(URL(string: "https://h.test/a")))
+        let origin = try #require(HTTPOrigin(request.url))
+        let stored = Credential(username: "u", password: "p")
+        surroundings.credentials.insert(stored, for: origin, realm: "r", scheme: .basic, path: "/a")
+        surroundings.credentials.noteBasic(true, for: origin)
+        request.usesCredentialStorage = true
+        request.handlesCookies = true
+        request.allowsInvalidCertificates = isInsecure
+        var state = try Self.state(for: request, configuration, surroundings)
+        #expect(state.hop.access.credential == (isInsecure ? nil : stored))
+        #expect(state.hop.access.authentication == (isInsecure ? .negotiated : .basic))
+        #expect(state.hop.access.usesCookies == !isInsecure)
+
+        // What it learns, it keeps to itself.
+        let challenge = HTTPField(name: "WWW-Authenticate", value: "Basic realm=\"r\"")
+        _ = state.answersRefusal(TransferHead(statusCode: 401, fields: [challenge]))
+        #expect(surroundings.credentials.count == (isInsecure ? 1 : 0))
+        request.credential = Credential(username: "other", password: "p")
+        state = try Self.state(for: request, configuration, surroundings)
+        var accepted = TransferHead(statusCode: 200)
+        accepted.answeredFields = [challenge]
+        _ = state.answersRefusal(accepted)
+        #expect(
+            surroundings.credentials.credential(for: origin, realm: "r") == (isInsecure ? stored : request.credential))
+    }
+
+    private static func state(
+        for request: LoaderRequest, _ configuration: ImageDownloader.Configuration = ImageDownloader.Configuration(),
+        _ surroundings: DownloadSurroundings? = nil
+    ) throws -> DownloadState {
+        try DownloadState(request, configuration: configuration, surroundings: surroundings)
+    }
+
     @Test func aHeadNeedsNoBody() throws {
         var state = try Self.state(100, coding: nil, method: .head)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)

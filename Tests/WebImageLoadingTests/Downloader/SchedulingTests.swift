@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Testing
 import WebImageCore
@@ -239,5 +240,29 @@ import WebImageTestSupport
         #expect(downloader.currentDownloadCount == 0)
         hasThreads.withLock { $0 = true }
         #expect(try await downloader.body(url).count == 5000)
+    }
+
+    /// The second asks while the first try is under way, and must not rely on it.
+    @Test func withoutAThreadNoneOfTwoLoadsThinksItHasOne() throws {
+        let (isTrying, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { _, _ in
+            isTrying.signal()
+            // It ends here only where it did not wait for this.
+            _ = second.wait(timeout: .now() + .milliseconds(100))
+            return false
+        }
+        let answers = Lock<[Bool]>([])
+        let firstEnd = DispatchSemaphore(value: 0)
+        #expect(
+            PlatformThread.start(name: "first") {
+                let isReady = transport.prepare()
+                answers.withLock { $0.append(isReady) }
+                firstEnd.signal()
+            })
+        isTrying.wait()
+        let isReady = transport.prepare()
+        second.signal()
+        firstEnd.wait()
+        #expect(!isReady && answers.withLock { $0 } == [false])
     }
 }

@@ -38,6 +38,14 @@ import Testing
         #expect(parser.head.fields.isEmpty)
     }
 
+    @Test mutating func refusesTrailersThatNeverEnd() {
+        for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] { _ = append(line) }
+        let line = "X-Trailer: " + String(repeating: "a", count: 10_000) + "\r\n"
+        let outcomes = (0..<30).map { _ in append(line) }
+        #expect(outcomes.first == .incomplete)
+        #expect(outcomes.last == .tooLong)
+    }
+
     @Test mutating func refusesAHeadThatNeverEnds() {
         _ = append("HTTP/1.1 200 OK\r\n")
         let line = "X-Long: " + String(repeating: "a", count: 10_000) + "\r\n"

@@ -69,6 +69,28 @@ import WebImageTestSupport
         #expect(detail.contains(file))
     }
 
+    /// libcurl takes no more than 8 MB at once; without them it would trust the system's.
+    @Test func authoritiesThatLibcurlDoesNotTakeFailTheLoad() async throws {
+        let url = try Self.server.get().secureURL("/a.png")
+        let downloader = try Self.downloader { $0.certificateAuthorities = .pem(Data(count: 9_000_000)) }
+        guard case .certificate(.authoritiesUnreadable, url) = try await downloader.error(url) else {
+            Issue.record("\(String(describing: try await downloader.error(url)))")
+            return
+        }
+    }
+
+    @Test func pinsThatLibcurlDoesNotTakeFailTheLoad() async throws {
+        let url = try Self.server.get().secureURL("/a.png")
+        let right = try #require(PublicKeyPin(sha256Base64: try TestCertificates.shared.get().validPin))
+        let downloader = try Self.downloader {
+            $0.pinnedPublicKeys = PublicKeyPins(anyHost: Array(repeating: right, count: 170_000))
+        }
+        guard case .transport(43, _, url) = try await downloader.error(url) else {
+            Issue.record("\(String(describing: try await downloader.error(url)))")
+            return
+        }
+    }
+
     @Test func aPinIsAskedOfEveryHostOrOfOne() async throws {
         let url = try Self.server.get().secureURL("/a.png")
         let right = try #require(PublicKeyPin(sha256Base64: try TestCertificates.shared.get().validPin))

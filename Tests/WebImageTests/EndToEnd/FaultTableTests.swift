@@ -29,6 +29,7 @@ enum Fault: String, CaseIterable, Sendable {
     case largeHeader
     case manyHeaders
     case endlessHeaders
+    case endlessTrailers
     case notHTTP
     case invalidStatusLine
     case redirectLoop
@@ -41,6 +42,8 @@ enum Fault: String, CaseIterable, Sendable {
     case lineBreakInHeader
     case gzipBomb
     case uninvitedGzip
+    case uninvitedTransferCoding
+    case uninvitedPart
     case noContent
     case notModified
     case webPage
@@ -167,6 +170,7 @@ extension Fault {
         case .largeHeader: try faults.url("/large-header")
         case .manyHeaders: try faults.url("/many-headers")
         case .endlessHeaders: try faults.url("/endless-headers")
+        case .endlessTrailers: try faults.url("/endless-trailers")
         case .notHTTP: try faults.url("/not-http")
         case .invalidStatusLine: try faults.url("/bad-status")
         case .redirectLoop: try faults.url("/redirect-loop")
@@ -178,6 +182,8 @@ extension Fault {
         case .invalidPort: try parsed("http://127.0.0.1:99999/a.png")
         case .lineBreakInHeader: try nginx.url("/solid.png")
         case .gzipBomb, .uninvitedGzip: try faults.url("/gzip-bomb")
+        case .uninvitedTransferCoding: try faults.url("/coded-transfer")
+        case .uninvitedPart: try faults.url("/answer?code=206")
         case .noContent: try faults.url("/no-content")
         case .notModified: try faults.url("/not-modified")
         case .webPage: try faults.url("/html")
@@ -208,6 +214,9 @@ extension Fault {
             (.endlessChunks, .responseTooLarge), (.endlessBody, .responseTooLarge),
             (.announcedBodyTooLong, .responseTooLarge(1_000_000_000_000, _, _)), (.gzipBomb, .responseTooLarge),
             (.largeHeader, .headersTooLarge), (.manyHeaders, .headersTooLarge), (.endlessHeaders, .headersTooLarge),
+            (.endlessTrailers, .headersTooLarge),
+            (.uninvitedTransferCoding, .unsupportedContentCoding("gzip, gzip, chunked", _)),
+            (.uninvitedPart, .httpStatus(206, _)),
             (.redirectLoop, .tooManyRedirects(10, _)), (.redirectToFile, .unsupportedScheme("file", _)),
             (.redirectToInvalidURL, .invalidURL), (.urlWithoutHost, .invalidURL),
             (.invalidURLCharacters, .invalidURL), (.invalidPort, .invalidURL),
