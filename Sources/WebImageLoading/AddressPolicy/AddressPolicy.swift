@@ -45,9 +45,11 @@ public struct AddressPolicy: Sendable, Hashable {
     public func objection(to url: URL) -> WebImageError.BlockCause? {
         let scheme = url.scheme?.lowercased() ?? ""
         guard schemes.contains(scheme) else { return .scheme(scheme) }
-        let host = url.host(percentEncoded: false) ?? ""
-        if let allowedHosts, !allowedHosts.contains(where: { $0.matches(host) }) { return .host(host) }
-        return deniedHosts.contains { $0.matches(host) } ? .host(host) : nil
+        guard allowedHosts != nil || !deniedHosts.isEmpty else { return nil }
+        let spelt = url.host(percentEncoded: false) ?? url.host() ?? ""
+        guard let host = url.canonicalHost else { return .host(spelt) }
+        if let allowedHosts, !allowedHosts.contains(where: { $0.matches(host) }) { return .host(spelt) }
+        return deniedHosts.contains { $0.matches(host) } ? .host(spelt) : nil
     }
 
     /// What forbids to connect to `address`; `nil` if nothing does.

@@ -48,7 +48,7 @@ extension ImageDownloader {
         public var pinnedPublicKeys = PublicKeyPins()
         /// Where connections may go; anywhere. See ``AddressPolicy`` and ``server``.
         public var addressPolicy = AddressPolicy.unrestricted
-        /// Addresses of hosts, by name in lower case, that are then not looked up; none. The address policy holds for them too.
+        /// Addresses of hosts, by name, that are then not looked up; none. The address policy holds for them too.
         public var hostAddresses: [String: [String]] = [:]
         /// Which versions of HTTP to offer; ``HTTPVersions/automatic``.
         public var httpVersions = HTTPVersions.automatic
