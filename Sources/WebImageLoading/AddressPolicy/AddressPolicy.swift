@@ -25,7 +25,8 @@ public struct AddressPolicy: Sendable, Hashable {
     /// Addresses not allowed. IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are
     /// judged as both.
     public var deniedNetworks: [IPNetwork] = []
-    /// Whether names are allowed that only a proxy looks up; `false`.
+    /// Whether names are allowed that a proxy looks up; `false`. With `socks4` and `socks5` proxies this machine does, and
+    /// they stay forbidden.
     public var allowsNamesResolvedByProxy = false
 
     /// Makes a policy that forbids nothing.
@@ -61,9 +62,12 @@ public struct AddressPolicy: Sendable, Hashable {
     }
 
     /// What forbids to have a proxy ask for `url`.
-    func objection(toProxied url: URL) -> WebImageError.BlockCause? {
-        let host = url.host(percentEncoded: false) ?? ""
+    ///
+    /// With a proxy that has this machine look up names, nobody would judge the answer: those are never allowed.
+    func objection(to url: URL, through proxy: ProxyServer) -> WebImageError.BlockCause? {
+        let host = url.canonicalHost ?? ""
         if let address = IPAddress(host: host) { return objection(to: address) }
-        return deniedNetworks.isEmpty || allowsNamesResolvedByProxy ? nil : .unresolvedHost(host)
+        let isTrusted = allowsNamesResolvedByProxy && !proxy.looksUpNamesHere
+        return deniedNetworks.isEmpty || isTrusted ? nil : .unresolvedHost(host)
     }
 }

@@ -32,8 +32,8 @@ extension DownloadState {
     mutating func enter(_ url: URL, _ origin: HTTPOrigin, headers: RequestHeaders) throws(WebImageError) -> Hop {
         let policy = configuration.addressPolicy
         if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
-        let proxy = surroundings.proxies.server(for: url)
-        if proxy != nil, let cause = policy.objection(toProxied: url) { throw .blocked(url: url, cause: cause) }
+        let proxy = try surroundings.proxies.server(for: url)
+        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(url: url, cause: cause) }
 
         var hop = Hop(url: url, origin: origin, headers: headers)
         hop.access.usesCookies = request.handlesCookies

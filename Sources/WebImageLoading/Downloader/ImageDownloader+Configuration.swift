@@ -88,6 +88,7 @@ extension ImageDownloader {
     /// Which way requests take to their server.
     public enum Proxy: Sendable, Hashable {
         /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+        /// Where one of them names no usable proxy, loads fail with ``WebImageError/invalidProxy(variable:url:)``.
         case environment
         /// Straight to the server.
         case none
