@@ -49,14 +49,12 @@ extension ImageDownloader.Configuration {
     }
 
     private func completeHeaders(over own: [String: String]) -> [String: String] {
-        let ownNames = Set(own.keys.map { $0.lowercased() })
-        var complete = own
-        for (name, value) in headers where !ownNames.contains(name.lowercased()) { complete[name] = value }
-        if acceptsContentCodings, !ownNames.contains("accept-encoding") {
-            for name in complete.keys where name.lowercased() == "accept-encoding" { complete[name] = nil }
-            complete["Accept-Encoding"] = "gzip, deflate"
+        let own = own.fieldsByName
+        var complete = headers.fieldsByName.merging(own) { _, own in own }
+        if acceptsContentCodings, own["accept-encoding"] == nil {
+            complete["accept-encoding"] = HTTPField(name: "Accept-Encoding", value: "gzip, deflate")
         }
-        return complete
+        return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
     /// Why an answer is not taken; `nil` when it is.
