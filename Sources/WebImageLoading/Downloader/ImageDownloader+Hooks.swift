@@ -44,7 +44,9 @@ extension ImageDownloader.Configuration {
         request.headers = completeHeaders(over: request.headers)
         if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
         guard let modifier = hooks.requestModifier else { return request }
-        guard let modified = modifier(request) else { throw .requestRefused(url: request.url) }
+        guard let modified = modifier(request) else {
+            throw .requestRefused(url: request.url.separatedFromUserInfo.url)
+        }
         return modified
     }
 
