@@ -19,7 +19,8 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
     /// in.
     public static let useCredentialStorage = WebImageOptions(rawValue: 1 << 2)
     /// Takes any certificate: **anybody on the way can then read and change what is loaded**. Such pictures have cache keys
-    /// of their own, so that no request that checks certificates ever gets them.
+    /// of their own, so that no request that checks certificates ever gets them; nor do such loads use the cookies and stored
+    /// credentials of others.
     public static let allowInvalidCertificates = WebImageOptions(rawValue: 1 << 3)
 }
 

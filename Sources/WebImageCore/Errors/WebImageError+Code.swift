@@ -26,6 +26,7 @@ extension WebImageError {
         case .decryptionFailed: 224
         case .temporaryFile: 225
         case .noThread: 226
+        case .invalidProxy: 227
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302

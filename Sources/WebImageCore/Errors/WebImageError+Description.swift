@@ -58,6 +58,9 @@ extension WebImageError: CustomStringConvertible {
         case .temporaryFile(let directory, let errno):
             "A large body could not be kept in \(directory): \(Self.systemMessage(errno)). Free space there, or choose "
                 + "another directory."
+        case .invalidProxy(let variable, let url):
+            "\(url.absoluteString): the environment variable \(variable) names no proxy that can be used. Correct it, or "
+                + "unset it to load directly."
         case .noThread(let url):
             "\(url.absoluteString): the system has no thread left to load it on. Try again, or raise the thread limit."
         case .headersTooLarge(let limit, let url):
@@ -148,7 +151,7 @@ extension WebImageError.BlockCause: CustomStringConvertible {
         case .scheme(let scheme): "the scheme '\(scheme)'"
         case .host(let host): "the host \(host)"
         case .address(let address): "the address \(address)"
-        case .unresolvedHost(let host): "hosts that only the proxy can look up (\(host))"
+        case .unresolvedHost(let host): "hosts whose address the proxy hides (\(host))"
         }
     }
 }

@@ -52,6 +52,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case decryptionFailed(url: URL)
     /// A large body could not be kept in a temporary file; `errno` is the system's number.
     case temporaryFile(directory: String, errno: Int32)
+    /// The environment's `variable` names no proxy that can be used; nothing was sent, to nobody directly either.
+    case invalidProxy(variable: String, url: URL)
     /// The system has no thread left to load on.
     case noThread(url: URL)
     /// The head of the answer is longer than `limit` bytes: more than any server has to say.
@@ -117,7 +119,7 @@ public enum WebImageError: Error, Sendable, Equatable {
         case host(String)
         /// The address is not allowed that the host stands for, in numbers.
         case address(String)
-        /// A proxy would look up the host, so that its address can't be judged.
+        /// The address that the host stands for can't be judged, since a proxy connects to it.
         case unresolvedHost(String)
     }
 

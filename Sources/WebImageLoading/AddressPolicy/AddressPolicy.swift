@@ -25,7 +25,8 @@ public struct AddressPolicy: Sendable, Hashable {
     /// Addresses not allowed. IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are
     /// judged as both.
     public var deniedNetworks: [IPNetwork] = []
-    /// Whether names are allowed that only a proxy looks up; `false`.
+    /// Whether names are allowed that a proxy looks up; `false`. With `socks4` and `socks5` proxies this machine does, and
+    /// they stay forbidden.
     public var allowsNamesResolvedByProxy = false
 
     /// Makes a policy that forbids nothing.
@@ -45,9 +46,11 @@ public struct AddressPolicy: Sendable, Hashable {
     public func objection(to url: URL) -> WebImageError.BlockCause? {
         let scheme = url.scheme?.lowercased() ?? ""
         guard schemes.contains(scheme) else { return .scheme(scheme) }
-        let host = url.host(percentEncoded: false) ?? ""
-        if let allowedHosts, !allowedHosts.contains(where: { $0.matches(host) }) { return .host(host) }
-        return deniedHosts.contains { $0.matches(host) } ? .host(host) : nil
+        guard allowedHosts != nil || !deniedHosts.isEmpty else { return nil }
+        let spelt = url.host(percentEncoded: false) ?? url.host() ?? ""
+        guard let host = url.canonicalHost else { return .host(spelt) }
+        if let allowedHosts, !allowedHosts.contains(where: { $0.matches(host) }) { return .host(spelt) }
+        return deniedHosts.contains { $0.matches(host) } ? .host(spelt) : nil
     }
 
     /// What forbids to connect to `address`; `nil` if nothing does.
@@ -59,9 +62,12 @@ public struct AddressPolicy: Sendable, Hashable {
     }
 
     /// What forbids to have a proxy ask for `url`.
-    func objection(toProxied url: URL) -> WebImageError.BlockCause? {
-        let host = url.host(percentEncoded: false) ?? ""
+    ///
+    /// With a proxy that has this machine look up names, nobody would judge the answer: those are never allowed.
+    func objection(to url: URL, through proxy: ProxyServer) -> WebImageError.BlockCause? {
+        let host = url.canonicalHost ?? ""
         if let address = IPAddress(host: host) { return objection(to: address) }
-        return deniedNetworks.isEmpty || allowsNamesResolvedByProxy ? nil : .unresolvedHost(host)
+        let isTrusted = allowsNamesResolvedByProxy && !proxy.looksUpNamesHere
+        return deniedNetworks.isEmpty || isTrusted ? nil : .unresolvedHost(host)
     }
 }

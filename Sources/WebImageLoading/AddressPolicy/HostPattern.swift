@@ -4,7 +4,8 @@
 /// - `.example.org`: that host and all below it.
 /// - `*.example.org`, `img*.example.org`: `*` stands for any characters, dots too.
 ///
-/// Case and a dot at the end make no difference. International names are compared as they stand in the URL.
+/// Case, a dot at the end and the form of an address make no difference. International names are in their ASCII form
+/// (`xn--…`), here as in URLs: hosts in any other are refused.
 public struct HostPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     private let text: String
 
@@ -31,10 +32,12 @@ public struct HostPattern: Sendable, Hashable, ExpressibleByStringLiteral {
         return true
     }
 
+    /// Without brackets and dots at the end, in lower case, and addresses in their usual form.
     static func normalized(_ host: String) -> String {
         var host = host.lowercased()[...]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         while host.hasSuffix("."), host.count > 1 { host = host.dropLast() }
-        return String(host)
+        guard let address = IPAddress(host: host) else { return String(host) }
+        return address.description + host.drop { $0 != "%" }
     }
 }

@@ -122,12 +122,14 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     /// In CIDR notation.
     public var description: String { "\(address)/\(prefixLength)" }
 
-    /// What is not the public internet: IANA's special-purpose registries (RFC 6890) and multicast.
+    /// What is not the public internet: IANA's special-purpose registries (RFC 6890), multicast, and Azure's
+    /// platform services at 168.63.129.16.
     ///
     /// This machine, private, carrier-grade NAT, link-local with the metadata services of clouds, unique local,
     /// documentation, benchmarking, multicast, reserved and broadcast.
     public static let nonPublic: [IPNetwork] = [
-        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
         "224.0.0.0/4", "240.0.0.0/4",
         "::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",

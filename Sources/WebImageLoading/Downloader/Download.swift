@@ -51,7 +51,7 @@ final class Download: TransferReceiver {
     var transferRequest: TransferRequest {
         state.withLock { state in
             var request = TransferRequest(
-                url: state.hop.url, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
+                url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
             request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
             request.access = state.hop.access
             request.method = state.request.method

@@ -69,7 +69,7 @@ final class DownloadScheduler: Sendable {
         if !transport.prepare() {
             state.withLock { _ = $0.preparing.removeValue(forKey: id) }
             // On the caller's thread: there is no other.
-            handler(.finished(.failure(.noThread(url: request.url))))
+            handler(.finished(.failure(.noThread(url: request.url.separatedFromUserInfo.url))))
         } else if configuration.hooks.changeRequests {
             transport.perform { [self] in admit(id, request, record, handler) }
         } else {

@@ -5,11 +5,24 @@ internal import WebImageCore
 struct DownloadSurroundings {
     let proxies: ProxyRules
     let credentials: CredentialStorage
+    private let pinnedPublicKeys: PublicKeyPins
+    /// By ``HTTPOrigin/host``.
+    private let hostAddresses: [String: [String]]
 
-    init(_ configuration: ImageDownloader.Configuration, credentials: CredentialStorage = CredentialStorage()) {
-        proxies = ProxyRules(configuration.proxy)
+    init(
+        _ configuration: ImageDownloader.Configuration, proxies: ProxyRules? = nil,
+        credentials: CredentialStorage = CredentialStorage()
+    ) {
+        self.proxies = proxies ?? ProxyRules(configuration.proxy)
         self.credentials = credentials
+        pinnedPublicKeys = configuration.pinnedPublicKeys.normalized
+        let addresses = configuration.hostAddresses.map { (HostPattern.normalized($0.key), $0.value) }
+        hostAddresses = Dictionary(addresses, uniquingKeysWith: +)
     }
+
+    func pins(for origin: HTTPOrigin) -> [PublicKeyPin] { pinnedPublicKeys.pins(for: origin.host) }
+
+    func addresses(of origin: HTTPOrigin) -> [String] { hostAddresses[origin.host] ?? [] }
 }
 
 extension DownloadState {
@@ -19,14 +32,14 @@ extension DownloadState {
     mutating func enter(_ url: URL, _ origin: HTTPOrigin, headers: RequestHeaders) throws(WebImageError) -> Hop {
         let policy = configuration.addressPolicy
         if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
-        let proxy = surroundings.proxies.server(for: url)
-        if proxy != nil, let cause = policy.objection(toProxied: url) { throw .blocked(url: url, cause: cause) }
+        let proxy = try surroundings.proxies.server(for: url)
+        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(url: url, cause: cause) }
 
         var hop = Hop(url: url, origin: origin, headers: headers)
         hop.access.usesCookies = request.handlesCookies && !request.allowsInvalidCertificates
         hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
-        hop.access.pinnedPublicKeys = configuration.pinnedPublicKeys.pins(for: origin.host)
-        hop.access.addresses = configuration.hostAddresses[origin.host] ?? []
+        hop.access.pinnedPublicKeys = surroundings.pins(for: origin)
+        hop.access.addresses = surroundings.addresses(of: origin)
         authentication.begin(
             origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
             access: &hop.access)

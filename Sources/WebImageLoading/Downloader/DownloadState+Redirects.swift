@@ -39,6 +39,7 @@ extension DownloadState {
         var headers = hop.headers
         // Once dropped they stay away, also when a later hop leads back.
         if origin != hop.origin { headers.removeFieldsPrivateToOrigin() }
+        if try surroundings.proxies.server(for: url) != hop.access.proxy { headers.remove(RequestHeaders.proxyName) }
         return try enter(url, origin, headers: headers)
     }
 

@@ -6,13 +6,13 @@ struct HTTPOrigin: Hashable {
     let host: String
     let port: Int
 
-    /// `nil` for a URL that is not HTTP or has no host.
+    /// `nil` for a URL that is not HTTP or has no ``Foundation/URL/canonicalHost``.
     init?(_ url: URL) {
-        guard Self.isHTTP(url), let scheme = url.scheme?.lowercased(), let host = url.host(), !host.isEmpty else {
+        guard Self.isHTTP(url), let scheme = url.scheme?.lowercased(), let host = url.canonicalHost else {
             return nil
         }
         self.scheme = scheme
-        self.host = host.lowercased()
+        self.host = host
         port = url.port ?? (scheme == "https" ? 443 : 80)
     }
 

@@ -49,7 +49,7 @@ extension ImageDownloader {
         public var pinnedPublicKeys = PublicKeyPins()
         /// Where connections may go; anywhere. See ``AddressPolicy`` and ``server``.
         public var addressPolicy = AddressPolicy.unrestricted
-        /// Addresses of hosts, by name in lower case, that are then not looked up; none. The address policy holds for them too.
+        /// Addresses of hosts, by name, that are then not looked up; none. The address policy holds for them too.
         public var hostAddresses: [String: [String]] = [:]
         /// Which versions of HTTP to offer; ``HTTPVersions/automatic``.
         public var httpVersions = HTTPVersions.automatic
@@ -89,6 +89,7 @@ extension ImageDownloader {
     /// Which way requests take to their server.
     public enum Proxy: Sendable, Hashable {
         /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+        /// Where one of them names no usable proxy, loads fail with ``WebImageError/invalidProxy(variable:url:)``.
         case environment
         /// Straight to the server.
         case none

@@ -44,19 +44,19 @@ extension ImageDownloader.Configuration {
         request.headers = completeHeaders(over: request.headers)
         if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
         guard let modifier = hooks.requestModifier else { return request }
-        guard let modified = modifier(request) else { throw .requestRefused(url: request.url) }
+        guard let modified = modifier(request) else {
+            throw .requestRefused(url: request.url.separatedFromUserInfo.url)
+        }
         return modified
     }
 
     private func completeHeaders(over own: [String: String]) -> [String: String] {
-        let ownNames = Set(own.keys.map { $0.lowercased() })
-        var complete = own
-        for (name, value) in headers where !ownNames.contains(name.lowercased()) { complete[name] = value }
-        if acceptsContentCodings, !ownNames.contains("accept-encoding") {
-            for name in complete.keys where name.lowercased() == "accept-encoding" { complete[name] = nil }
-            complete["Accept-Encoding"] = "gzip, deflate"
+        let own = own.fieldsByName
+        var complete = headers.fieldsByName.merging(own) { _, own in own }
+        if acceptsContentCodings, own["accept-encoding"] == nil {
+            complete["accept-encoding"] = HTTPField(name: "Accept-Encoding", value: "gzip, deflate")
         }
-        return complete
+        return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
     /// Why an answer is not taken; `nil` when it is.

@@ -6,10 +6,8 @@ struct RequestHeaders {
 
     /// Names are the same in any case.
     init(_ headers: [String: String]) throws(WebImageError) {
-        var byName: [String: HTTPField] = [:]
-        for (name, value) in headers { byName[name.lowercased()] = HTTPField(name: name, value: value) }
-        for field in byName.values where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
-        fields = byName.sorted { $0.key < $1.key }.map(\.value)
+        fields = headers.fieldsByName.sorted { $0.key < $1.key }.map(\.value)
+        for field in fields where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
     }
 
     /// Whether they ask for a body that has to be decoded.
@@ -24,7 +22,8 @@ struct RequestHeaders {
         fields.removeAll { !Self.namesForAnyOrigin.contains($0.name.lowercased()) }
     }
 
-    /// That for the proxy goes to nobody else, wherever the redirect leads; see ``TransferAccess/proxyHeaders``.
+    /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
+    /// other proxy, see ``DownloadState/follow(_:decision:)``.
     private static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent", proxyName]
 
     static let proxyName = "proxy-authorization"
@@ -46,5 +45,14 @@ struct RequestHeaders {
         }
         let breaksLine = field.value.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         return isToken && !field.name.isEmpty && !breaksLine
+    }
+}
+
+extension [String: String] {
+    /// As header fields, by name in lower case. Of names that differ only in case the first in ASCII's order counts,
+    /// capitals before small letters, everywhere and each time.
+    var fieldsByName: [String: HTTPField] {
+        let fields = sorted { $0.key < $1.key }.map { ($0.key.lowercased(), HTTPField(name: $0.key, value: $0.value)) }
+        return [String: HTTPField](fields) { first, _ in first }
     }
 }

@@ -79,6 +79,7 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
 
     /// Why no loader takes `url`.
     package static func error(forUnloadable url: URL) -> WebImageError {
+        let url = url.separatedFromUserInfo.url
         guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
         return HTTPOrigin.isHTTP(url) ? .invalidURL(url.absoluteString) : .unsupportedScheme(scheme, url: url)
     }

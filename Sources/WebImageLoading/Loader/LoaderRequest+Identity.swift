@@ -4,7 +4,7 @@ extension LoaderRequest {
     package var identity: LoaderRequest {
         var identity = self
         identity.idleTimeout = nil
-        identity.headers = Dictionary(headers.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+        identity.headers = headers.fieldsByName.mapValues(\.value)
         return identity
     }
 }

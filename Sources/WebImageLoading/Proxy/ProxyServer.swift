@@ -21,19 +21,25 @@ public struct ProxyServer: Sendable, Hashable {
         let (bare, own) = url.separatedFromUserInfo
         let scheme = bare.scheme?.lowercased() ?? ""
         guard Self.defaultPorts[scheme] != nil else { throw .unsupportedScheme(scheme, url: bare) }
-        guard let host = bare.host(), !host.isEmpty else { throw .invalidURL(bare.absoluteString) }
+        guard bare.canonicalHost != nil else { throw .invalidURL(bare.absoluteString) }
         let credential = credential ?? own
         guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Proxy-Authorization") }
         self.url = bare
         self.credential = credential
     }
 
-    var host: String { url.host() ?? "" }
+    var host: String { url.canonicalHost ?? "" }
+
+    /// Whether this machine looks up names, and the proxy sees addresses alone.
+    var looksUpNamesHere: Bool { ["socks4", "socks5"].contains(url.scheme?.lowercased()) }
 
     var port: Int { url.port ?? Self.defaultPorts[url.scheme?.lowercased() ?? ""] ?? 80 }
 
     /// As libcurl takes it: with the port, since its own default is 1080 for all of them.
-    var text: String { "\(url.scheme?.lowercased() ?? "http")://\(host):\(port)" }
+    var text: String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return "\(url.scheme?.lowercased() ?? "http")://\(host):\(port)"
+    }
 
     private static let defaultPorts = [
         "http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080,

@@ -71,7 +71,8 @@ extension CurlHandle {
     /// `host:port:address,…`, as libcurl takes it.
     static func resolveEntry(for url: URL, addresses: [String]) -> String? {
         guard !addresses.isEmpty, let origin = HTTPOrigin(url) else { return nil }
-        return "\(origin.host):\(origin.port):" + addresses.joined(separator: ",")
+        let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
+        return "\(host):\(origin.port):" + addresses.joined(separator: ",")
     }
 }
 

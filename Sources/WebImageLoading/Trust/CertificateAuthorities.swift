@@ -32,13 +32,19 @@ public struct PublicKeyPin: Sendable, Hashable {
 public struct PublicKeyPins: Sendable, Hashable {
     /// For every host without pins of its own.
     public var anyHost: [PublicKeyPin]
-    /// By host, in lower case. One of them must be the server's.
+    /// By host, however it is spelled: `pin.example` is for `PIN.example.` too. One of them must be the server's.
     public var byHost: [String: [PublicKeyPin]]
 
     /// Makes pins; none by default.
     public init(anyHost: [PublicKeyPin] = [], byHost: [String: [PublicKeyPin]] = [:]) {
         self.anyHost = anyHost
         self.byHost = byHost
+    }
+
+    /// With hosts as ``HTTPOrigin/host`` has them.
+    var normalized: PublicKeyPins {
+        let pins = byHost.map { (HostPattern.normalized($0.key), $0.value) }
+        return PublicKeyPins(anyHost: anyHost, byHost: Dictionary(pins, uniquingKeysWith: +))
     }
 
     func pins(for host: String) -> [PublicKeyPin] { byHost[host] ?? anyHost }

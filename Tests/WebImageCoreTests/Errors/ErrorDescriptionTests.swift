@@ -15,6 +15,7 @@ import WebImageCore
             .emptyBody(url: url), .responseTooLarge(byteCount: 2, limit: 1, url: url), .requestRefused(url: url),
             .responseRefused(url: url), .unacceptableContentType("text/html", url: url),
             .unsupportedContentCoding("br", url: url), .decryptionFailed(url: url), .noThread(url: url),
+            .invalidProxy(variable: "http_proxy", url: url),
             .notInCache(key: url.absoluteString), .invalidURL(url.absoluteString),
         ]
         for error in errors {

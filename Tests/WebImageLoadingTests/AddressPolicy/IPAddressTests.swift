@@ -50,6 +50,12 @@ import Testing
         #expect(try #require(IPAddress(text)).embeddedIPv4.map(\.description) == expected)
     }
 
+    @Test(arguments: ["127.0.0.1", "169.254.169.254", "168.63.129.16", "fd00::1"])
+    func theServicesOfCloudsAreNotPublic(text: String) throws {
+        let address = try #require(IPAddress(text))
+        #expect(IPNetwork.nonPublic.contains { $0.contains(address) })
+    }
+
     @Test(arguments: [
         ("example.org", "EXAMPLE.org.", true), ("example.org", "a.example.org", false),
         (".example.org", "example.org", true), (".example.org", "a.b.example.org", true),
@@ -57,6 +63,7 @@ import Testing
         ("*.example.org", "example.org", false), ("img*.example.org", "img12.example.org", true),
         ("img*.example.org", "imag.example.org", false), ("*", "anything", true), ("a*a", "a", false),
         ("*a*b*", "xxaxxbxx", true), ("*a*b*", "xxbxxaxx", false), ("[::1]", "::1", true),
+        ("0:0:0:0:0:0:0:1", "[::1]", true), ("127.0.0.1", "0x7f.1", true),
     ])
     func aPatternHasItsHosts(pattern: String, host: String, matches: Bool) {
         #expect(HostPattern(pattern).matches(host) == matches)

@@ -58,6 +58,12 @@ import WebImageTestSupport
         #expect(downloader.currentDownloadCount == 0)
     }
 
+    @Test func aRefusalDoesNotTellThePasswordOfTheURL() async throws {
+        let downloader = downloader { $0.requestModifier = { _ in nil } }
+        let url = try #require(URL(string: "http://user:secret@a.test/"))
+        #expect(try await downloader.error(url) == .requestRefused(url: url.separatedFromUserInfo.url))
+    }
+
     @Test func aModifiedRequestIsCheckedLikeAnyOther() async throws {
         let downloader = downloader { hooks in
             hooks.requestModifier = { request in

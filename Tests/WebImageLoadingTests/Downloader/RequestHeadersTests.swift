@@ -34,6 +34,21 @@ import WebImageTestSupport
         #expect(try await faults.statistics().requests["/echo/refused"] == nil)
     }
 
+    /// A dictionary's order is another one in each process; with so many names chance can't be right.
+    @Test func ofNamesThatDifferOnlyInCaseTheFirstInOrderCounts() throws {
+        let names = ["X-TOKEN", "X-TOKEn", "X-ToKEN", "X-Token", "X-tOKEN", "X-token", "x-TOKEN", "x-Token", "x-token"]
+        let headers = Dictionary(uniqueKeysWithValues: names.map { ($0, "value of " + $0) })
+        #expect(try RequestHeaders(headers).fields == [HTTPField(name: "X-TOKEN", value: "value of X-TOKEN")])
+        let url = try #require(URL(string: "http://h/"))
+        #expect(LoaderRequest(url: url, headers: headers).identity.headers == ["x-token": "value of X-TOKEN"])
+
+        var configuration = ImageDownloader.Configuration()
+        configuration.headers = headers
+        #expect(try configuration.prepared(LoaderRequest(url: url)).headers == ["X-TOKEN": "value of X-TOKEN"])
+        let own = LoaderRequest(url: url, headers: ["x-tokeN": "own"])
+        #expect(try configuration.prepared(own).headers == ["x-tokeN": "own"])
+    }
+
     private static let secrets = ["Authorization": "Bearer s", "Cookie": "a=b", "X-Api-Key": "k"]
 
     @Test func keepsAllHeadersOnARedirectToTheSameOrigin() async throws {

@@ -233,9 +233,10 @@ import WebImageTestSupport
         }
         let downloader = ImageDownloader(configuration: .init(), transport: transport)
         let url = try SharedServers.nginx.get().url("/small.png?threads")
-        let load = downloader.record(url)
+        let secret = url.absoluteString.replacing("://", with: "://user:secret@")
+        let load = downloader.record(try #require(URL(string: secret)))
         load.task.cancel()
-        #expect(try await load.recording.error() == .noThread(url: url))
+        #expect(try await load.recording.error() == .noThread(url: url), "without the password")
         #expect(load.recording.isInOrder)
         #expect(downloader.currentDownloadCount == 0)
         hasThreads.withLock { $0 = true }

@@ -178,18 +178,80 @@ import WebImageTestSupport
             "HTTP_PROXY": "http://attacker.test",
         ]
         let rules = ProxyRules(environment: { environment[$0] })
-        #expect(rules.server(for: try Self.url("http://h.test/"))?.text == "http://p.test:3128")
-        let secure = rules.server(for: try Self.url("https://h.test/"))
+        #expect(try rules.server(for: Self.url("http://h.test/"))?.text == "http://p.test:3128")
+        let secure = try rules.server(for: Self.url("https://h.test/"))
         #expect(secure?.text == "socks5://s.test:1080")
         #expect(secure?.credential == Credential(username: "u", password: "p"))
         for direct in ["http://direct.test/", "http://a.direct.test/", "https://10.1.2.3/"] {
-            #expect(rules.server(for: try Self.url(direct)) == nil)
+            #expect(try rules.server(for: Self.url(direct)) == nil)
         }
-        #expect(rules.server(for: try Self.url("http://indirect.test/")) != nil)
+        #expect(try rules.server(for: Self.url("http://indirect.test/")) != nil)
         let attacked = ProxyRules(environment: { ["HTTP_PROXY": "http://attacker.test"][$0] })
-        #expect(attacked.server(for: try Self.url("http://h.test/")) == nil)
+        #expect(try attacked.server(for: Self.url("http://h.test/")) == nil)
         let all = ProxyRules(environment: { ["ALL_PROXY": "http://a.test:1"][$0] })
-        #expect(all.server(for: try Self.url("https://h.test/"))?.port == 1)
+        #expect(try all.server(for: Self.url("https://h.test/"))?.port == 1)
+    }
+
+    @Test(arguments: ["socks6://u:p@p.test", "http://", "http://a%00b", "http://u%0a:p@p.test", "http://p.test:x"])
+    func withAnUnusableProxyInTheEnvironmentNothingLoadsDirectly(value: String) throws {
+        let environment = ["http_proxy": value, "all_proxy": "http://p.test", "no_proxy": "direct.test"]
+        let rules = ProxyRules(environment: { environment[$0] })
+        let url = try Self.url("http://h.test/")
+        #expect(throws: WebImageError.invalidProxy(variable: "http_proxy", url: url)) { try rules.server(for: url) }
+        #expect(try rules.server(for: Self.url("http://direct.test/")) == nil)
+        #expect(try rules.server(for: Self.url("https://h.test/")) != nil)
+
+        let all = ProxyRules(environment: { ["ALL_PROXY": value][$0] })
+        let configuration = ImageDownloader.Configuration()
+        #expect(throws: WebImageError.invalidProxy(variable: "ALL_PROXY", url: url)) {
+            try DownloadState(
+                LoaderRequest(url: url), configuration: configuration,
+                surroundings: DownloadSurroundings(configuration, proxies: all))
+        }
+        #expect(try ProxyRules(environment: { ["http_proxy": ""][$0] }).server(for: url) == nil)
+    }
+
+    @Test func anIPv6AddressHasBracketsForLibcurl() throws {
+        #expect(try ProxyServer(Self.url("http://[::1]:3128")).text == "http://[::1]:3128")
+        #expect(try ProxyServer(Self.url("socks5://[FE80::1]")).text == "socks5://[fe80::1]:1080")
+        let entry = try CurlHandle.resolveEntry(for: Self.url("http://[::1]/"), addresses: ["127.0.0.1"])
+        #expect(entry == "[::1]:80:127.0.0.1")
+    }
+
+    @Test(arguments: [("http://b.test/", true), ("https://b.test/", false), ("http://direct.test/", false)])
+    func aHeaderForOneProxyIsShownToNoOther(target: String, isSameProxy: Bool) throws {
+        let environment = ["http_proxy": "http://p.test", "https_proxy": "http://q.test", "no_proxy": "direct.test"]
+        let rules = ProxyRules(environment: { environment[$0] })
+        let configuration = ImageDownloader.Configuration()
+        let request = LoaderRequest(
+            url: try Self.url("http://a.test/"), headers: ["Proxy-Authorization": "Basic cDpw"])
+        var state = try DownloadState(
+            request, configuration: configuration, surroundings: DownloadSurroundings(configuration, proxies: rules))
+        #expect(state.hop.access.proxyHeaders.map(\.value) == ["Basic cDpw"])
+        // There, and back to the first proxy: what was dropped stays away.
+        for location in [target, "http://a.test/"] {
+            guard case .redirected(let hop) = state.follow(location, decision: .follow) else {
+                // From https there is no way back.
+                #expect(target.hasPrefix("https") && location != target)
+                return
+            }
+            #expect(hop.access.proxyHeaders.isEmpty == !isSameProxy)
+            state.begin(hop)
+        }
+    }
+
+    /// With the others the proxy looks up names, and whoever allows that trusts it.
+    @Test(arguments: [
+        ("socks4", false), ("socks5", false), ("socks4a", true), ("socks5h", true), ("http", true), ("https", true),
+    ])
+    func namesThatThisMachineLooksUpForAProxyAreNotAllowed(scheme: String, isAllowed: Bool) throws {
+        var policy = AddressPolicy.publicInternet
+        policy.allowsNamesResolvedByProxy = true
+        let proxy = try ProxyServer(Self.url("\(scheme)://p.test"))
+        let cause = try policy.objection(to: Self.url("http://a.test/"), through: proxy)
+        #expect(cause == (isAllowed ? nil : .unresolvedHost("a.test")))
+        #expect(try policy.objection(to: Self.url("http://192.0.0.1/"), through: proxy) != nil)
+        #expect(try AddressPolicy().objection(to: Self.url("http://a.test/"), through: proxy) == nil)
     }
 
     @Test(arguments: [("ftp://p.test", true), ("http:///", false)]) func aProxyHasAKnownScheme(
