@@ -104,7 +104,7 @@ import WebImageTestSupport
             configuration.hostAddresses = ["two.test": ["127.0.0.2", "127.0.0.1"], "one.test": ["127.0.0.2"]]
         }
         func url(_ host: String) throws -> URL {
-            try #require(URL(string: "http://\(host):\(faults.port)/cut-headers/two"))
+            try #require(URL(string: "http://\(host):\(faults.port)/reset/two"))
         }
         guard case .transport = try await downloader.error(url("two.test")) else {
             Issue.record("\(String(describing: try await downloader.error(url("two.test"))))")
