@@ -89,7 +89,8 @@ import WebImageTestSupport
     @Test func endsSilentlyWithoutMakingADeletedDirectoryAnew() async throws {
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(50_000, of: 1), for: "key")
-        // A look-up notes an access, which waits to be written.
+        await cache?.flush()
+        // A look-up notes an access, which waits to be written; nothing else does any more.
         #expect(await cache?.data(for: "key") != nil)
         try FileManager.default.removeItem(atPath: fixture.directory)
         try await fixture.end(&cache)
@@ -295,9 +296,9 @@ import WebImageTestSupport
         let folder = try #require(DiskDirectory.names(in: fixture.directory).first { $0.hasPrefix("values-") })
         let path = "\(fixture.directory)/\(folder)/\(DiskIndex.fileName(201))"
         let now = fixture.clock.withLock { $0 }
-        let deadline = ContinuousClock.now + .seconds(1)
-        while access(path, F_OK) != 0, ContinuousClock.now < deadline {}
-        while (try? rival.execute("BEGIN IMMEDIATE")) == nil, ContinuousClock.now < deadline {}
+        let start = ContinuousClock.now
+        while access(path, F_OK) != 0, ContinuousClock.now < start + .seconds(1) {}
+        while (try? rival.execute("BEGIN IMMEDIATE")) == nil, ContinuousClock.now < start + .seconds(30) {}
         try rival.execute(
             """
             INSERT INTO entry VALUES (201, \("rival".diskHash), 5, \(now), \(now), 1, 'rival');
