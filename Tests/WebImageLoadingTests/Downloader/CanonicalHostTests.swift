@@ -55,6 +55,13 @@ import WebImageCore
         #expect(state.hop.access.addresses == ["127.0.0.1"])
     }
 
+    @Test func libcurlGetsTheHostThatWasJudged() async throws {
+        let port = try SharedServers.faults.get().port
+        let downloader = ImageDownloader.forTests { $0.hostAddresses = ["canon.localhost": ["127.0.0.1"]] }
+        let url = try Self.url("http://C%61non.LOCALHOST.:\(port)/echo/canonical")
+        #expect(try await downloader.echo(LoaderRequest(url: url))["host"] == "canon.localhost:\(port)")
+    }
+
     @Test(arguments: ["internal.example.", "%69nternal.example", "INTERNAL.example"])
     func aDeniedHostIsDeniedInEverySpelling(host: String) throws {
         var policy = AddressPolicy()
