@@ -31,7 +31,7 @@ extension WebImageRequest {
             headers
             .map { (name: $0.key.lowercased(), value: $0.value) }
             .filter { Self.credentialHeaders.contains($0.name) }
-            .sorted { $0.name < $1.name }
+            .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }
         // Lengths keep fields apart, so that no two sets of headers give one text.
