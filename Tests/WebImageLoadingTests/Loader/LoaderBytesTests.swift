@@ -172,27 +172,7 @@ import WebImageTestSupport
         let nginx = try SharedServers.nginx.get()
         let expected = FaultServer.pattern(2_000_000)
         let loads = try (0..<12).map { downloader.record(try nginx.url("/large.png?pauses=\($0)")) }
-        await withTaskGroup(of: Void.self) { group in
-            for seed in 0..<4 {
-                group.addTask {
-                    var random = SplitMix64(seed: UInt64(seed))
-                    for _ in 0..<3000 {
-                        let task = loads[Int.random(in: 0..<loads.count, using: &random)].task
-                        if Bool.random(using: &random) { task.pause() } else { task.resume() }
-                    }
-                }
-            }
-        }
-        for (number, load) in loads.enumerated() where number % 4 == 3 { load.task.cancel() }
-        for load in loads { load.task.resume() }
-        for (number, load) in loads.enumerated() {
-            if let error = try await load.recording.error() {
-                #expect(error == .cancelled && number % 4 == 3)
-            } else {
-                #expect(try await load.recording.body() == expected)
-            }
-        }
-        #expect(loads.allSatisfy { $0.recording.isInOrder })
+        try await storm(loads, expecting: expected)
         #expect(downloader.loadCounts == (0, 0))
     }
 }
