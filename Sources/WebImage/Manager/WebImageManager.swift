@@ -33,9 +33,8 @@ public final class WebImageManager: Sendable {
     /// `nil` also for a request whose policy wants the loader to answer, and for a URL that no loader of this manager
     /// handles.
     public func cachedImage(for request: WebImageRequest) -> Image? {
-        // A cache may be shared with managers that load more than this one may.
-        guard configuration.loaders.loader(for: request.url) != nil else { return nil }
-        return pipeline.imageInMemory(for: request, key: request.cacheKey)
+        // Without a loader there is nothing: a cache may be shared with managers that load more than this one may.
+        pipeline.context(for: request).flatMap(pipeline.imageInMemory)
     }
 
     /// The picture of `url` in memory, decoded whole, if it is there.
@@ -59,12 +58,17 @@ public final class WebImageManager: Sendable {
         let operation = WebImageOperation(
             request: request, callbackQueue: callbackQueue ?? self.callbackQueue, progress: progress,
             completion: completion)
-        if let image = cachedImage(for: request) {
+        guard let context = pipeline.context(for: request) else {
+            keep(operation)
+            operation.finish(.failure(ImageLoaderGroup.error(forUnloadable: request.url)))
+            return operation
+        }
+        if let image = pipeline.imageInMemory(for: context) {
             operation.finish(.success(WebImageResponse(image: image, url: request.url, origin: .memoryCache)))
             return operation
         }
         keep(operation)
-        let step = pipeline.join(request) { event in
+        let step = pipeline.join(context) { event in
             switch event {
             case .progress(let progress): operation.report(progress)
             case .bytes: break

@@ -3,13 +3,14 @@ import WebImageCoding
 import WebImageCore
 
 extension Pipeline {
-    func joinPicture(
-        for context: LoadContext, handler: @escaping SharedWork<WebImageResponse>.Handler
+    /// Joins the work for a picture, or starts it; `handler` may be called before this returns.
+    func join(
+        _ context: LoadContext, handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
         let key = PictureKey(variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources))
         return pictures.join(key, priority: context.request.priority, handler: handler) { work in
             // The work this request would have joined may have ended since the caller looked.
-            if let image = imageInMemory(for: context.request, key: context.key) {
+            if let image = imageInMemory(for: context) {
                 work.finish(.success(WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)))
             } else {
                 load(work, context, from: context.byteSources)
@@ -18,8 +19,8 @@ extension Pipeline {
     }
 
     /// The picture in memory, if the request lets memory answer.
-    func imageInMemory(for request: WebImageRequest, key: ImageCacheKey) -> Image? {
-        request.cachePolicy == .reload ? nil : cache.memory.value(for: key)
+    func imageInMemory(for context: LoadContext) -> Image? {
+        context.request.cachePolicy == .reload ? nil : cache.memory.value(for: context.key)
     }
 
     private func load(_ work: SharedWork<WebImageResponse>, _ context: LoadContext, from sources: ByteSources) {

@@ -40,15 +40,9 @@ final class Pipeline: Sendable {
         decodingQueue = DecodingQueue.shared
     }
 
-    /// Joins the work for `request`, or starts it; `handler` may be called before this returns.
-    func join(
-        _ request: WebImageRequest, handler: @escaping SharedWork<WebImageResponse>.Handler
-    ) -> (any WorkStep)? {
-        guard let loader = loaders.loader(for: request.url) else {
-            handler(.finished(.failure(ImageLoaderGroup.error(forUnloadable: request.url))))
-            return nil
-        }
-        return joinPicture(for: LoadContext(request: request, loader: loader), handler: handler)
+    /// What `request` comes to here; `nil` when no loader handles its URL.
+    func context(for request: WebImageRequest) -> LoadContext? {
+        loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0) }
     }
 }
 

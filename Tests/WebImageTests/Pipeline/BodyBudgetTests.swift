@@ -58,7 +58,7 @@ import WebImageTestSupport
         for name in ["a", "b"] {
             let url = try ManagerFixture.url(name)
             fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
-            _ = pipeline.join(WebImageRequest(url)) { event in
+            _ = pipeline.join(try #require(pipeline.context(for: WebImageRequest(url)))) { event in
                 if case .finished(.success) = event { ends.signal() }
             }
         }
@@ -76,7 +76,8 @@ import WebImageTestSupport
         let pipeline = Pipeline(fixture.manager.configuration, undecoded: BodyBudget(byteLimit: 1))
         let other = pipeline.undecoded.hold(5)
         let ends = Countdown()
-        _ = pipeline.join(WebImageRequest(try ManagerFixture.url("a"), options: .ignoreDiskCache)) { event in
+        let request = WebImageRequest(try ManagerFixture.url("a"), options: .ignoreDiskCache)
+        _ = pipeline.join(try #require(pipeline.context(for: request))) { event in
             if case .finished(.success) = event { ends.signal() }
         }
         try await fixture.nextLoad().answer(SolidPicture(1).png())
