@@ -65,7 +65,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     deinit {
         upkeep.end(ObjectIdentifier(self))
-        release(shards.map(\.store))
+        var stores = shards.map(\.store)
+        for shard in shards { shard.store = LRUStore() }
+        valueRelease.release(&stores, leaving: [])
     }
 
     /// The value, which becomes the most recently used; `nil` when there is none.
@@ -136,9 +138,12 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             if revival != nil { shard.weakTier.entries[key] = nil }
         }
         var displaced = Displaced()
-        if !isGood, let removed { displaced.append(removed) }
+        if !isGood, let slot = removed {
+            displaced.append(slot)
+            removed = nil
+        }
         finish(change, &displaced)
-        return isGood ? removed?.value : nil
+        return removed?.value
     }
 
     /// Removes everything. No value is found again, even if it lives on elsewhere.
@@ -156,7 +161,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
                 })
         }
         finish(change)
-        release(old)
+        valueRelease.release(&old, leaving: [])
     }
 }
 
@@ -257,8 +262,7 @@ extension MemoryCache {
     @inlinable
     func finish(_ change: MemoryTotals.Change, _ displaced: inout Displaced) {
         finish(change)
-        if !displaced.isEmpty { release(displaced) }
-        displaced = Displaced()
+        if !displaced.isEmpty { release(&displaced) }
     }
 
     @inlinable
@@ -267,7 +271,5 @@ extension MemoryCache {
     }
 
     @usableFromInline
-    func release(_ displaced: consuming Displaced) { valueRelease.release(displaced) }
-
-    func release(_ stores: consuming [LRUStore<Key, Value>]) { valueRelease.release(stores) }
+    func release(_ displaced: inout Displaced) { valueRelease.release(&displaced, leaving: Displaced()) }
 }

@@ -15,6 +15,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// What they cost together now.
     public var totalCost = 0
 
+    /// Makes statistics of nothing.
     @inlinable
     public init() {}
 

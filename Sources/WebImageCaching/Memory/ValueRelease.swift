@@ -14,15 +14,19 @@ public enum ValueRelease: Sendable {
     /// displaced the values; work that it does not run, or not yet, keeps them in memory.
     case custom(@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)
 
-    /// Lets go of what `values` holds.
-    func release<Values>(_ values: consuming Values) {
+    /// Lets go of what `values` holds, and leaves `nothing` there: a reference that the caller kept would be the last one to
+    /// go, on the wrong thread.
+    func release<Values>(_ values: inout Values, leaving nothing: Values) {
         let execute: @Sendable (@escaping @Sendable () -> Void) -> Void
         switch self {
-        case .caller: return
+        case .caller:
+            values = nothing
+            return
         case .background: execute = { DispatchQueue.global(qos: .utility).async(execute: $0) }
         case .custom(let closure): execute = closure
         }
         let bin = Bin(values)
+        values = nothing
         execute { bin.empty() }
     }
 
@@ -32,7 +36,7 @@ public enum ValueRelease: Sendable {
         private var values: Values?
         private let lock = Lock(0)
 
-        init(_ values: consuming Values) { self.values = values }
+        init(_ values: Values) { self.values = values }
 
         func empty() {
             let values = lock.withLock { _ in
