@@ -64,6 +64,18 @@ import WebImageTestSupport
         #expect(await fixture.cache().item(for: "key")?.entry.extendedData == Data(3, of: 7))
     }
 
+    @Test func anUpdateDropsWhatItDoesNotName() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
+        cache.update(DiskCache.Attributes(), for: "key")
+        await cache.flush()
+        let entry = try #require(await cache.entry(for: "key"))
+        #expect(entry.extendedData == nil)
+        #expect(entry.expires == nil)
+        let index = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        #expect(try index.integer("SELECT count(*) FROM attachment") == 0)
+    }
+
     @Test func anUpdateOfNothingMakesNothing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "removed")

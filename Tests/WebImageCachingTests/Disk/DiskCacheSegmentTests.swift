@@ -124,6 +124,21 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
+    /// As when there are no descriptors left, or the permission was taken away: nothing says that the bytes are gone.
+    @Test func aSegmentThatCanNotBeReadIsReportedOnceAndItsEntriesStay() async throws {
+        let cache = cache()
+        await cache.storeNow(value(1), for: "key")
+        let segment = try #require(fixture.segmentFiles.first)
+        rename(segment, segment + ".aside")
+        mkdir(segment, 0o700)
+        for _ in 0..<2 { #expect(await cache.data(for: "key") == nil) }
+        #expect(await cache.count == 1)
+        #expect(fixture.reported == [.system(errno: EISDIR)])
+        rmdir(segment)
+        rename(segment + ".aside", segment)
+        #expect(await cache.data(for: "key") == value(1))
+    }
+
     private func damage(_ path: String) {
         let file = open(path, O_WRONLY)
         pwrite(file, "damage", 6, 100)
