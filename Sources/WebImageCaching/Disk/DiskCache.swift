@@ -344,7 +344,10 @@ public final class DiskCache: Sendable {
         let aftermath = writer.write(batch)
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
-        if aftermath.contains(.overfull) { writeAccesses(); writer.enforceLimits() }
+        if aftermath.contains(.overfull) {
+            writeAccesses()
+            writer.enforceLimits()
+        }
         if aftermath.contains(.cleared) { lane.submit { [writer] in writer.sweepCleared() } }
         if aftermath.contains(.sparse) { compactInSteps() }
         return batch.changes.count

@@ -25,7 +25,10 @@ extension DiskWriter {
     private func compactStep(_ index: DiskIndex) throws(DiskFault) -> Bool {
         guard try index.sparseSegment() != nil else { return false }
         do throws(DiskFault) {
-            return try change(index) { () throws(DiskFault) in try moveValues(in: index) }
+            var damaged: String?
+            let movesMore = try change(index) { () throws(DiskFault) in try moveValues(in: index, damaged: &damaged) }
+            if let damaged { report(.corruptValue(path: damaged)) }
+            return movesMore
         } catch let fault where fault.isFullDisk {
             // There is no room to move them to, and this is how room is made.
             return try change(index) { () throws(DiskFault) in
@@ -38,7 +41,8 @@ extension DiskWriter {
         }
     }
 
-    private func moveValues(in index: DiskIndex) throws(DiskFault) -> Bool {
+    /// - Parameter damaged: set to the file where bytes are that are not those that were stored.
+    private func moveValues(in index: DiskIndex, damaged: inout String?) throws(DiskFault) -> Bool {
         guard let segment = try index.sparseSegment() else { return false }
         let rows = try index.rows(inSegment: segment, limit: Self.stepCount)
         if rows.isEmpty { try index.drop(segment: segment) }
@@ -47,8 +51,10 @@ extension DiskWriter {
         var appends = SegmentAppends()
         var byteCount: Int64 = 0
         for row in rows where byteCount < Self.stepByteCount {
-            // What can't be read here can't be read by anybody.
-            guard let data = try descriptors.read(row, in: folder), Checksum.of(data) == row.checksum else {
+            // What is not there for us is there for nobody.
+            let data = try descriptors.read(row, in: folder)
+            guard let data, Checksum.of(data) == row.checksum else {
+                if data != nil { damaged = "\(folder)/\(row.fileName)" }
                 try index.delete(row)
                 continue
             }

@@ -7,6 +7,8 @@ extension DiskWriter {
         var count = Int64.max
         /// Microseconds since 1970.
         var earliestTime = Int64.min
+        /// Whether the last entry may stay although it alone is too much for ``size``, as long as it is within the limits.
+        var sparesLast = false
     }
 
     /// Entries go this many at a time: a transaction that is short for others, and for whoever waits for the lane.
@@ -46,6 +48,8 @@ extension DiskWriter {
         var target = TrimTarget()
         if index.totals.size > sizeLimit { target.size = Self.nineTenths(of: sizeLimit) }
         if index.totals.count > countLimit { target.count = Self.nineTenths(of: countLimit) }
+        // It is what was just stored; without this a value of nearly the limit would push everything out, and then go.
+        target.sparesLast = countLimit > 0
         try trim(index, to: target)
         try freeSpace(index, for: byteCount)
     }
@@ -100,6 +104,7 @@ extension DiskWriter {
             var (size, count) = (index.totals.size, index.totals.count)
             return try index.firstRows(limit: Self.stepCount).prefix { row, time in
                 defer { (size, count) = (size - row.size, count - 1) }
+                if target.sparesLast, count == 1, size <= sizeLimit { return time < earliestTime }
                 return size > target.size || count > target.count || time < earliestTime
             }.map(\.row)
         }

@@ -22,6 +22,13 @@ import WebImageTestSupport
         #expect(await cache.statistics().evictions == 2)
     }
 
+    @Test func aValueOfNearlyTheLimitStaysAlone() async {
+        let cache = fixture.cache(sizeLimit: 1_000)
+        await cache.storeNow(Data(500, of: 1), for: "other")
+        await cache.storeNow(Data(950, of: 1), for: "large")
+        #expect(await keys(cache) == ["large"])
+    }
+
     @Test(arguments: [0, 1, -1]) func aCountLimitMayBeSmall(limit: Int) async {
         let cache = fixture.cache { $0.countLimit = limit }
         for number in 0..<3 { await cache.storeNow(Data(10, of: 1), for: "\(number)") }

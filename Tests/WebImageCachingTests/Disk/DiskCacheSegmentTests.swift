@@ -179,6 +179,19 @@ import WebImageTestSupport
         #expect(await cache.data(for: "new") == value(2))
     }
 
+    @Test func aCompactionLeavesDamagedBytesBehindAndReportsThem() async throws {
+        let cache = cache()
+        await fill(cache, count: 170)
+        let first = try #require(fixture.segmentFiles.min())
+        damage(first)
+        for number in 0..<167 where number % 5 != 0 { cache.remove(for: "\(number)") }
+        await cache.trim(toSize: .max)
+        #expect(await !cache.contains("0"))
+        #expect(await cache.data(for: "5") == value(5))
+        #expect(await cache.count == 33 + 3)
+        #expect(fixture.reported == [.corruptValue(path: first)])
+    }
+
     @Test func aWriterThatDiedLeavesNothingInTheWay() async throws {
         let cache = cache()
         await cache.storeNow(value(1), for: "first")
