@@ -10,7 +10,7 @@ import WebImageTestSupport
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
-    private static let sizeLimit: Int64 = 3_000_000
+    private static let sizeLimit: Int64 = 1_500_000
     private static let ageLimit = 1_000.5
 
     private func makeCache() -> DiskCache { fixture.cache(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit) }
