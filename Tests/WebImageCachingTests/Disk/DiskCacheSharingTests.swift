@@ -62,7 +62,7 @@ import WebImageTestSupport
         await expectTrueTotals(in: cache)
         await cache.trim(toSize: .max)
         await expectTrueTotals(in: cache)
-        #expect(await fixture.allocatedByteCount <= DiskFixture.largestAllocation(for: cache.totalSize))
+        await fixture.expectNoOrphans(of: cache)
         #expect(fixture.reported.isEmpty)
     }
 
