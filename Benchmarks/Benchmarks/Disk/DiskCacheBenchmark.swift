@@ -6,7 +6,6 @@ extension BenchmarkGroup {
     /// Sets and overwrites end when another process has read and hashed what was written. Where a ratio is to two, it is to
     /// the faster of them.
     static let diskCache = BenchmarkGroup(name: "disk-cache") { _ in
-        let isQuick = getenv("QUICK") != nil
         let workloads = [
             DiskEntries(count: isQuick ? 1_000 : 20_000, byteCounts: 1_000...20_000),
             DiskEntries(count: isQuick ? 50 : 2_000, byteCounts: 100_000...100_000),
@@ -16,9 +15,17 @@ extension BenchmarkGroup {
                 try DiskComparison(entries, on: fileSystem, roundCount: isQuick ? 1 : 3).print()
             }
         }
-        try ValuePlaces.compare(isQuick: isQuick)
+    }
+
+    /// Where values could live, beside each other: what decided where they do.
+    static let valuePlaces = BenchmarkGroup(name: "places-cache") { _ in try ValuePlaces.compare(isQuick: isQuick) }
+
+    /// The disk cache with a million entries; a minute to write, so not when it is to be quick.
+    static let millionEntries = BenchmarkGroup(name: "million-cache") { _ in
         if !isQuick { try MillionEntries.measure() }
     }
+
+    private static let isQuick = getenv("QUICK") != nil
 }
 
 /// Every contender's medians, per operation, with one thread and with two.

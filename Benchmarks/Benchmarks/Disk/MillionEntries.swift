@@ -116,16 +116,16 @@ enum MillionEntries {
         } >> 20
     }
 
-    private static func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
+    private static func blocking(_ body: @escaping @Sendable () async -> Int64) -> Int64 {
         let done = DispatchSemaphore(value: 0)
-        let result = Lock<Result?>(nil)
+        let result = Lock<Int64>(0)
         Task.detached {
             let value = await body()
             result.withLock { $0 = value }
             done.signal()
         }
         done.wait()
-        return result.withLock { $0! }
+        return result.withLock { $0 }
     }
 
     private static func runOtherProcess(_ arguments: [String]) throws {
