@@ -17,7 +17,7 @@ package import WebImageCore
 ///
 /// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. While another process
 /// holds the index they wait, for a minute at most, and reads go on. What was not written
-/// yet when the process dies is lost; so are up to 1,024 noted accesses, which are written in batches too, since a
+/// yet when the process dies is lost; so are up to 16,384 noted accesses, which are written in batches too, since a
 /// look-up must not be a write.
 public final class DiskCache: Sendable {
     /// How this cache was set up.
@@ -51,16 +51,18 @@ public final class DiskCache: Sendable {
     /// - Parameters:
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the most bytes that may wait to be written.
+    ///   - indexLookInterval: within how many nanoseconds look-ups notice that somebody has deleted the directory.
     init(
         configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
-        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience()
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000
     ) {
         self.configuration = configuration
         self.now = now
         queue = Self.sharedQueue
         lane = SerialLane(queue: Self.writingQueue)
         let directory = DiskDirectory(path: configuration.directory.path)
-        readers = DiskReaders(directory: directory, checksAll: configuration.usesChecksums)
+        readers = DiskReaders(
+            directory: directory, checksAll: configuration.usesChecksums, lookInterval: indexLookInterval)
         writer = DiskWriter(
             configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
@@ -332,12 +334,12 @@ public final class DiskCache: Sendable {
 
     private func writeNextBatch() {
         state.withLock { $0.isDrainQueued = false }
-        if writeBatch() != nil { drain() }
+        if writeBatch(includesAccesses: false) != nil { drain() }
     }
 
     /// How many changes were written; `nil` when there was nothing to do.
-    private func writeBatch() -> Int? {
-        let batch = state.withLock { $0.staging.nextBatch() }
+    private func writeBatch(includesAccesses: Bool = true) -> Int? {
+        let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses) }
         guard !batch.isEmpty else { return nil }
         let aftermath = writer.write(batch)
         let completions = state.withLock { $0.staging.finish(batch) }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import WebImageCore
 
 /// Readers at rest. As many come to exist as threads read at once.
@@ -16,26 +17,29 @@ final class DiskReaders: Sendable {
         var isCheckPlanned = false
         /// Whether somebody has read since the last check.
         var isInUse = false
+        /// When the index was last seen in its place, in nanoseconds of the monotonic clock.
+        var lastLook: UInt64 = 0
     }
 
     private let directory: DiskDirectory
     private let checksAll: Bool
+    private let lookInterval: UInt64
     private let state = Lock(State())
 
     /// How often open segments are looked after, in seconds.
     private static let checkInterval = 20
 
-    init(directory: DiskDirectory, checksAll: Bool) {
+    /// - Parameter lookInterval: for how long the index counts as still in its place once it was seen there, in
+    ///   nanoseconds; 0 looks each time.
+    init(directory: DiskDirectory, checksAll: Bool, lookInterval: UInt64) {
         self.directory = directory
         self.checksAll = checksAll
+        self.lookInterval = lookInterval
     }
 
     /// Runs `body` with a reader that nobody else uses; `nil` when there is no index.
     func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(Failure) -> Result? {
-        // Each time, as a deleted index can be read as long as it is open. Before a file is opened: if it is replaced in
-        // between, a fault counts as one of the old file.
-        guard let identity = directory.indexIdentity else { return nil }
-        let (idle, generation) = takeIdle(of: identity)
+        guard let (identity, idle, generation) = takeIdle() else { return nil }
         do throws(DiskFault) {
             let reader: DiskReader
             if let idle {
@@ -56,13 +60,35 @@ final class DiskReaders: Sendable {
         }
     }
 
-    /// A reader at rest, if there is one, and the generation to which it may return.
-    private func takeIdle(of identity: DiskDirectory.FileIdentity) -> (DiskReader?, generation: Int) {
-        let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
-        guard let idle, idle.identity != identity else { return (idle, generation) }
-        // All of them are of the old file.
-        closeAll()
-        return (nil, state.withLock { $0.generation })
+    /// Which index there is, a reader of it at rest, if there is one, and the generation to which that may return; `nil`
+    /// when there is no index.
+    private func takeIdle() -> (DiskDirectory.FileIdentity, DiskReader?, generation: Int)? {
+        // A deleted index can be read as long as it is open, so somebody has to look for it now and then; a look costs
+        // a sixth of reading a small value.
+        let now = lookInterval == 0 ? 0 : Self.coarseNanoseconds()
+        let (idle, generation, isRecent) = state.withLock { state in
+            (state.idle.popLast(), state.generation, now &- state.lastLook < lookInterval)
+        }
+        if let idle, isRecent { return (idle.identity, idle, generation) }
+        // Before a file is opened: if it is replaced in between, a fault counts as one of the old file.
+        guard let identity = directory.indexIdentity else {
+            closeAll()
+            return nil
+        }
+        if let idle, idle.identity != identity {
+            // All of them are of the old file.
+            closeAll()
+            return (identity, nil, state.withLock { $0.generation })
+        }
+        state.withLock { $0.lastLook = now }
+        return (identity, idle, generation)
+    }
+
+    /// Precise to some milliseconds, and a fifth of the price of the precise clock.
+    private static func coarseNanoseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     private func giveBack(_ reader: DiskReader, generation: Int) {

@@ -56,8 +56,9 @@ struct DiskStaging {
     /// A batch is one transaction, during which other processes' writes wait: so it has an end.
     static let batchCountLimit = 256
     static let batchByteLimit = 16 << 20
-    /// Noted accesses are written by themselves once there are this many.
-    static let accessCountLimit = 1024
+    /// Noted accesses are written by themselves once there are this many, of different entries. Each write of theirs costs
+    /// the readers the pages that they had in memory, and more of them share a page.
+    static let accessCountLimit = 16_384
 
     /// How far ahead of the clock a time may be, in microseconds, before it counts as one of a clock that went back since.
     static let clockTolerance: Int64 = 60_000_000
@@ -189,7 +190,8 @@ struct DiskStaging {
 
     // MARK: Batches
 
-    mutating func nextBatch() -> Batch {
+    /// - Parameter includesAccesses: whether noted accesses go with it although they are few.
+    mutating func nextBatch(includesAccesses: Bool = true) -> Batch {
         var batch = Batch(clearNumber: clearNumber)
         var byteCount = 0
         var taken = 0
@@ -202,7 +204,8 @@ struct DiskStaging {
             batch.changes.append(change)
         }
         waiting.removeFirst(taken)
-        batch.accesses = takeAccesses()
+        // With every batch they would be written again and again where entries are used often.
+        if includesAccesses || accesses.count >= Self.accessCountLimit { batch.accesses = takeAccesses() }
         return batch
     }
 

@@ -57,7 +57,10 @@ extension DiskWriter {
                 index.totals.hits += batch.accesses.hits
                 index.totals.misses += batch.accesses.misses
                 if batch.accesses.generation == index.generation {
-                    for (id, access) in batch.accesses.byID { try index.noteAccess(id: id, access) }
+                    // Neighbours share pages.
+                    for (id, access) in batch.accesses.byID.sorted(by: { $0.key < $1.key }) {
+                        try index.noteAccess(id: id, access)
+                    }
                 }
                 for pending in batch.changes {
                     try make(pending, in: index, stores: stores, appends: &appends, files: &written)

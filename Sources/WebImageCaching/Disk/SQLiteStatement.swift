@@ -1,5 +1,6 @@
 internal import CWebImageSQLite
 internal import FoundationEssentials
+internal import Glibc
 
 /// A statement that is prepared once and run many times.
 final class SQLiteStatement {
@@ -54,9 +55,12 @@ final class SQLiteStatement {
     /// Whether the text is `string`, byte by byte; without making a string of it.
     func text(_ column: Int32, equals string: String) -> Bool {
         let stored = bytes(sqlite3_column_text(statement, column), column)
-        guard stored.count == string.utf8.count else { return false }
-        return string.utf8.withContiguousStorageIfAvailable { stored.elementsEqual(UnsafeRawBufferPointer($0)) }
-            ?? stored.elementsEqual(string.utf8)
+        let isEqual = string.utf8.withContiguousStorageIfAvailable { utf8 in
+            guard utf8.count == stored.count else { return false }
+            guard let first = utf8.baseAddress, let second = stored.baseAddress else { return true }
+            return memcmp(first, second, utf8.count) == 0
+        }
+        return isEqual ?? stored.elementsEqual(string.utf8)
     }
 
     /// `nil` for NULL.

@@ -111,7 +111,7 @@ import WebImageTestSupport
 
     @Test func whatIsKnownOfAnOldIndexDoesNotTouchTheNewOne() async throws {
         let directory = DiskDirectory(path: fixture.directory)
-        let readers = DiskReaders(directory: directory, checksAll: false)
+        let readers = DiskReaders(directory: directory, checksAll: false, lookInterval: 0)
         func number(of key: String) throws -> DiskReader.EntryNumber? {
             try readers.withReader { reader throws(DiskFault) in try reader.record(for: key)?.number } ?? nil
         }

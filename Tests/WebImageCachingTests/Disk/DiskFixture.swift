@@ -43,7 +43,7 @@ final class DiskFixture: Sendable {
         configure(&configuration)
         return DiskCache(
             configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit,
-            lockPatience: lockPatience)
+            lockPatience: lockPatience, indexLookInterval: 0)
     }
 
     /// Lets the cache go, and waits until what it leaves behind is on disk.

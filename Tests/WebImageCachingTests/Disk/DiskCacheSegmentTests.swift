@@ -1,0 +1,207 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct DiskCacheSegmentTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    private func value(_ number: Int, byteCount: Int = 200_000) -> Data {
+        Data(byteCount, of: UInt8(truncatingIfNeeded: number))
+    }
+
+    /// Three segments of 167 values, and a fourth that grows.
+    private func fill(_ cache: DiskCache, count: Int = 520) async {
+        for number in 0..<count {
+            cache.store(value(number), for: "\(number)")
+            if number % 100 == 0 { await cache.flush() }
+        }
+        await cache.flush()
+    }
+
+    private func cache() -> DiskCache { fixture.cache(sizeLimit: 1 << 30, fileThreshold: 256 << 10) }
+
+    @Test func beginsANewSegmentWhenOneIsFull() async {
+        let cache = cache()
+        await fill(cache)
+        #expect(fixture.segmentFiles.count == 4)
+        for number in stride(from: 0, to: 520, by: 13) { #expect(await cache.data(for: "\(number)") == value(number)) }
+        let segments = await cache.statistics().segments
+        #expect(segments.count == 4)
+        #expect(segments.byteCount == 520 * 200_000)
+        #expect(segments.liveByteCount == 520 * 200_000)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func anEmptiedSegmentGivesItsSpaceBackAtOnce() async {
+        let cache = cache()
+        await fill(cache)
+        for number in 0..<167 { cache.remove(for: "\(number)") }
+        await cache.flush()
+        #expect(fixture.segmentFiles.count == 3)
+        #expect(await cache.data(for: "167") == value(167))
+    }
+
+    @Test func aSegmentOfWhichLessThanHalfLivesIsCompacted() async throws {
+        let cache = cache()
+        await fill(cache)
+        let id = try #require(await cache.entry(for: "5")).id
+        for number in 0..<500 where number % 5 != 0 { cache.remove(for: "\(number)") }
+        await cache.trim(toSize: .max)
+        let statistics = await cache.statistics()
+        #expect(statistics.count == 120)
+        #expect(statistics.byteCount == 120 * 200_000)
+        #expect(statistics.segments.byteCount <= 2 * statistics.byteCount + SegmentFile.capacity)
+        #expect(statistics.segments.count == fixture.segmentFiles.count)
+        #expect(fixture.segmentFiles.count == 1)
+        for number in 0..<520 {
+            let isKept = number % 5 == 0 || number >= 500
+            #expect(await cache.data(for: "\(number)") == (isKept ? value(number) : nil))
+        }
+        #expect(try #require(await cache.entry(for: "5")).id == id)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func compactsInTheBackgroundToo() async {
+        let cache = cache()
+        await fill(cache)
+        for number in 0..<160 { cache.remove(for: "\(number)") }
+        // Each call waits for a turn of the lane, and steps of the compaction take theirs in between.
+        for _ in 0..<1_000 where fixture.segmentFiles.count == 4 { _ = await cache.count }
+        #expect(fixture.segmentFiles.count == 3)
+        #expect(await cache.data(for: "166") == value(166))
+    }
+
+    @Test func aReaderInAnotherCacheFindsWhatWasMoved() async {
+        let (cache, other) = (cache(), cache())
+        await fill(cache)
+        for number in 0..<167 { #expect(await other.data(for: "\(number)") == value(number)) }
+        for number in 0..<500 where number % 5 != 0 { cache.remove(for: "\(number)") }
+        await cache.trim(toSize: .max)
+        for number in stride(from: 0, to: 500, by: 5) { #expect(await other.data(for: "\(number)") == value(number)) }
+    }
+
+    @Test func deletedSegmentsAreNotHeldOpen() async throws {
+        let directory = DiskDirectory(path: fixture.directory)
+        let cache = cache()
+        await cache.storeNow(value(1), for: "key")
+        let readers = DiskReaders(directory: directory, checksAll: false, lookInterval: 0)
+        let result = try readers.withReader { reader throws(DiskFault) in try reader.read("key") { _ in false } }
+        guard case .found? = result else {
+            Issue.record("not found")
+            return
+        }
+        func openSegments() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+                return target?.hasPrefix(fixture.directory + "/values-") ?? false
+            }
+        }
+        #expect(try openSegments() == 1)
+        readers.closeDeletedSegments()
+        #expect(try openSegments() == 1)
+        await cache.removeAll()
+        await cache.flush()
+        readers.closeDeletedSegments()
+        #expect(try openSegments() == 0)
+    }
+
+    // MARK: Damage
+
+    @Test(arguments: ["missing", "short"]) func aSegmentWithoutTheBytesIsAMissAndTheEntryGoes(kind: String) async throws
+    {
+        await cache().storeNow(value(1), for: "key")
+        let segment = try #require(fixture.segmentFiles.first)
+        if kind == "missing" { unlink(segment) } else { truncate(segment, 199_999) }
+        let cache = cache()
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.count == 0)
+        await cache.storeNow(value(2), for: "key")
+        #expect(await cache.data(for: "key") == value(2))
+        #expect(fixture.reported.isEmpty)
+    }
+
+    private func damage(_ path: String) {
+        let file = open(path, O_WRONLY)
+        pwrite(file, "damage", 6, 100)
+        close(file)
+    }
+
+    @Test(arguments: [200_000, 300_000]) func checksumsFindOtherBytes(byteCount: Int) async throws {
+        let cache = fixture.cache(fileThreshold: 256 << 10) { $0.usesChecksums = true }
+        for number in 0..<2 { await cache.storeNow(value(number, byteCount: byteCount), for: "\(number)") }
+        let files = (fixture.segmentFiles + fixture.valueFiles).sorted()
+        for file in files { damage(file) }
+        #expect(await cache.data(for: "0") == nil)
+        #expect(await cache.data(for: "1") == (files.count == 1 ? value(1) : nil))
+        #expect(await cache.count == (files.count == 1 ? 1 : 0))
+        #expect(fixture.reported.count == 1)
+        guard case .corruptValue(let path)? = fixture.reported.first else {
+            Issue.record("\(fixture.reported)")
+            return
+        }
+        #expect(files.contains(path))
+    }
+
+    /// What was written since the machine started is not compared unless that is asked for.
+    @Test func checksumsAreComparedForEntriesFromBeforeTheMachineStarted() async throws {
+        await cache().storeNow(value(1), for: "key")
+        damage(try #require(fixture.segmentFiles.first))
+        #expect(await cache().data(for: "key") != nil)
+        do {
+            let index = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try index.execute("UPDATE cache SET boot = 'another'")
+        }
+        let cache = cache()
+        await cache.flush()
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.count == 0)
+        #expect(fixture.reported.count == 1)
+        await cache.storeNow(value(2), for: "new")
+        #expect(await cache.data(for: "new") == value(2))
+    }
+
+    @Test func aWriterThatDiedLeavesNothingInTheWay() async throws {
+        let cache = cache()
+        await cache.storeNow(value(1), for: "first")
+        let segment = try #require(fixture.segmentFiles.first)
+        let file = open(segment, O_WRONLY | O_APPEND)
+        #expect(Glibc.write(file, [UInt8](repeating: 0xEE, count: 70_000), 70_000) == 70_000)
+        close(file)
+        await cache.storeNow(value(2), for: "second")
+        #expect(await cache.data(for: "first") == value(1))
+        #expect(await cache.data(for: "second") == value(2))
+        #expect(fixture.segmentFiles == [segment])
+    }
+
+    @Test func anIndexOfAnOlderVersionIsDroppedSilently() async throws {
+        await cache().storeNow(value(1), for: "key")
+        do {
+            let index = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try index.execute("PRAGMA user_version = 1")
+        }
+        let cache = cache()
+        await cache.flush()
+        #expect(await cache.count == 0)
+        await cache.storeNow(value(2), for: "new")
+        #expect(await cache.data(for: "new") == value(2))
+        #expect(fixture.reported.isEmpty)
+        await cache.trim(toSize: .max)
+        #expect(fixture.segmentFiles.count == 1)
+    }
+
+    @Test func takesFromOthersWhatAnOlderCacheGaveThem() async throws {
+        await cache().storeNow(value(1), for: "key")
+        let names = ["", "/index.sqlite"]
+        for name in names { chmod(fixture.directory + name, 0o777) }
+        await cache().flush()
+        for name in names {
+            var status = stat()
+            #expect(stat(fixture.directory + name, &status) == 0)
+            #expect(status.st_mode & 0o077 == 0)
+        }
+    }
+}
