@@ -105,7 +105,7 @@ enum MillionEntries {
         // The second number of statm is in pages.
         let text = (try? String(contentsOf: URL(filePath: "/proc/self/statm"), encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * sysconf(Int32(_SC_PAGESIZE)) >> 20
+        return (pages * sysconf(Int32(_SC_PAGESIZE))) >> 20
     }
 
     private static func allocatedMebibytes(_ path: String) -> Int {

@@ -12,6 +12,10 @@ struct DiskCacheModel {
         let version: UInt64
         let byteCount: Int
         var accessed: Int64
+        /// In seconds; `nil` for one that does not expire.
+        let lifetime: Int64?
+        /// On the model's clock; each use puts it off.
+        var expires: Int64
     }
 
     /// Microseconds, on the clock of the cache.
@@ -31,28 +35,38 @@ struct DiskCacheModel {
     var count: Int { entries.count }
     var size: Int64 { entries.reduce(0) { $0 + Int64($1.byteCount) } }
 
-    func contains(_ key: String) -> Bool { entries.contains { $0.key == key } }
+    func contains(_ key: String) -> Bool { entries.contains { $0.key == key && $0.expires > time } }
     func byteCount(of key: String) -> Int? { entries.first { $0.key == key }?.byteCount }
 
     /// A look-up, which makes the entry the most recently used.
     mutating func use(_ key: String) -> Data? {
-        guard let place = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        guard let place = entries.firstIndex(where: { $0.key == key && $0.expires > time }) else { return nil }
         var entry = entries.remove(at: place)
         entry.accessed = time
+        if let lifetime = entry.lifetime { entry.expires = max(entry.expires, time + lifetime * 1_000_000) }
         entries.append(entry)
         return CheckedValue.make(key: key, version: entry.version, byteCount: entry.byteCount)
     }
 
-    mutating func store(version: UInt64, byteCount: Int, for key: String) {
+    mutating func store(version: UInt64, byteCount: Int, for key: String, lifetime: Int64? = nil) {
         remove(key)
-        entries.append(Entry(key: key, version: version, byteCount: byteCount, accessed: time))
-        if size > sizeLimit { trim(toSize: sizeLimit / 10 * 9) }
+        entries.append(
+            Entry(
+                key: key, version: version, byteCount: byteCount, accessed: time, lifetime: lifetime,
+                expires: lifetime.map { time + $0 * 1_000_000 } ?? .max))
+        if size > sizeLimit { enforceLimits() }
+    }
+
+    mutating func enforceLimits() {
+        entries.removeAll { $0.expires <= time }
+        trim(toSize: size > sizeLimit ? sizeLimit / 10 * 9 : .max)
     }
 
     mutating func remove(_ key: String) { entries.removeAll { $0.key == key } }
     mutating func removeAll() { entries = [] }
 
     mutating func trim(toSize target: Int64) {
+        entries.removeAll { $0.expires <= time }
         let oldest = time - Int64(ageLimit * 1_000_000)
         while let first = entries.first, first.accessed < oldest || size > target { entries.removeFirst() }
     }

@@ -13,7 +13,9 @@ import WebImageTestSupport
     private static let sizeLimit: Int64 = 1_500_000
     private static let ageLimit = 1_000.5
 
-    private func makeCache() -> DiskCache { fixture.cache(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit) }
+    private func makeCache() -> DiskCache {
+        fixture.cache(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit) { $0.expirationExtension = .original }
+    }
 
     /// Most values are small, some fill many pages, and some are empty.
     private static func byteCount(_ random: inout SplitMix64) -> Int {
@@ -39,7 +41,7 @@ import WebImageTestSupport
                 model.time = fixture.clock.withLock { $0 }
                 cache = makeCache()
                 await cache?.flush()
-                model.trim(toSize: .max)
+                model.enforceLimits()
             }
             let current = try #require(cache)
             let key = "key \(Int.random(in: 0..<150, using: &random))"
@@ -49,8 +51,12 @@ import WebImageTestSupport
                 #expect(await current.data(for: key) == expected)
             case 400..<700:
                 let byteCount = Self.byteCount(&random)
-                await current.storeNow(CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key)
-                model.store(version: step, byteCount: byteCount, for: key)
+                let lifetime =
+                    Int.random(in: 0..<3, using: &random) == 0 ? Int64.random(in: 1...600, using: &random) : nil
+                await current.storeNow(
+                    CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key,
+                    attributes: DiskCache.Attributes(expiration: lifetime.map { .seconds(Double($0)) }))
+                model.store(version: step, byteCount: byteCount, for: key, lifetime: lifetime)
             case 700..<760:
                 // Several at once, so that they share a batch; few enough that none has to go for them.
                 guard model.size < Self.sizeLimit / 2 else { continue }
@@ -67,7 +73,7 @@ import WebImageTestSupport
                     }
                 }
                 await current.flush()
-                model.trim(toSize: .max)
+                model.enforceLimits()
             case 760..<850:
                 current.remove(for: key)
                 model.remove(key)
@@ -84,13 +90,13 @@ import WebImageTestSupport
                 fixture.advance(seconds: Double(Int.random(in: 1...300, using: &random)))
                 model.time = fixture.clock.withLock { $0 }
                 await current.flush()
-                model.trim(toSize: .max)
+                model.enforceLimits()
             case 985..<988:
                 await current.removeAll()
                 model.removeAll()
             default:
                 await current.flush()
-                model.trim(toSize: .max)
+                model.enforceLimits()
             }
         }
         try await expect(cache, holds: model)
