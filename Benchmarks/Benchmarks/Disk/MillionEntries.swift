@@ -23,6 +23,8 @@ enum MillionEntries {
             }
             print("  written in \(milliseconds(time)); its files take \(allocatedMebibytes(parent)) MiB")
             sync()
+            // The other process goes on below.
+            fflush(nil)
             try runOtherProcess([flag, parent + "/store"])
         }
     }
