@@ -49,8 +49,10 @@ final class DiskReader {
         connection.leaveLog()
         try connection.execute("PRAGMA cache_size = -8192; PRAGMA query_only = 1")
         var (generation, bootFirstID) = (0 as Int64, Int64.max)
-        try connection.prepare("SELECT generation, boot_first_id FROM cache").run {
-            (generation, bootFirstID) = ($0.integer(0), $0.integer(1))
+        try connection.prepare("SELECT generation, boot_first_id, boot FROM cache").run { row in
+            generation = row.integer(0)
+            // As long as no writer has opened it since the machine started, all entries are from before.
+            if row.text(2) == DiskDirectory.bootIdentity { bootFirstID = row.integer(1) }
         }
         self.generation = generation
         self.bootFirstID = bootFirstID

@@ -53,8 +53,9 @@ struct DiskStaging {
         case unknown(DiskAttachments?)
     }
 
-    /// A batch is one transaction, during which other processes' writes wait: so it has an end.
-    static let batchCountLimit = 256
+    /// A batch is one transaction, during which other processes' writes wait: so it has an end. As keys' hashes are spread
+    /// over the whole index, a large one writes fewer pages for each of its changes.
+    static let batchCountLimit = 1_024
     static let batchByteLimit = 16 << 20
     /// Noted accesses are written by themselves once there are this many, of different entries. Each write of theirs costs
     /// the readers the pages that they had in memory, and more of them share a page.

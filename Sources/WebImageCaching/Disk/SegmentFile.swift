@@ -20,6 +20,9 @@ enum SegmentFile {
     /// The longest value that a segment takes; a row that names a longer one is damaged.
     static let largestValue: Int64 = 8 << 20
 
+    /// How many values one call to the system writes: each is a level of recursion.
+    private static let callCount = 64
+
     static func name(_ number: Int64) -> String { "segment-" + String(number, radix: 16) }
 
     /// The number in a segment's file name; `nil` for other names.
@@ -32,9 +35,15 @@ enum SegmentFile {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno: errno) }
         var failure: Int32?
-        var buffers: [iovec] = []
-        buffers.reserveCapacity(values.count)
-        withBuffers(of: values[...], in: &buffers) { failure = write($0, to: descriptor, at: offset) }
+        var (rest, offset) = (values[...], offset)
+        while !rest.isEmpty, failure == nil {
+            let some = rest.prefix(callCount)
+            rest = rest.dropFirst(callCount)
+            var buffers: [iovec] = []
+            buffers.reserveCapacity(callCount)
+            withBuffers(of: some, in: &buffers) { failure = write($0, to: descriptor, at: offset) }
+            offset += some.reduce(0) { $0 + Int64($1.count) }
+        }
         // Network file systems report a full disk here.
         if close(descriptor) != 0, failure == nil { failure = errno }
         if let failure { throw .system(errno: failure) }
