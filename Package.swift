@@ -9,6 +9,11 @@ for part in leftOut.subtracting(["gtk"]).sorted() {
 }
 let hasViews = !leftOut.contains("gtk")
 
+// WEBIMAGE_WITH=lmdb adds a yardstick for benchmarks, which nothing else needs: `make bench` sets it.
+let added = Context.environment["WEBIMAGE_WITH"] ?? ""
+guard added.isEmpty || added == "lmdb" else { fatalError("WEBIMAGE_WITH names '\(added)'; it knows only lmdb") }
+let hasLMDB = !added.isEmpty
+
 // ThreadSanitizer does not know the futex behind Synchronization.Mutex and reports false races; see Lock.swift.
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
 
@@ -59,7 +64,11 @@ var targets: [Target] = [
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
         linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
-    program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    .executableTarget(
+        name: "Benchmarks",
+        dependencies: ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageSQLite"]
+            + (hasLMDB ? ["CWebImageLMDB"] : []),
+        path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasLMDB ? [.define("WEBIMAGE_LMDB")] : [])),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
     program(
         "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
@@ -78,6 +87,12 @@ var targets: [Target] = [
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]
+
+if hasLMDB {
+    targets.append(
+        .systemLibrary(
+            name: "CWebImageLMDB", path: "Benchmarks/CWebImageLMDB", providers: [.apt(["liblmdb-dev"])]))
+}
 
 if hasViews {
     products += [

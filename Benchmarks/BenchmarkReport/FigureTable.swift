@@ -1,3 +1,5 @@
+import Glibc
+
 /// Prints rows of several figures each, under sections, as soon as they are there.
 package struct FigureTable {
     private let widths: [Int]
@@ -15,5 +17,7 @@ package struct FigureTable {
             return index == 0 ? "  " + cell.0 + space : space + cell.0
         }
         print(padded.joined())
+        // Into a file or a pipe too.
+        fflush(nil)
     }
 }

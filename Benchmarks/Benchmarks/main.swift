@@ -1,4 +1,7 @@
-// swift run -c release Benchmarks [group …]; all groups without a name.
-let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: [.memoryCache, .coding])
+// swift run -c release Benchmarks [group …]; all groups without a name. It runs itself for what takes a second process.
+try ReadBack.runIfAsked(CommandLine.arguments)
+try MillionEntries.runIfAsked(CommandLine.arguments)
+let groups = BenchmarkGroup.named(
+    on: CommandLine.arguments, among: [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding])
 var table = BenchmarkTable()
 for group in groups { try group.run(&table) }

@@ -3,42 +3,43 @@ import Glibc
 import WebImageCaching
 import WebImageTestSupport
 
-// CacheCrashWriter DIRECTORY SEED COUNT: changes a disk cache COUNT times (0: until it is killed) and prints a dot for
-// every change that is on disk.
+// CacheCrashWriter change DIRECTORY OWNER SEED COUNT: changes a disk cache COUNT times (0: until it is killed) and
+//   prints a ``ChangeRecord`` before and after each. Versions begin at SEED * 2^32.
+// CacheCrashWriter read DIRECTORY OWNER: looks the keys up until its standard input ends; status 3 for a wrong value, 6 where
+//   it never found one.
+// CacheCrashWriter clear DIRECTORY: removes everything.
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let seed = UInt64(arguments[2]), let count = Int(arguments[3]) else { exit(2) }
-var random = SplitMix64(seed: seed)
-var configuration = DiskCache.Configuration(directory: URL(filePath: arguments[1]))
-configuration.sizeLimit = 2 << 20
+guard arguments.count >= 3 else { exit(2) }
+var configuration = DiskCache.Configuration(directory: URL(filePath: arguments[2]))
+configuration.sizeLimit = 64 << 20
 configuration.freeSpaceFloor = 0
+configuration.onFailure = { error in
+    var line = "\(error)\n"
+    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    exit(4)
+}
 let cache = DiskCache(configuration: configuration)
 
-var made = 0
-while count == 0 || made < count {
-    // Several at a time, so that batches of more than one are cut too.
-    await withTaskGroup { group in
-        for _ in 0..<Int.random(in: 1...8, using: &random) {
-            let key = "key \(Int.random(in: 0..<60, using: &random))"
-            let isRemoval = Int.random(in: 0..<8, using: &random) == 0
-            let byteCount = Int.random(in: 0..<(Bool.random(using: &random) ? 20_000 : 150_000), using: &random)
-            let value = CheckedValue.make(key: key, seed: random.next(), byteCount: byteCount)
-            made += 1
-            group.addTask {
-                await withCheckedContinuation { continuation in
-                    let finish: @Sendable () -> Void = {
-                        var dot = UInt8(ascii: ".")
-                        write(STDOUT_FILENO, &dot, 1)
-                        continuation.resume()
-                    }
-                    if isRemoval {
-                        cache.remove(for: key, completion: finish)
-                    } else {
-                        cache.store(value, for: key, completion: finish)
-                    }
-                }
-            }
+switch (arguments[1], arguments.count) {
+case ("change", 6):
+    guard let seed = UInt64(arguments[4]), let count = Int(arguments[5]) else { exit(2) }
+    var writer = Writer(cache: cache, owner: arguments[3], seed: seed)
+    while count == 0 || writer.madeCount < count { try await writer.changeSome() }
+    await cache.flush()
+case ("read", 4):
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    var foundCount = 0
+    while poll(&input, 1, 0) == 0 {
+        for number in 0..<WriterKeys.count {
+            let key = WriterKeys.name(number, owner: arguments[3])
+            guard let data = await cache.data(for: key) else { continue }
+            guard CheckedValue.version(of: data, key: key) != nil else { exit(3) }
+            foundCount += 1
         }
     }
+    exit(foundCount > 0 ? 0 : 6)
+case ("clear", 3):
+    await cache.removeAll()
+default: exit(2)
 }
-await cache.flush()

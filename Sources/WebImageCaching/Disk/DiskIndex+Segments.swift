@@ -84,10 +84,10 @@ extension DiskIndex {
         segmentChanges[place.segment, default: SegmentChange()].add(1, row.size)
     }
 
-    /// Whether any entry has bytes in the segment.
-    func holdsSegment(_ number: Int64) throws(DiskFault) -> Bool {
-        var isHeld = false
-        try statements.segmentSize.run(number) { _ in isHeld = true }
-        return isHeld
+    /// Where the segment ends; `nil` for one of which no entry has bytes.
+    func end(ofSegment number: Int64) throws(DiskFault) -> Int64? {
+        var end: Int64?
+        try statements.segmentSize.run(number) { end = $0.integer(0) }
+        return end
     }
 }

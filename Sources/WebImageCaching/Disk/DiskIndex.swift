@@ -186,6 +186,9 @@ final class DiskIndex {
         try connection.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    /// Copies the log into the database and gives its space back.
+    func emptyLog() throws(DiskFault) { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+
     /// The file is no longer what its path names.
     func leaveLog() { connection.leaveLog() }
 }

@@ -70,7 +70,8 @@ extension DiskWriter {
         _ = withIndex { index throws(DiskFault) in try index.shrink() }
     }
 
-    private func discardIndex() {
+    /// Removes the index, and with it all entries: the next use makes a new one, and sweeps the files of this one.
+    func discardIndex() {
         let discarded = indexIdentity
         do throws(DiskFault) {
             try directory.withExclusiveLock { () throws(DiskFault) in
@@ -82,8 +83,8 @@ extension DiskWriter {
         close()
     }
 
-    /// Deletes files that no row owns: a process died between the file and the commit, or between the commit and the
-    /// deletion.
+    /// Deletes files that no row owns, and what lies beyond the ends of segments: a process died between the file and the
+    /// commit, or between the commit and the deletion. In a transaction, so that nobody is just writing there.
     func sweep(_ index: DiskIndex) throws(DiskFault) {
         let current = directory.valuesPath(generation: index.generation)
         for name in DiskDirectory.names(in: directory.path) where name.hasPrefix(DiskDirectory.valuesPrefix) {
@@ -97,13 +98,18 @@ extension DiskWriter {
             let some = names.prefix(256)
             names = names.dropFirst(some.count)
             try index.transaction { () throws(DiskFault) in
-                for name in some where try !isOwned(name, in: index) { unlink("\(current)/\(name)") }
+                for name in some {
+                    if let number = SegmentFile.number(name), let end = try index.end(ofSegment: number) {
+                        SegmentFile.cut("\(current)/\(name)", at: end)
+                    } else if try !isValueFile(name, in: index) {
+                        unlink("\(current)/\(name)")
+                    }
+                }
             }
         }
     }
 
-    private func isOwned(_ name: String, in index: DiskIndex) throws(DiskFault) -> Bool {
-        if let number = SegmentFile.number(name) { return try index.holdsSegment(number) }
+    private func isValueFile(_ name: String, in index: DiskIndex) throws(DiskFault) -> Bool {
         guard let id = Int64(name, radix: 16) else { return false }
         return try index.row(id: id)?.isInFile == true
     }

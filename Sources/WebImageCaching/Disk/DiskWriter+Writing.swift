@@ -17,6 +17,7 @@ extension DiskWriter {
         var aftermath: Aftermath = []
         if batch.clearNumber != nil, removeAll() { aftermath.insert(.cleared) }
         guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return aftermath }
+        var needsSpace = false
         let rest = withIndex { index throws(DiskFault) -> Aftermath in
             do throws(DiskFault) {
                 try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.valueByteCount) })
@@ -24,12 +25,15 @@ extension DiskWriter {
             } catch let fault where fault.isFullDisk {
                 report(fault.failure)
                 // What the keys held before is out of date all the same.
-                try commit(batch, to: index, stores: false)
+                needsSpace = try withdraw(batch, from: index)
+                if needsSpace { return [] }
             }
             var rest: Aftermath = isOverfull(index) ? .overfull : []
             if try index.sparseSegment() != nil { rest.insert(.sparse) }
             return rest
         }
+        // Nothing is better than what is out of date; and it makes room.
+        if needsSpace { discardIndex() }
         return aftermath.union(rest ?? [])
     }
 
@@ -42,7 +46,7 @@ extension DiskWriter {
         return result
     }
 
-    private func commit(
+    func commit(
         _ batch: DiskStaging.Batch, to index: DiskIndex, stores: Bool = true
     ) throws(DiskFault) {
         var written: [Int64] = []

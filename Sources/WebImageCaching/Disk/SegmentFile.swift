@@ -49,6 +49,12 @@ enum SegmentFile {
         if let failure { throw .system(errno: failure) }
     }
 
+    /// Gives back what a writer that died left beyond the end.
+    static func cut(_ path: String, at end: Int64) {
+        var status = stat()
+        if end >= 0, stat(path, &status) == 0, status.st_size > end { truncate(path, off_t(end)) }
+    }
+
     /// Fills `bytes` from a segment; `false` when it does not reach so far.
     static func read(
         _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer

@@ -1,0 +1,168 @@
+import CacheCrashWriter
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// One directory used by several processes, or by several caches in one.
+@Suite struct DiskCacheSharingTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    /// On the calendar of the other processes.
+    private func makeCache() -> DiskCache {
+        fixture.clock.withLock { $0 = Int64(Date().timeIntervalSince1970 * 1_000_000) }
+        return fixture.cache()
+    }
+
+    /// The totals that the cache counts along are those of what it holds.
+    private func expectTrueTotals(in cache: DiskCache) async {
+        let entries = await cache.entries()
+        #expect(Set(entries.map(\.key)).count == entries.count)
+        #expect(await cache.count == entries.count)
+        #expect(await cache.totalSize == entries.reduce(0) { $0 + Int64($1.byteCount) })
+    }
+
+    /// What belongs to one writer alone must be what that one left; what they share is of either, and whole.
+    @Test(.timeLimit(.minutes(2)))
+    func twoProcessesWriteWhileTwoRead() async throws {
+        let owners = ["first", "second"]
+        let writers = try owners.enumerated().map { number, owner in
+            try CacheWriterProcess.changing(fixture.directory, owner: owner, seed: number + 1, count: 300)
+        }
+        let reader = try CacheWriterProcess(["read", fixture.directory, "first"])
+        let cache = makeCache()
+        for number in 0..<1_000 {
+            let key = WriterKeys.name(number % WriterKeys.count, owner: owners[number / WriterKeys.count % 2])
+            guard let data = await cache.data(for: key) else { continue }
+            #expect(CheckedValue.version(of: data, key: key) != nil)
+        }
+        var ledgers = [ChangeLedger(), ChangeLedger()]
+        for (number, writer) in writers.enumerated() {
+            #expect(writer.waitForEnd { ledgers[number].note($0) } == 0)
+        }
+        reader.endInput()
+        #expect(reader.waitForEnd() == 0)
+
+        for (number, owner) in owners.enumerated() {
+            // The other's trims and removals of everything took entries too.
+            let other = ledgers[1 - number]
+            for place in WriterKeys.firstOwn..<WriterKeys.count {
+                let key = WriterKeys.name(place, owner: owner)
+                let data = await cache.data(for: key)
+                ledgers[number].check(place, key: key, found: data, mayBeGone: other.tookFromOthers)
+            }
+        }
+        for place in 0..<WriterKeys.firstOwn {
+            let key = WriterKeys.name(place, owner: "")
+            if let data = await cache.data(for: key) { #expect(CheckedValue.version(of: data, key: key) != nil) }
+        }
+        await expectTrueTotals(in: cache)
+        await cache.trim(toSize: .max)
+        await expectTrueTotals(in: cache)
+        await fixture.expectNoOrphans(of: cache)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func readsWhileAnotherProcessRemovesEverything() async throws {
+        let cache = makeCache()
+        let keys = (0..<200).map { "key \($0)" }
+        for (number, key) in keys.enumerated() {
+            cache.store(CheckedValue.make(key: key, version: 1, byteCount: 100 + number * 1_500), for: key)
+        }
+        await cache.flush()
+        for key in keys { #expect(await cache.contains(key)) }
+
+        let remover = try CacheWriterProcess(["clear", fixture.directory])
+        // Before, during and after it; nothing that is found may be damaged.
+        repeat {
+            for key in keys {
+                guard let data = await cache.data(for: key) else { continue }
+                #expect(CheckedValue.version(of: data, key: key) == 1)
+            }
+        } while await cache.count > 0
+        #expect(remover.waitForEnd() == 0)
+        for key in keys { #expect(await cache.data(for: key) == nil) }
+
+        await cache.storeNow(CheckedValue.make(key: "new", version: 2, byteCount: 40_000), for: "new")
+        #expect(await makeCache().data(for: "new").flatMap { CheckedValue.version(of: $0, key: "new") } == 2)
+        #expect(await cache.count == 1)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    /// What one does the other sees, whichever of them a change goes through.
+    @Test(.timeLimit(.minutes(1)))
+    func twoCachesOfOneProcessAreOne() async throws {
+        var random = SplitMix64(seed: 9)
+        let caches = [fixture.cache(), fixture.cache()]
+        var model = DiskCacheModel()
+        for step in 0..<2_000 as Range<UInt64> {
+            let cache = caches[Int.random(in: 0..<2, using: &random)]
+            let key = "key \(Int.random(in: 0..<50, using: &random))"
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<50:
+                let expected = model.use(key)
+                #expect(await cache.data(for: key) == expected)
+            case 50..<85:
+                let byteCount = step % 10 == 0 ? 100_000 : Int.random(in: 0...5_000, using: &random)
+                await cache.storeNow(CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key)
+                model.store(version: step, byteCount: byteCount, for: key)
+            case 85..<95:
+                await withCheckedContinuation { continuation in
+                    cache.remove(for: key) { continuation.resume() }
+                }
+                model.remove(key)
+            case 95..<98:
+                #expect(await cache.count == model.count)
+                #expect(await cache.totalSize == model.size)
+            case 98:
+                await cache.trim(toSize: .max)
+            default:
+                guard step % 10 == 0 else { continue }
+                await cache.removeAll()
+                model.removeAll()
+            }
+        }
+        for cache in caches { #expect(Set(await cache.entries().map(\.key)) == Set(model.keys)) }
+        #expect(fixture.reported.isEmpty)
+    }
+
+    /// Somebody empties the user's caches while a program uses one.
+    @Test(.timeLimit(.minutes(1)))
+    func goesOnAfterItsDirectoryWasDeletedInUse() async throws {
+        let cache = fixture.cache()
+        let keys = (0..<50).map { "key \($0)" }
+        for _ in 0..<6 {
+            for key in keys {
+                await cache.storeNow(CheckedValue.make(key: key, version: 1, byteCount: 30_000), for: key)
+            }
+            await withTaskGroup { group in
+                for task in 0..<3 {
+                    group.addTask {
+                        for (number, key) in keys.enumerated() {
+                            if number % 3 == task {
+                                let value = CheckedValue.make(key: key, version: 2, byteCount: 2_000 * number + 24)
+                                cache.store(value, for: key)
+                            } else if let data = await cache.data(for: key) {
+                                #expect(CheckedValue.version(of: data, key: key) != nil)
+                            }
+                        }
+                    }
+                }
+                group.addTask { _ = try? FileManager.default.removeItem(atPath: fixture.directory) }
+            }
+            await cache.flush()
+            // Where the deletion cut a change short, the cache stands aside for a minute.
+            fixture.advance(seconds: 61)
+            await cache.storeNow(CheckedValue.make(key: "last", version: 3, byteCount: 50_000), for: "last")
+            #expect(await cache.data(for: "last").flatMap { CheckedValue.version(of: $0, key: "last") } == 3)
+            for entry in await cache.entries() {
+                let data = await cache.data(for: entry.key)
+                #expect(data.flatMap { CheckedValue.version(of: $0, key: entry.key) } != nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import FoundationEssentials
+import Glibc
+import WebImageTestSupport
+
+/// A file system of a few MiB in memory, unmounted when the last reference goes. It takes the right to mount.
+final class SmallFileSystem {
+    let path: String
+    private let folder: TemporaryDirectory
+
+    static let isAvailable = (try? SmallFileSystem(mebibytes: 1)) != nil
+
+    init(mebibytes: Int) throws {
+        folder = try TemporaryDirectory()
+        path = folder.path("disk")
+        guard mkdir(path, 0o700) == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(mebibytes)m") == 0 else {
+            throw POSIXError(.EPERM)
+        }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    private var ballastPath: String { path + "/ballast" }
+
+    /// Takes the space that is left, to the last block.
+    func fill() throws {
+        let file = open(ballastPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        let block = [UInt8](repeating: 0xBA, count: 4_096)
+        while write(file, block, block.count) == block.count {}
+        guard errno == ENOSPC else { throw POSIXError(.EIO) }
+    }
+
+    /// Gives back what ``fill()`` took.
+    func clear() { unlink(ballastPath) }
+}
