@@ -26,9 +26,35 @@ public protocol ImageDecoder: Sendable {
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
+
+    /// What the first bytes of a file tell; `nil` while they are too few.
+    ///
+    /// Views ask for it with each piece of a body that arrives, so it takes a microsecond or so.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` when more bytes can't help.
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
+
+    /// The frames of a moving picture; `nil` for a still.
+    ///
+    /// - Throws: what ``decode(_:options:)`` throws.
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
+
+    /// A decoder for one file whose bytes are still arriving; `nil` where the format can't be shown before it is whole.
+    func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)?
 }
 
 extension ImageDecoder {
+    /// Nothing: ``info(of:)`` needs the whole file.
+    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { nil }
+
+    /// None.
+    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        nil
+    }
+
+    /// None.
+    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? { nil }
+
     /// Compares the signature with ``format``.
     public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
 }
