@@ -25,10 +25,16 @@ final class RandomAnimationFile: AnimationFile {
         self.damaged = damaged
     }
 
-    init(seed: UInt64, partCount: Int, damagedCount: Int = 0, orientation: ImageOrientation = .up) {
+    /// - Parameter canvasSize: at most 9×9, whatever chance gives, unless named.
+    init(
+        seed: UInt64, partCount: Int, damagedCount: Int = 0, canvasSize: PixelSize? = nil,
+        orientation: ImageOrientation = .up
+    ) {
         var generator = SplitMix64(seed: seed)
-        let canvasSize = PixelSize(
-            width: Int.random(in: 1...9, using: &generator), height: Int.random(in: 1...9, using: &generator))
+        let canvasSize =
+            canvasSize
+            ?? PixelSize(
+                width: Int.random(in: 1...9, using: &generator), height: Int.random(in: 1...9, using: &generator))
         self.canvasSize = canvasSize
         self.orientation = orientation
         var parts: [FramePart] = []
@@ -73,8 +79,10 @@ final class RandomAnimationFile: AnimationFile {
         var bytes: [UInt8] = []
         for _ in 0..<size.pixelCount {
             let some = UInt8.random(in: 1...254, using: &generator)
-            let alpha = isOpaque ? 255 : [0, 255, some].randomElement(using: &generator) ?? 0
-            bytes += (0..<3).map { _ in UInt8.random(in: 0...alpha, using: &generator) } + [alpha]
+            let choices: [UInt8] = isOpaque ? [255] : [0, 255, some]
+            let alpha = choices.randomElement(using: &generator) ?? 0
+            for _ in 0..<3 { bytes.append(UInt8.random(in: 0...alpha, using: &generator)) }
+            bytes.append(alpha)
         }
         return Pixels(size: size, bytes: bytes)
     }
