@@ -65,4 +65,22 @@ void cwi_resample_vertically_portable(
     int16_t *row);
 void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
 
+// Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes behind the one that names the
+// filter, `above` is the row before this one, without its filter, or zeros. `row` must not overlap either. Returns false,
+// and does nothing, for a filter that does not exist.
+bool cwi_png_unfilter(
+    uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// The same in plain C, whatever the processor: for tests.
+bool cwi_png_unfilter_portable(
+    uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// Spread `count` pixels of other kinds to 4 bytes; alpha is not multiplied in. Source and destination do not overlap.
+void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_gray_alpha_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_indices_to_rgba(const uint8_t *source, const uint32_t palette[256], uint8_t *destination, size_t count);
+
 #endif
