@@ -44,11 +44,16 @@ var targets: [Target] = [
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
     .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
 
     // The library, lowest first: each target sees only those above it in this list.
     library("WebImageCore", ["CWebImageSystem"]),
-    library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
+    library(
+        "WebImageCoding",
+        [
+            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageWebP", "CWebImageKernels",
+        ]),
     library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
@@ -70,7 +75,9 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
-    tests("WebImageCodingTests", ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageKernels"]),
+    tests(
+        "WebImageCodingTests",
+        ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),

@@ -25,10 +25,18 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// - Throws: ``WebImageError/invalidSize(width:height:)`` when a side is below 1 or above ``maximumDimension``,
     ///   ``WebImageError/outOfMemory(byteCount:)`` when the system has no such block.
     public init(width: Int, height: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
+        try self.init(width: width, height: height, spareByteCount: 0, pool: pool)
+    }
+
+    /// Takes memory with `spareByteCount` bytes behind the last row, for a decoder that unpacks into the memory it then
+    /// writes pixels to; ``withUnsafeMutableMemory(_:)`` reaches them.
+    package init(
+        width: Int, height: Int, spareByteCount: Int, pool: PixelBufferPool = .shared
+    ) throws(WebImageError) {
         guard (1...Self.maximumDimension).contains(width), (1...Self.maximumDimension).contains(height) else {
             throw .invalidSize(width: width, height: height)
         }
-        let storage = try PixelStorage(byteCount: width * 4 * height, pool: pool)
+        let storage = try PixelStorage(byteCount: width * 4 * height + spareByteCount, pool: pool)
         self.width = width
         self.height = height
         self.bytesPerRow = width * 4
@@ -51,6 +59,13 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: bytesPerRow * height))
+    }
+
+    /// Calls `body` with all rows and the spare bytes behind them; the pointer is good until `body` returns.
+    package mutating func withUnsafeMutableMemory<Result, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeMutableRawBufferPointer(start: storage.address, count: storage.byteCount))
     }
 
     /// Sets every byte to 0: transparent black.

@@ -1,0 +1,41 @@
+internal import WebImageCore
+
+extension PNGPicture {
+    /// Pixels of a picture, perhaps of its upper part only.
+    struct Decoded {
+        let pixels: PixelBuffer
+        /// Why some are missing or may be wrong; `nil` where all is well.
+        let failure: WebImageError?
+    }
+
+    /// Decodes what is there of the picture, the rest stays clear.
+    ///
+    /// - Parameters:
+    ///   - data: the file's bytes.
+    ///   - stream: one that has begun with the picture.
+    ///   - shortage: why rows are missing if nothing else is wrong.
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` when there is no row at all,
+    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func decoded(
+        from data: RawSpan, goingOnWith stream: PNGStreamDecoder? = nil, shortage: WebImageError.DecodingFailure,
+        cancellation: Cancellation?
+    ) throws(WebImageError) -> Decoded {
+        if let stream { return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation) }
+        if let pixels = try PNGFastDecoder(self)?.pixels(in: data, cancellation: cancellation) {
+            return Decoded(pixels: pixels, failure: nil)
+        }
+        let stream = try PNGStreamDecoder(self)
+        return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation)
+    }
+
+    private func decoded(
+        from data: RawSpan, with stream: PNGStreamDecoder, shortage: WebImageError.DecodingFailure,
+        cancellation: Cancellation?
+    ) throws(WebImageError) -> Decoded {
+        try stream.take(chunks, of: data, cancellation: cancellation)
+        let failure =
+            stream.failure ?? (stream.missingRowCount > 0 ? .decoding(format: .png, reason: shortage) : nil)
+        if let failure, stream.shownRowCount == 0 { throw failure }
+        return Decoded(pixels: stream.finish(), failure: failure)
+    }
+}
