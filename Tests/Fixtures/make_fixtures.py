@@ -16,6 +16,8 @@ import zlib
 import numpy as np
 from PIL import Image, ImageOps
 
+from apng_fixtures import write_apngs
+
 OUT = pathlib.Path(__file__).parent / "images"
 
 
@@ -399,5 +401,6 @@ for old in OUT.iterdir():
     old.unlink()
 write_jpegs()
 write_pngs()
+write_apngs(OUT, png, chunk, packed_rows)
 write_gifs()
 write_webps()
