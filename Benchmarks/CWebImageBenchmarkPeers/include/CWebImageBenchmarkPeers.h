@@ -10,4 +10,7 @@
 // Decodes a JPEG to RGBA with libjpeg-turbo's own memory source and one call a row. False if it does not fit.
 bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
+// Decodes a PNG that is not interlaced to RGBA with straight alpha, one call a row. False if it does not fit.
+bool peer_decode_png(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
+
 #endif

@@ -4,7 +4,8 @@ internal import WebImageCore
 /// Decodes a PNG while its bytes arrive: rows from the top, or an interlaced picture in blocks that get finer.
 ///
 /// Nothing is decoded before somebody wants a preview. So a picture that is whole before takes the fast way of
-/// ``PNGDecoder/decode(_:options:)``, and one that is not goes on where its last preview ended, with the same pixels.
+/// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little; others go on where the last preview
+/// ended. The pixels are the same.
 final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     private var data = Data()

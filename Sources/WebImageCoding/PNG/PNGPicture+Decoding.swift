@@ -20,12 +20,15 @@ extension PNGPicture {
         from data: RawSpan, goingOnWith stream: PNGStreamDecoder? = nil, shortage: WebImageError.DecodingFailure,
         cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
-        if let stream { return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation) }
-        if let pixels = try PNGFastDecoder(self)?.pixels(in: data, cancellation: cancellation) {
+        // From its start the fast way takes a third of the time: it pays unless two thirds are there.
+        if (stream?.missingRowCount ?? .max) > layout.size.height / 3,
+            let pixels = try PNGFastDecoder(self)?.pixels(in: data, cancellation: cancellation)
+        {
             return Decoded(pixels: pixels, failure: nil)
         }
-        let stream = try PNGStreamDecoder(self)
-        return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation)
+        if let stream { return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation) }
+        return try decoded(
+            from: data, with: PNGStreamDecoder(self), shortage: shortage, cancellation: cancellation)
     }
 
     private func decoded(

@@ -10,7 +10,7 @@ final class PNGStreamDecoder {
     private(set) var failure: WebImageError?
 
     private let picture: PNGPicture
-    private let decoder: OpaquePointer
+    private var decoder: OpaquePointer
     // Straight alpha while rows of an interlaced picture are filled in; else premultiplied as they come. `nil` at the end.
     private var buffer: MutablePixelBuffer?
     private var premultipliedRowCount = 0
@@ -23,13 +23,22 @@ final class PNGStreamDecoder {
     init(_ picture: PNGPicture) throws(WebImageError) {
         let size = picture.layout.size
         buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        guard let decoder = cwi_png_decoder_create() else { throw .outOfMemory(byteCount: size.pixelCount * 4) }
-        self.decoder = decoder
+        decoder = try Self.begin(picture)
         self.picture = picture
+    }
+
+    private static func begin(_ picture: PNGPicture) throws(WebImageError) -> OpaquePointer {
+        guard let decoder = cwi_png_decoder_create() else {
+            throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
+        }
         let status = cwi_png_decoder_start(
             decoder, picture.layout.content, picture.palette, picture.palette.count, picture.transparency,
             picture.transparency.count, UInt32(MutablePixelBuffer.maximumDimension))
-        if status != CWI_PNG_OK { fail() }
+        guard status == CWI_PNG_OK else {
+            defer { cwi_png_decoder_destroy(decoder) }
+            throw failure(of: decoder)
+        }
+        return decoder
     }
 
     deinit { cwi_png_decoder_destroy(decoder) }
@@ -47,6 +56,10 @@ final class PNGStreamDecoder {
         while failure == nil, chunkCount < chunks.count {
             let chunk = chunks[chunkCount]
             try take(chunk.compressedBytes, of: data, cancellation: cancellation)
+            if failure != nil {
+                try replay(chunks, of: data, cancellation: cancellation)
+                if failure == nil { continue }
+            }
             guard chunk.isWhole else { break }
             if failure == nil, !chunk.isIntact(in: data) {
                 failure = .decoding(format: .png, reason: .corrupt("wrong checksum of \(chunk.name.text)"))
@@ -60,23 +73,52 @@ final class PNGStreamDecoder {
     private func take(_ bytes: Range<Int>, of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
         let step = picture.layout.compressedStepByteCount
         while failure == nil, missingRowCount > 0, byteCount < bytes.count {
-            try cancellation?.check()
             let start = bytes.lowerBound + byteCount
-            let piece = data.extracting(start..<min(start + step, bytes.upperBound))
-            let status = piece.withUnsafeBytes { piece in
-                buffer?.withUnsafeMutableBytes { pixels in
-                    cwi_png_decoder_take(
-                        decoder, piece.bindMemory(to: UInt8.self).baseAddress, piece.count,
-                        pixels.bindMemory(to: UInt8.self).baseAddress, size.width * 4, UInt32(size.height))
-                }
-            }
-            byteCount += piece.byteCount
-            if status != CWI_PNG_OK { fail() }
+            let end = min(start + step, bytes.upperBound)
+            try take(data.extracting(start..<end), cancellation: cancellation)
+            if failure == nil { byteCount += end - start }
         }
     }
 
-    private func fail() {
-        failure = .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
+    private func take(_ piece: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        try cancellation?.check()
+        let status = piece.withUnsafeBytes { piece in
+            buffer?.withUnsafeMutableBytes { pixels in
+                cwi_png_decoder_take(
+                    decoder, piece.bindMemory(to: UInt8.self).baseAddress, piece.count,
+                    pixels.bindMemory(to: UInt8.self).baseAddress, size.width * 4, UInt32(size.height))
+            }
+        }
+        if status != CWI_PNG_OK { failure = Self.failure(of: decoder) }
+    }
+
+    /// Decodes once more up to the failure, and the last bytes before it one by one.
+    ///
+    /// libpng drops a row whose last bytes come together with those that are wrong: how many rows there are would depend
+    /// on the pieces in which the data came.
+    private func replay(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        let fresh = try Self.begin(picture)
+        cwi_png_decoder_destroy(decoder)
+        decoder = fresh
+        failure = nil
+        premultipliedRowCount = 0
+        isOpaque = true
+        let (lastChunk, goodByteCount) = (chunkCount, byteCount)
+        for chunkIndex in 0...lastChunk {
+            byteCount = 0
+            let bytes = chunks[chunkIndex].compressedBytes
+            let good = chunkIndex < lastChunk ? bytes : bytes.prefix(goodByteCount)
+            try take(good, of: data, cancellation: cancellation)
+        }
+        let bad = chunks[lastChunk].compressedBytes.dropFirst(goodByteCount)
+        for index in bad.prefix(picture.layout.compressedStepByteCount) where failure == nil && missingRowCount > 0 {
+            try take(data.extracting(index..<index + 1), cancellation: cancellation)
+            byteCount += 1
+        }
+    }
+
+    private static func failure(of decoder: OpaquePointer) -> WebImageError {
+        .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
     }
 
     /// Premultiplies the rows that will not change any more; in the end, all that show something.
