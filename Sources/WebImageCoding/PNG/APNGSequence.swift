@@ -28,7 +28,7 @@ struct APNGSequence: Sendable {
 
     /// One frame.
     struct Frame: Sendable {
-        /// As composers take it, but for the first frame, before which there is nothing to restore.
+        /// Whether it is opaque is left open.
         fileprivate(set) var part: FramePart
         /// Its data; empty for a first frame that is the still.
         fileprivate(set) var chunks: [PNGChunk] = []
@@ -112,8 +112,7 @@ struct APNGSequence: Sendable {
         return FramePart(
             left: left, top: top, size: PixelSize(width: width, height: height),
             duration: FrameDuration.played(seconds), blend: blend,
-            // Before the first frame there is nothing to restore.
-            disposal: frames.isEmpty && disposal == .restore ? .clear : disposal, isOpaque: false)
+            disposal: disposal, isOpaque: false)
     }
 
     private static func disposal(_ number: Int) -> FramePart.Disposal? {

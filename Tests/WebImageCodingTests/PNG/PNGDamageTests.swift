@@ -82,15 +82,15 @@ import WebImageCore
     }
 
     private static let size = PixelSize(width: 6, height: 5)
-    private static let header = PNGWriter.header(size, color: .gray)
-    private static let rowBytes = [UInt8](repeating: 0, count: 7)
-    private static let stream = PNGWriter.compressed((0..<5).flatMap { _ in rowBytes })
+    private let header = PNGWriter.header(size, color: .gray)
+    private let rowBytes = [UInt8](repeating: 0, count: 7)
+    private var stream: Data { PNGWriter.compressed((0..<5).flatMap { _ in rowBytes }) }
 
     private func file(_ chunks: Data...) -> Data { PNGWriter.signature + chunks.reduce(Data(), +) }
 
     /// Order and content of chunks that no program may ignore.
     @Test func refusesWhatCannotBe() {
-        let (header, data, end) = (Self.header, PNGWriter.chunk("IDAT", Self.stream), PNGWriter.chunk("IEND"))
+        let (data, end) = (PNGWriter.chunk("IDAT", stream), PNGWriter.chunk("IEND"))
         #expect(throws: Never.self) { try decoder.decode(file(header, data, end), options: strict) }
         let impossible: [String: Data] = [
             "no header": file(data, end),
@@ -107,7 +107,7 @@ import WebImageCore
                 PNGWriter.chunk("PLTE", [1, 2, 3]), data, end),
             "data that are no zlib stream": file(header, PNGWriter.chunk("IDAT", [1, 2, 3]), end),
             "rows too few": file(
-                header, PNGWriter.chunk("IDAT", PNGWriter.compressed(Self.rowBytes + Self.rowBytes)), end),
+                header, PNGWriter.chunk("IDAT", PNGWriter.compressed(rowBytes + rowBytes)), end),
         ]
         for (what, data) in impossible {
             #expect(throws: WebImageError.self, "\(what)") { try decoder.decode(data, options: strict) }
@@ -115,8 +115,8 @@ import WebImageCore
     }
 
     @Test func showsTheRowsOfAStreamThatEndsEarly() throws {
-        let rows = PNGWriter.compressed(Self.rowBytes + Self.rowBytes)
-        let data = file(Self.header, PNGWriter.chunk("IDAT", rows), PNGWriter.chunk("IEND"))
+        let rows = PNGWriter.compressed(rowBytes + rowBytes)
+        let data = file(header, PNGWriter.chunk("IDAT", rows), PNGWriter.chunk("IEND"))
         let image = try decoder.decode(data, options: DecodingOptions())
         #expect(image.isPartial)
         #expect(image.pixels[5, 1] == SIMD4(0, 0, 0, 255))
@@ -125,20 +125,20 @@ import WebImageCore
 
     /// Data in any number of chunks, empty ones too; those behind another chunk do not count.
     @Test func joinsDataOfManyChunks() throws {
-        let pieces = Self.stream.map { PNGWriter.chunk("IDAT", [$0]) + PNGWriter.chunk("IDAT") }.reduce(Data(), +)
+        let pieces = stream.map { PNGWriter.chunk("IDAT", [$0]) + PNGWriter.chunk("IDAT") }.reduce(Data(), +)
         let stray = PNGWriter.chunk("tEXt", [65, 0]) + PNGWriter.chunk("IDAT", [1, 2, 3])
-        let image = try decoder.decode(file(Self.header, pieces, stray, PNGWriter.chunk("IEND")), options: strict)
+        let image = try decoder.decode(file(header, pieces, stray, PNGWriter.chunk("IEND")), options: strict)
         #expect(image.pixels.isOpaque)
     }
 
     /// Compressed text and profiles are never unpacked, and a chunk that claims two gigabytes holds nothing back.
     @Test(.timeLimit(.minutes(1))) func hopsOverBombs() throws {
-        let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: 64 << 20))
+        let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: 8 << 20))
         let chunks =
             PNGWriter.chunk("zTXt", Data([65, 0, 0]) + bomb) + PNGWriter.chunk("iCCP", Data([65, 0, 0]) + bomb)
-        let data = file(Self.header, chunks, PNGWriter.chunk("IDAT", Self.stream), PNGWriter.chunk("IEND"))
+        let data = file(header, chunks, PNGWriter.chunk("IDAT", stream), PNGWriter.chunk("IEND"))
         #expect(try decoder.decode(data, options: strict).pixels.size == Self.size)
-        let claims = file(Self.header, PNGWriter.number(0x7FFF_FFFF) + Data("PLTE".utf8) + [1, 2, 3])
+        let claims = file(header, PNGWriter.number(0x7FFF_FFFF) + Data("PLTE".utf8) + [1, 2, 3])
         #expect(throws: WebImageError.decoding(format: .png, reason: .truncated)) {
             try decoder.decode(claims, options: DecodingOptions())
         }
