@@ -13,14 +13,16 @@ struct GIFAnimationFile: AnimationFile {
     /// The first frame, where it is decoded already.
     private var firstPixels: PixelBuffer?
 
-    /// - Parameter isComplete: whether the file has no more frames than `frames`.
-    init(frames: [GIFFrame], canvasSize: PixelSize, loopCount: Int, isComplete: Bool, options: DecodingOptions) {
-        self.canvasSize = canvasSize
-        self.frames = frames
-        self.loopCount = loopCount
-        self.isComplete = isComplete
-        parts = frames.map { $0.part(on: canvasSize) }
-        byteCount = frames.reduce(0) { $0 + $1.codes.count + ($1.palette?.count ?? 0) }
+    /// - Parameter file: finished or not; of its frames, the first as far as it is there, of the others those that are
+    ///   whole. `nil` if there is none.
+    init?(_ file: GIFFile, options: DecodingOptions) {
+        guard let size = file.size, let first = file.frames.first ?? file.openFrame else { return nil }
+        canvasSize = size
+        frames = [first] + file.frames.dropFirst().filter(\.isWhole)
+        parts = frames.map { $0.part(on: size) }
+        loopCount = file.loopCount
+        isComplete = file.end != nil && file.damage == nil
+        byteCount = file.byteCount
         limits = options.limits
         damage = options.damage
     }
@@ -39,7 +41,7 @@ struct GIFAnimationFile: AnimationFile {
         if index == 0, let firstPixels { return firstPixels }
         let frame = frames[index]
         let decoder = try GIFFrameDecoder(frame, limits: limits)
-        try decoder.unpack(frame.codes, isLast: true, cancellation: cancellation)
+        try decoder.unpack(frame.codes, cancellation: cancellation)
         try decoder.check(damage)
         return try decoder.pixels(of: parts[index], cancellation: cancellation)
     }

@@ -36,7 +36,7 @@ public struct GIFDecoder: ImageDecoder {
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         let frame = try file.checkedFirstFrame(options.damage)
         let first = try GIFFrameDecoder(frame, limits: options.limits)
-        try first.unpack(frame.codes, isLast: true, cancellation: options.cancellation)
+        try first.unpack(frame.codes, cancellation: options.cancellation)
         return try file.image(first: first, plan: plan)
     }
 
@@ -45,7 +45,7 @@ public struct GIFDecoder: ImageDecoder {
         let file = try finishedFile(data)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         _ = try file.checkedFirstFrame(options.damage)
-        guard let file = file.animationFile(options: options), file.parts.count > 1 else { return nil }
+        guard let file = GIFAnimationFile(file, options: options), file.parts.count > 1 else { return nil }
         return ComposedAnimation(file, plan: plan)
     }
 

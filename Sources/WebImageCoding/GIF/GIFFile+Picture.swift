@@ -43,18 +43,10 @@ extension GIFFile {
         return frame
     }
 
-    /// The frames that can be shown: the first as far as it is there, of the others those that are whole.
-    func animationFile(options: DecodingOptions) -> GIFAnimationFile? {
-        guard let size, let first = frames.first ?? openFrame else { return nil }
-        return GIFAnimationFile(
-            frames: [first] + frames.dropFirst().filter(\.isWhole), canvasSize: size, loopCount: loopCount,
-            isComplete: end != nil && damage == nil, options: options)
-    }
-
     /// The picture of a file, finished or not, whose first frame is unpacked as far as it is there.
     func image(first: GIFFrameDecoder, plan: DecodingPlan) throws(WebImageError) -> Image {
         try first.check(plan.options.damage)
-        guard let file = animationFile(options: plan.options) else {
+        guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
         }
         let pixels = try first.pixels(of: file.parts[0], cancellation: plan.options.cancellation)

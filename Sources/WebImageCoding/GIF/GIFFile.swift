@@ -13,6 +13,8 @@ struct GIFFile: Sendable {
     private(set) var openFrame: GIFFrame?
     /// Extra plays, 0 for ever; `nil` where the file does not ask to be repeated.
     private(set) var repeatCount: Int?
+    /// How many bytes have come.
+    private(set) var byteCount = 0
     /// What stopped the reading; `nil` before ``finish()`` while nothing has.
     private(set) var end: End?
 
@@ -61,6 +63,7 @@ struct GIFFile: Sendable {
     /// - Parameter stopsAtFrame: whether a descriptor is enough.
     /// - Throws: ``WebImageError/decoding(format:reason:)`` for what is no GIF.
     mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
+        byteCount += next.count
         guard end == nil else { return }
         if bytes.isEmpty { bytes = next } else { bytes.append(next) }
         while end == nil, !(stopsAtFrame && openFrame != nil), try readNext() {}
@@ -72,7 +75,7 @@ struct GIFFile: Sendable {
         guard end == nil else { return }
         if case .introducer = stage, bytes.count == offset { end = .missingTrailer } else { end = .cutBlock }
         guard var frame = openFrame else { return }
-        if openCodes != nil { frame.codes = bytes }
+        frame.codes = openCodes ?? Data()
         frame.palette = frame.palette ?? globalPalette
         frames.append(frame)
         openFrame = nil
@@ -88,7 +91,7 @@ struct GIFFile: Sendable {
         return size
     }
 
-    /// The first frame with its codes so far, in whole blocks; `nil` before there are any. They share the memory that the
+    /// The first frame with its codes so far; `nil` before there are any. They share the memory that the
     /// next bytes are added to: keep them no longer than that.
     var firstFrame: GIFFrame? {
         if let first = frames.first { return first }
@@ -98,7 +101,7 @@ struct GIFFile: Sendable {
     }
 
     private var openCodes: Data? {
-        if case .codes = stage, openFrame != nil { bytes.prefix(offset) } else { nil }
+        if case .codes = stage, openFrame != nil { bytes } else { nil }
     }
 
     /// How often it plays, 0 for ever: the file counts repetitions, after the first play.

@@ -5,8 +5,9 @@ internal import WebImageCore
 final class GIFFrameDecoder {
     private let frame: GIFFrame
     private let lzw: LZWDecoder
-    /// Where the next block begins in the frame's codes.
+    /// Where to go on in the frame's codes, and where the block ends that is there.
     private var offset = 1
+    private var blockEnd = 1
     private var unpackedSinceCheck = 0
 
     /// - Parameter frame: with the first of its codes, which tells their size.
@@ -23,20 +24,23 @@ final class GIFFrameDecoder {
         lzw = try LZWDecoder(minimumCodeSize: minimumCodeSize, capacity: frame.size.pixelCount)
     }
 
-    /// Unpacks what is new in `codes`, which begin as the frame's.
-    ///
-    /// - Parameter isLast: whether no more come, so that even a part of a block is taken.
-    func unpack(_ codes: Data, isLast: Bool, cancellation: Cancellation?) throws(WebImageError) {
+    /// Unpacks what is new in `codes`, which begin as the frame's and may end anywhere.
+    func unpack(_ codes: Data, cancellation: Cancellation?) throws(WebImageError) {
         let data = codes.bytes
         try cancellation?.check()
-        while lzw.state == .needsBytes, let length = data.byte(at: offset), length > 0 {
-            let end = offset + 1 + Int(length)
-            guard end <= data.byteCount || isLast else { return }
+        while lzw.state == .needsBytes {
+            if offset == blockEnd {
+                guard let length = data.byte(at: offset), length > 0 else { return }
+                offset += 1
+                blockEnd = offset + Int(length)
+            }
+            let end = min(blockEnd, data.byteCount)
+            guard offset < end else { return }
             let count = lzw.count
-            data.extracting(offset + 1..<min(end, data.byteCount)).withUnsafeBytes { lzw.unpack($0) }
-            offset = end
+            data.extracting(offset..<end).withUnsafeBytes { lzw.unpack($0) }
             // A byte can stand for thousands of pixels, or, with codes that only clear the table, for none.
-            unpackedSinceCheck += lzw.count - count + Int(length)
+            unpackedSinceCheck += lzw.count - count + end - offset
+            offset = end
             if unpackedSinceCheck >= Self.pixelsBetweenChecks {
                 unpackedSinceCheck = 0
                 try cancellation?.check()

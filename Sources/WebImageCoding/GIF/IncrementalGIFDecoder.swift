@@ -26,7 +26,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     var animation: (any AnimationSource)? {
         guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true,
-            let frames = file.animationFile(options: options)
+            let frames = GIFAnimationFile(file, options: options)
         else { return nil }
         return ComposedAnimation(frames, plan: plan)
     }
@@ -61,8 +61,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     private func unpack(_ frame: GIFFrame) throws(WebImageError) {
         if first == nil { first = try GIFFrameDecoder(frame, limits: options.limits) }
-        try first?.unpack(
-            frame.codes, isLast: frame.isWhole || file.end != nil, cancellation: options.cancellation)
+        try first?.unpack(frame.codes, cancellation: options.cancellation)
     }
 
     private var isAnimated: Bool { file.frames.count + (file.openFrame == nil ? 0 : 1) > 1 }
