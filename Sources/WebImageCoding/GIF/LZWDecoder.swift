@@ -1,4 +1,3 @@
-internal import Glibc
 internal import WebImageCore
 
 /// Unpacks GIF's variant of LZW as its bytes arrive: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit first.
@@ -24,6 +23,8 @@ final class LZWDecoder {
     /// Every index up to ``count`` is written.
     let indices: UnsafeMutablePointer<UInt8>
 
+    /// Holds the strings, then the indices.
+    private let memory: ScratchMemory
     private let strings: UnsafeMutablePointer<OutputString>
     private let minimumCodeSize: Int
     private var nextCode: Int
@@ -54,19 +55,14 @@ final class LZWDecoder {
             throw .decoding(format: .gif, reason: .corrupt("LZW codes of \(minimumCodeSize) bits"))
         }
         precondition(capacity <= UInt32.max, "\(capacity) indices")
-        guard let memory = malloc(capacity + Self.slack) else { throw .outOfMemory(byteCount: capacity) }
-        indices = memory.assumingMemoryBound(to: UInt8.self)
-        strings = .allocate(capacity: Self.codeLimit)
-        strings.initialize(repeating: OutputString(start: 0, length: 0), count: Self.codeLimit)
+        let stringsLength = Self.codeLimit * MemoryLayout<OutputString>.stride
+        memory = try ScratchMemory(byteCount: stringsLength + capacity + Self.slack)
+        strings = memory.address.bindMemory(to: OutputString.self, capacity: Self.codeLimit)
+        indices = (memory.address + stringsLength).bindMemory(to: UInt8.self, capacity: capacity + Self.slack)
         self.capacity = capacity
         self.minimumCodeSize = Int(minimumCodeSize)
         nextCode = (1 << self.minimumCodeSize) + 2
         codeSize = self.minimumCodeSize + 1
-    }
-
-    deinit {
-        free(indices)
-        strings.deallocate()
     }
 
     /// Unpacks the codes in `bytes`; bits of one that is not all there are kept for the next call.
