@@ -42,7 +42,7 @@ struct GIFAnimationFile: AnimationFile {
         let frame = frames[index]
         let decoder = try GIFFrameDecoder(frame, limits: limits)
         try decoder.unpack(frame.codes, cancellation: cancellation)
-        try decoder.check(damage)
+        try decoder.check(damage, isWhole: frame.isWhole)
         return try decoder.pixels(of: parts[index], cancellation: cancellation)
     }
 }

@@ -45,7 +45,8 @@ extension GIFFile {
 
     /// The picture of a file, finished or not, whose first frame is unpacked as far as it is there.
     func image(first: GIFFrameDecoder, plan: DecodingPlan) throws(WebImageError) -> Image {
-        try first.check(plan.options.damage)
+        // One that is still arriving lacks rows, which is no damage yet.
+        if end != nil { try first.check(plan.options.damage, isWhole: frames.first?.isWhole == true) }
         guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
         }

@@ -91,8 +91,8 @@ struct GIFFile: Sendable {
         return size
     }
 
-    /// The first frame with its codes so far; `nil` before there are any. They share the memory that the
-    /// next bytes are added to: keep them no longer than that.
+    /// The first frame with its codes so far; `nil` before there are any. They share the memory that the next bytes are
+    /// added to, which is copied if they are kept longer than that.
     var firstFrame: GIFFrame? {
         if let first = frames.first { return first }
         guard var frame = openFrame, let codes = openCodes else { return nil }

@@ -3,7 +3,7 @@ internal import WebImageCore
 
 /// Unpacks one frame, at once or as its codes arrive, and paints what there is of it.
 final class GIFFrameDecoder {
-    private let frame: GIFFrame
+    private var frame: GIFFrame
     private let lzw: LZWDecoder
     /// Where to go on in the frame's codes, and where the block ends that is there.
     private var offset = 1
@@ -21,6 +21,8 @@ final class GIFFrameDecoder {
         guard let minimumCodeSize = frame.codes.first else { throw .decoding(format: .gif, reason: .truncated) }
         guard frame.palette != nil else { throw .decoding(format: .gif, reason: .corrupt("no palette")) }
         self.frame = frame
+        // Not kept: the memory they lie in may still grow.
+        self.frame.codes = Data()
         lzw = try LZWDecoder(minimumCodeSize: minimumCodeSize, capacity: frame.size.pixelCount)
     }
 
@@ -57,12 +59,14 @@ final class GIFFrameDecoder {
     var isWaiting: Bool { lzw.state == .needsBytes }
 
     /// Throws unless every pixel is there, or, if `damage` allows it, at least a row.
-    func check(_ damage: DecodingOptions.Damage) throws(WebImageError) {
+    ///
+    /// - Parameter isWhole: whether all codes were there.
+    func check(_ damage: DecodingOptions.Damage, isWhole: Bool) throws(WebImageError) {
         guard !isComplete, damage == .refuse || rowCount == 0 else { return }
         let reason: WebImageError.DecodingFailure
         switch lzw.state {
         case .undefinedCode(let code): reason = .corrupt("LZW code \(code) before it is defined")
-        case .needsBytes where !frame.isWhole: reason = .truncated
+        case .needsBytes where !isWhole: reason = .truncated
         case .needsBytes, .ended: reason = .corrupt("\(lzw.capacity - lzw.count) pixels short")
         }
         throw .decoding(format: .gif, reason: reason)
@@ -134,11 +138,12 @@ final class GIFFrameDecoder {
 private struct StoredRows {
     private var passes: [Pass] = []
 
-    /// - Parameter count: how many rows stay empty until the next pass, and this one.
     private struct Pass {
         let storedRows: Range<Int>
+        /// Where its first row belongs, and how far apart they are.
         let first: Int
         let step: Int
+        /// A row of it, and those below that only later passes have.
         let count: Int
     }
 
