@@ -61,7 +61,7 @@ var targets: [Target] = [
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
-        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]),
+        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("gif")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),

@@ -396,11 +396,16 @@ def write_webps():
     write("animated.webp", data, opened(data))
 
 
-OUT.mkdir(exist_ok=True)
-for old in OUT.iterdir():
-    old.unlink()
-write_jpegs()
-write_pngs()
-write_apngs(OUT, png, chunk, packed_rows)
-write_gifs()
-write_webps()
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    for old in OUT.iterdir():
+        old.unlink()
+    write_jpegs()
+    write_pngs()
+    write_apngs(OUT, png, chunk, packed_rows)
+    write_gifs()
+    write_webps()
+    # It imports this file.
+    from gif_animations import write_animations
+
+    write_animations()

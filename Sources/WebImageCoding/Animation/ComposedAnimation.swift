@@ -8,7 +8,7 @@ struct ComposedAnimation: AnimationSource {
     let frameSize: PixelSize
     let file: any AnimationFile
     let starts: ReplayStarts
-    private let plan: DecodingPlan
+    private var plan: DecodingPlan
 
     /// - Parameter plan: made for the file's canvas, and so within the limits. Its cancellation is not looked at: each
     ///   call for a frame brings its own.
@@ -21,6 +21,7 @@ struct ComposedAnimation: AnimationSource {
         self.starts = starts
         frameSize = file.orientation.upright(plan.targetSize)
         self.plan = plan
+        self.plan.options.cancellation = nil
     }
 
     var loopCount: Int { file.loopCount }
