@@ -24,6 +24,12 @@ struct cwi_jpeg_decoder {
     size_t skip_count;
     // Between start_pass and the next.
     bool is_in_pass;
+    // What the frame header said.
+    struct frame {
+        JDIMENSION width, height;
+        int component_count, precision;
+        boolean is_progressive, is_arithmetic;
+    } frame;
     char message[JMSG_LENGTH_MAX];
 };
 
@@ -156,7 +162,23 @@ cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header 
     header->is_cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     header->has_multiple_scans = jpeg_has_multiple_scans(jpeg);
     header->is_arithmetic = jpeg->arith_code;
+    decoder->frame = (struct frame){
+        jpeg->image_width,    jpeg->image_height,     jpeg->num_components,
+        jpeg->data_precision, jpeg->progressive_mode, jpeg->arith_code,
+    };
     return CWI_JPEG_OK;
+}
+
+// A second frame header, between scans, is an error, but libjpeg notices it when it has overwritten what the first one
+// said; making rows with another number of components would read behind their array.
+static void restore_frame(cwi_jpeg_decoder *decoder) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    jpeg->image_width = decoder->frame.width;
+    jpeg->image_height = decoder->frame.height;
+    jpeg->num_components = decoder->frame.component_count;
+    jpeg->data_precision = decoder->frame.precision;
+    jpeg->progressive_mode = decoder->frame.is_progressive;
+    jpeg->arith_code = decoder->frame.is_arithmetic;
 }
 
 cwi_jpeg_status cwi_jpeg_start(
@@ -205,6 +227,7 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     if (setjmp(decoder->escape)) return decoder->status;
     if (!jpeg->buffered_image) return CWI_JPEG_CORRUPT;
+    restore_frame(decoder);
     // The pass before was of a scan that is whole, so its end does not wait for bytes.
     if (decoder->is_in_pass && !jpeg_finish_output(jpeg)) return CWI_JPEG_NEEDS_BYTES;
     decoder->is_in_pass = false;
@@ -216,8 +239,7 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     // with what it has read of later ones; so the number hardly matters otherwise.
     if (is_complete || scan == 0) scan = jpeg->input_scan_number;
     bool has_whole_scan = is_complete || scan < jpeg->input_scan_number;
-    bool lacks_luma_detail = jpeg->coef_bits && jpeg->coef_bits[0][1] < 0;
-    jpeg->do_block_smoothing = has_whole_scan && (is_last || lacks_luma_detail);
+    jpeg->do_block_smoothing = has_whole_scan && (is_last || scan == 1);
     jpeg_start_output(jpeg, scan);
     decoder->is_in_pass = true;
     return CWI_JPEG_OK;

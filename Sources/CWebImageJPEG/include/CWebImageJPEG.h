@@ -73,7 +73,7 @@ unsigned cwi_jpeg_whole_scan_count(const cwi_jpeg_decoder *decoder);
 // Begins to make rows of what was consumed, from the top. Before the end only where a scan is whole; after a failure
 // also of the first one's part, which read_rows shows as far as it goes. `is_last` says that no pass follows: it gets
 // what libjpeg makes of missing detail (smoothing between blocks), which costs as much again and which other passes
-// have only while there are no details at all.
+// have only after the first scan.
 cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last);
 
 // Writes up to `row_limit` rows to `pixels`, each 4 bytes a pixel: RGBA with alpha 255, or CMYK, and tells how many:

@@ -14,6 +14,9 @@ final class IncrementalDecodingSlots: Sendable {
 
     init(count: Int) { free = Lock(count) }
 
+    /// How many are not taken.
+    var freeCount: Int { free.withLock { $0 } }
+
     /// A slot, or `nil` when all are taken.
     func take() -> IncrementalDecodingSlot? {
         let isTaken = free.withLock { free in

@@ -103,6 +103,7 @@ final class JPEGReader {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         guard header.has_multiple_scans else {
             copyRows(into: &buffer)
+            try buffer.clear(rows: rowCount..<size.height, cancellation: cancellation)
             return buffer.freeze(isOpaque: rowCount == size.height)
         }
         var status = cwi_jpeg_start_pass(decoder, false)
