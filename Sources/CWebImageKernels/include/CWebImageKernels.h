@@ -22,6 +22,9 @@ void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count
 void cwi_flatten(
     const uint8_t *source, uint8_t *destination, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
+// Lays premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two do not overlap in memory.
+void cwi_blend_over(const uint8_t *source, uint8_t *destination, size_t count);
+
 // Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
 // are 255 minus the amount of ink, as Adobe's programs store it.
 void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);

@@ -8,7 +8,7 @@ protocol AnimationFile: Sendable {
     var canvasSize: PixelSize { get }
     /// How the canvas is turned.
     var orientation: ImageOrientation { get }
-    /// In their order; each lies inside the canvas.
+    /// In their order; each lies on the canvas: what a file has outside is cut off, at the worst to nothing.
     var parts: [FramePart] { get }
     /// How often it plays; 0 for ever.
     var loopCount: Int { get }

@@ -11,7 +11,7 @@ struct DecodingPlan {
     let orientation: ImageOrientation
     /// What comes out, before it is turned upright.
     let targetSize: PixelSize
-    let options: DecodingOptions
+    var options: DecodingOptions
 
     /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` before anything is allocated.
     init(

@@ -35,6 +35,14 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         self.storage = storage
     }
 
+    /// Goes on with memory that nobody else writes, or reads while it is written.
+    init(size: PixelSize, bytesPerRow: Int, storage: PixelStorage) {
+        width = size.width
+        height = size.height
+        self.bytesPerRow = bytesPerRow
+        self.storage = storage
+    }
+
     /// Width and height.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
