@@ -28,6 +28,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     func append(_ bytes: Data) throws(WebImageError) {
+        guard reader?.wantsBytes != false else { return }
         pending.append(contentsOf: bytes)
         try advance(isEnd: false)
     }

@@ -35,6 +35,8 @@ final class JPEGReader {
     var hasMultipleScans: Bool { header.has_multiple_scans }
     /// Whether ``decode(options:)`` can stop where a piece ends: libjpeg can't in the middle of arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
+    /// Whether more bytes can change anything: not behind the last row or scan, nor behind damage.
+    var wantsBytes: Bool { !isComplete && damage == nil }
 
     /// Calls `body`, whose calls read `bytes`, and returns how many of them are done with.
     ///
@@ -82,7 +84,7 @@ final class JPEGReader {
 
     /// Decodes as far as the bytes reach, or to the first damage, which it notes.
     func decode(options: DecodingOptions) throws(WebImageError) {
-        guard damage == nil, !isComplete else { return }
+        guard wantsBytes else { return }
         let status = try header.has_multiple_scans ? consumeScans(options: options) : readRows(options.cancellation)
         switch status {
         case CWI_JPEG_OK: isComplete = true

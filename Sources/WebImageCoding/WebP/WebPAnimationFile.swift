@@ -23,8 +23,9 @@ struct WebPAnimationFile: AnimationFile {
     var byteCount: Int { data.count }
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
-        let decoder = try WebPPictureDecoder(size: parts[index].size)
-        try data.bytes.extracting(file.frames[index].content).withUnsafeBytes { (bytes) throws(WebImageError) in
+        let content = file.frames[index].content
+        let decoder = try WebPPictureDecoder(size: parts[index].size, byteCount: content.count)
+        try data.bytes.extracting(content).withUnsafeBytes { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: cancellation)
         }
         return try decoder.finish(damage: .refuse, cancellation: cancellation).pixels

@@ -33,7 +33,7 @@ public struct WebPDecoder: ImageDecoder {
         if !file.frames.isEmpty {
             image = try plan.image(of: WebPAnimationFile(file, in: data))
         } else {
-            let decoder = try WebPPictureDecoder(size: file.firstPart.size)
+            let decoder = try file.makeFirstPictureDecoder()
             try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
                 try decoder.decode(bytes, cancellation: options.cancellation)
             }
@@ -80,10 +80,18 @@ extension WebPFile {
     }
 
     /// Where the first picture lies on the canvas: all of it, but for an animation.
-    var firstPart: FramePart {
+    private var firstPart: FramePart {
         let whole = FramePart(
             left: 0, top: 0, size: size, duration: 0, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
-        return isAnimation ? (frames.first ?? nextFrame)?.part ?? whole : whole
+        return firstFrame?.part ?? whole
+    }
+
+    /// The first frame of an animation, as soon as there is its header.
+    private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
+
+    /// Takes memory for the first picture.
+    func makeFirstPictureDecoder() throws(WebImageError) -> WebPPictureDecoder {
+        try WebPPictureDecoder(size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount)
     }
 
     /// Calls `body` with what is there of the first picture: of a still the whole file, of an animation its first frame's
@@ -92,7 +100,7 @@ extension WebPFile {
         in data: RawSpan, _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void
     ) throws(WebImageError) {
         guard isAnimation else { return try data.withUnsafeBytes(body) }
-        guard let content = (frames.first ?? nextFrame)?.content, content.lowerBound < data.byteCount else { return }
+        guard let content = firstFrame?.content, content.lowerBound < data.byteCount else { return }
         try data.extracting(content.clamped(to: 0..<data.byteCount)).withUnsafeBytes(body)
     }
 

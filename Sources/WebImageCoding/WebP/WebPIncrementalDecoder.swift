@@ -41,11 +41,12 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         try options.checkCancellation()
         data.append(bytes)
         try readChunks()
-        try decodePicture()
+        try decodePicture(wholePiecesOnly: !(file?.isComplete(at: data.count) ?? false))
     }
 
     func preview() throws(WebImageError) -> Image? {
         try options.checkCancellation()
+        try decodePicture(wholePiecesOnly: false)
         guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
         let canvas = try file.canvas(with: pixels, options: options)
         var image = try DecodingPlan(file, options: options).image(of: canvas, format: .webp)
@@ -81,12 +82,12 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         }
     }
 
-    private func decodePicture() throws(WebImageError) {
+    private func decodePicture(wholePiecesOnly: Bool) throws(WebImageError) {
         guard let file else { return }
         try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
             if picture == nil { picture = try makePicture(file, bytes) }
             guard let picture else { return }
-            try picture.decode(bytes, cancellation: options.cancellation)
+            try picture.decode(bytes, wholePiecesOnly: wholePiecesOnly, cancellation: options.cancellation)
             if let damage = picture.damage, options.damage == .refuse { throw damage }
             if picture.isComplete { slot = nil }
         }
@@ -100,6 +101,6 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             slot = slots.take()
             if slot == nil { return nil }
         }
-        return try WebPPictureDecoder(size: file.firstPart.size)
+        return try file.makeFirstPictureDecoder()
     }
 }
