@@ -68,6 +68,10 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: storage.byteCount))
     }
 
+    /// The address of the top row, good until this value is frozen or dropped: for C libraries that write rows as their
+    /// input arrives.
+    package var baseAddress: UnsafeMutableRawPointer { storage.address }
+
     /// Sets every byte to 0: transparent black.
     public mutating func clear() {
         memset(storage.address, 0, bytesPerRow * height)
