@@ -2,9 +2,9 @@ internal import WebImageCore
 
 /// What one picture goes through: which size its stored pixels get, and which turn follows.
 ///
-///     file ── decode ──▶ stored pixels ── resample ──▶ target size, still lying ── turn ──▶ upright
+///     file ─ decode ─▶ stored pixels ─ resample ─▶ target size ─ convert colours ─▶ sRGB, still lying ─ turn ─▶ upright
 ///
-/// The turn comes last, where there are fewest pixels to move.
+/// Colours and turn come last, where there are fewest pixels left.
 struct DecodingPlan {
     /// As in the file.
     let storedSize: PixelSize
@@ -28,9 +28,14 @@ struct DecodingPlan {
     }
 
     /// The picture made of `decoded`: stored pixels, or fewer if the decoder has scaled them down on its way.
-    func image(of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1) throws(WebImageError) -> Image {
+    ///
+    /// - Parameter colors: the way from the file's colours to sRGB.
+    func image(
+        of decoded: PixelBuffer, colors: ColorConversion = .none, format: ImageFormat, frameCount: Int = 1
+    ) throws(WebImageError) -> Image {
         let resampled = try decoded.resampled(to: targetSize, cancellation: options.cancellation)
-        let upright = try resampled.upright(from: orientation, cancellation: options.cancellation)
+        let converted = try colors.convertedToSRGB(resampled, cancellation: options.cancellation)
+        let upright = try converted.upright(from: orientation, cancellation: options.cancellation)
         return Image(
             pixels: upright, scale: options.scale, format: format, frameCount: frameCount,
             isThumbnail: targetSize != storedSize)

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import WebImageCore
 
 /// Reads JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and
-/// YCCK, any subsampling. CMYK is converted without a profile.
+/// YCCK, any subsampling. CMYK without a profile is converted by the plain rule that each ink takes its light away.
 ///
 /// A picture is whole or refused: where libjpeg would fill what is missing or damaged with grey, this throws. A
 /// baseline file that lacks nothing but its last marker is read.
@@ -26,13 +26,15 @@ public struct JPEGDecoder: ImageDecoder {
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try JPEGHeader(reading: data.bytes)
         let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
+        let colors = ColorConversion(from: header.colorEncoding(in: data.bytes), model: header.colorModel)
         let pixels = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) -> PixelBuffer in
             let reader = try JPEGReader(bytes)
             guard reader.size == plan.storedSize else {
                 throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(plan.storedSize) and \(reader.size)"))
             }
-            return try reader.pixels(atLeast: plan.targetSize, options: options)
+            return try reader.pixels(atLeast: plan.targetSize, ink: colors, options: options)
         }
-        return try plan.image(of: pixels, format: .jpeg)
+        // Ink has become sRGB on the way: it can't be resampled as it is.
+        return try plan.image(of: pixels, colors: header.colorModel == .cmyk ? .none : colors, format: .jpeg)
     }
 }

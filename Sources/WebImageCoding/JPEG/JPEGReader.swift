@@ -1,5 +1,4 @@
 internal import CWebImageJPEG
-internal import CWebImageKernels
 internal import WebImageCore
 
 /// Owns one libjpeg-turbo decoder over bytes that outlive it.
@@ -30,7 +29,11 @@ struct JPEGReader: ~Copyable {
     ///
     /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
     /// eighth, but those between have no SIMD code and are slower than the full size.
-    func pixels(atLeast targetSize: PixelSize, options: DecodingOptions) throws(WebImageError) -> PixelBuffer {
+    ///
+    /// - Parameter ink: the way from CMYK to sRGB; a picture of light keeps its colours.
+    func pixels(
+        atLeast targetSize: PixelSize, ink: ColorConversion, options: DecodingOptions
+    ) throws(WebImageError) -> PixelBuffer {
         let numerator = [1, 2, 4].first { numerator in
             Self.scaled(size.width, by: numerator) >= targetSize.width
                 && Self.scaled(size.height, by: numerator) >= targetSize.height
@@ -42,7 +45,7 @@ struct JPEGReader: ~Copyable {
         try check(
             cwi_jpeg_start(decoder, UInt32(numerator ?? 8), memoryLimit, &width, &height), memoryLimit: memoryLimit)
         if header.has_multiple_scans { try consumeScans(memoryLimit: memoryLimit, options: options) }
-        return try readRows(of: PixelSize(width: Int(width), height: Int(height)), options: options)
+        return try readRows(of: PixelSize(width: Int(width), height: Int(height)), ink: ink, options: options)
     }
 
     private func consumeScans(memoryLimit: Int, options: DecodingOptions) throws(WebImageError) {
@@ -56,7 +59,9 @@ struct JPEGReader: ~Copyable {
         }
     }
 
-    private func readRows(of size: PixelSize, options: DecodingOptions) throws(WebImageError) -> PixelBuffer {
+    private func readRows(
+        of size: PixelSize, ink: ColorConversion, options: DecodingOptions
+    ) throws(WebImageError) -> PixelBuffer {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         let stride = buffer.bytesPerRow
         try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
@@ -65,7 +70,7 @@ struct JPEGReader: ~Copyable {
                 let start = pixels + rows.lowerBound * stride
                 try check(cwi_jpeg_read_rows(decoder, start, stride, UInt32(rows.count)))
                 // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
-                if header.is_cmyk { cwi_inverted_cmyk_to_rgba(start, rows.count * size.width) }
+                if header.is_cmyk { ink.convertInk(start, pixelCount: rows.count * size.width) }
             }
         }
         return buffer.freeze(isOpaque: true)

@@ -35,6 +35,7 @@ public struct PNGDecoder: ImageDecoder {
             }
             return try reader.pixels(options: options)
         }
-        return try plan.image(of: pixels, format: .png, frameCount: header.frameCount)
+        let colors = PNGColorChunks(reading: data.bytes).conversion
+        return try plan.image(of: pixels, colors: colors, format: .png, frameCount: header.frameCount)
     }
 }

@@ -42,7 +42,8 @@ public struct WebPDecoder: ImageDecoder {
             pixels = try canvas(
                 of: file.size, with: bytes, left: 0, top: 0, frameSize: file.size, options: options)
         }
-        return try plan.image(of: pixels, format: .webp, frameCount: max(1, file.frames.count))
+        let colors = ColorConversion(from: file.colorEncoding(in: bytes))
+        return try plan.image(of: pixels, colors: colors, format: .webp, frameCount: max(1, file.frames.count))
     }
 
     /// A canvas with one picture on it, clear around it.

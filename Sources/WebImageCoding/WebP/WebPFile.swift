@@ -10,7 +10,8 @@ struct WebPFile {
     /// Whether the data is as long as the file says it is; its metadata stand at its end.
     let isComplete: Bool
     private(set) var orientation = ImageOrientation.up
-    private(set) var hasColorProfile = false
+    /// Where a colour profile is; the end may lie behind the file's.
+    private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 for ever.
     private(set) var loopCount = 0
     /// Every frame of an animation whose header is there, whole or not.
@@ -54,7 +55,7 @@ struct WebPFile {
         if data.hasText("EXIF", at: name) {
             orientation = ImageOrientation(exif: data.extracting(content.clamped(to: 0..<data.byteCount)))
         } else if data.hasText("ICCP", at: name) {
-            hasColorProfile = true
+            profile = profile ?? content
         } else if data.hasText("ANIM", at: name) {
             loopCount = integer(at: 4, count: 2) ?? 0
         } else if data.hasText("ANMF", at: name), content.count >= Self.frameHeaderLength,
