@@ -65,10 +65,11 @@ void cwi_convert_colors(
     }
 }
 
-void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *table) {
+void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables) {
     for (size_t i = 0; i < count; i++, source += 4, destination += 4) {
         uint32_t alpha = source[3];
         for (int channel = 0; channel < 3; channel++) {
+            const uint8_t *table = tables + channel * 256;
             if (alpha == 0xFF) {
                 destination[channel] = table[source[channel]];
             } else {

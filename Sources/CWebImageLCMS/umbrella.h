@@ -11,4 +11,6 @@ enum {
     cwi_lcms_inverted_cmyk = TYPE_CMYK_8_REV,
     // A transform that keeps no last pixel may be used on several threads at once.
     cwi_lcms_shareable = cmsFLAGS_NOCACHE,
+    // No table that stands for several steps.
+    cwi_lcms_exact = cmsFLAGS_NOOPTIMIZE,
 };

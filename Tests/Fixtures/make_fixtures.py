@@ -11,8 +11,10 @@ pixels come from Pillow.
 import io
 import pathlib
 import struct
+import sys
 import zlib
 
+import color_fixtures
 import numpy as np
 from PIL import Image, ImageOps
 
@@ -26,14 +28,14 @@ def premultiplied(rgba):
     return rgba.astype(np.uint8)
 
 
-def write(name, data, rgba):
-    (OUT / name).write_bytes(data)
-    write_pixels(name, rgba)
+def write(name, data, rgba, folder=OUT):
+    (folder / name).write_bytes(data)
+    write_pixels(name, rgba, folder)
 
 
-def write_pixels(name, rgba):
+def write_pixels(name, rgba, folder=OUT):
     height, width = rgba.shape[:2]
-    (OUT / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
+    (folder / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
 
 
 def painting(width, height):
@@ -401,3 +403,4 @@ write_jpegs()
 write_pngs()
 write_gifs()
 write_webps()
+color_fixtures.write_all(sys.modules[__name__])

@@ -40,8 +40,8 @@ void cwi_make_opaque(uint8_t *pixels, size_t count);
 void cwi_convert_colors(
     const uint8_t *source, uint8_t *destination, size_t count, const int32_t *addends, const uint8_t *encoded);
 
-// Replaces each colour byte of premultiplied pixels by its entry in `table`, which has 256; alpha stays.
-void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *table);
+// Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
+void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
 
 // Copies rows of a picture that stands in another direction: pixel (x, y) of the destination is the source's pixel
 // number origin + x * step_x + y * step_y. The destination has `width` pixels a row, without gaps.

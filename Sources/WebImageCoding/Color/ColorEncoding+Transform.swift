@@ -30,7 +30,7 @@ extension ColorProfile {
             // A grey picture may have a camera's profile: its grey is that profile's.
             return ownTransform(MatrixShaper.init) ?? LittleCMSTransform(self) ?? MatrixShaper(self)
         case (.gray, .gray):
-            return ownTransform(ToneMap.init) ?? LittleCMSTransform(self) ?? ToneMap(self)
+            return ownTransform(ToneMap.init) ?? LittleCMSTransform(self).map(ToneMap.init(graysBy:)) ?? ToneMap(self)
         default:
             return nil
         }
@@ -44,18 +44,23 @@ extension ColorProfile {
 
 extension ColorTransform {
     /// Whether no colour moves by more than a level: the transform is from one of the many spellings of sRGB, and applying
-    /// it would only cost time and add rounding. It is asked of every 15th level of each channel, and of all greys.
+    /// it would only cost time and add rounding.
     fileprivate var changesNothingVisible: Bool {
-        var colors: [UInt8] = []
-        let levels = stride(from: UInt8(0), through: 255, by: 15)
-        for red in levels {
-            for green in levels {
-                for blue in levels { colors += [red, green, blue, 255] }
-            }
-        }
-        for gray in UInt8.min...UInt8.max { colors += [gray, gray, gray, 255] }
-        var converted = colors
-        convert(colors, to: &converted, pixelCount: colors.count / 4)
-        return zip(colors, converted).allSatisfy { abs(Int($0) - Int($1)) <= 1 }
+        var converted = telltaleColors
+        convert(telltaleColors, to: &converted, pixelCount: converted.count / 4)
+        return converted.indices.allSatisfy { abs(Int(converted[$0]) - Int(telltaleColors[$0])) <= 1 }
     }
 }
+
+/// Opaque pixels: every 15th level of each channel with each other, and all greys.
+private let telltaleColors: [UInt8] = {
+    let levels = stride(from: UInt8(0), through: 255, by: 15)
+    var colors: [UInt8] = []
+    for red in levels {
+        for green in levels {
+            for blue in levels { colors += [red, green, blue, 255] }
+        }
+    }
+    for gray in UInt8.min...UInt8.max { colors += [gray, gray, gray, 255] }
+    return colors
+}()

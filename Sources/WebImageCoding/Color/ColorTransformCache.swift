@@ -38,6 +38,11 @@ final class ColorTransformCache: Sendable {
     /// How many it holds.
     var count: Int { state.withLock { $0.entries.count } }
 
+    /// Whether it knows what to do with pictures of `model` from `encoding`; asking does not count as use.
+    func holds(_ encoding: ColorEncoding, model: ColorModel = .rgb) -> Bool {
+        state.withLock { $0.entries[Key(encoding: encoding, model: model)] != nil }
+    }
+
     /// The transform from `encoding` for pictures of `model`; `nil` where pixels are to stay as they are.
     ///
     /// Two threads that ask for a new one at the same moment may both make it; nobody waits for another.

@@ -3,20 +3,25 @@ internal import CWebImageLCMS
 
 /// Any profile that lcms2 understands: tables of colours, and ink.
 ///
-/// The intent is perceptual, the one such tables are made for and the one browsers take. lcms2 keeps a transform's last
-/// pixel only if it may, and here it may not: that is all that threads would share.
+/// The intent is perceptual, the one such tables are made for and the one browsers take; the darkest ink becomes black, as
+/// lcms2 does on its own for this intent and an sRGB of version 4. lcms2 keeps a transform's last pixel only if it may, and
+/// here it may not: that is all that threads would share.
 final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
     // `@unchecked`: lcms2 does not write to a transform without that memory of one pixel.
     private let transform: cmsHTRANSFORM
     private let model: ColorModel
 
-    init?(_ profile: ColorProfile) {
+    /// - Parameter isExact: whether every pixel goes through every step of the profile, which takes 20 times as long. If
+    ///   not, lcms2 takes samples and goes straight between them; for grey these are 33, too few for dark tones, and 256
+    ///   exact ones are all that is ever asked.
+    init?(_ profile: ColorProfile, isExact: Bool) {
         let bytes = profile.bytesWithoutFloatTable
         guard profile.hasPlausibleTables, let input = cmsOpenProfileFromMem(bytes, cmsUInt32Number(bytes.count))
         else { return nil }
         defer { cmsCloseProfile(input) }
         guard let output = cmsCreate_sRGBProfile() else { return nil }
         defer { cmsCloseProfile(output) }
+        let shortcuts = isExact ? cwi_lcms_exact : 0
         let layout =
             switch profile.model {
             case .gray: cwi_lcms_gray_and_three_more
@@ -26,11 +31,14 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
         guard
             let transform = cmsCreateTransform(
                 input, cmsUInt32Number(layout), output, cmsUInt32Number(cwi_lcms_rgb_and_alpha),
-                cmsUInt32Number(INTENT_PERCEPTUAL), cmsUInt32Number(cwi_lcms_shareable))
+                cmsUInt32Number(INTENT_PERCEPTUAL), cmsUInt32Number(cwi_lcms_shareable | shortcuts))
         else { return nil }
         self.transform = transform
         model = profile.model
     }
+
+    /// Exact where that costs nothing: for grey.
+    convenience init?(_ profile: ColorProfile) { self.init(profile, isExact: profile.model == .gray) }
 
     deinit { cmsDeleteTransform(transform) }
 

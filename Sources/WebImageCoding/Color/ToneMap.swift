@@ -1,13 +1,25 @@
 internal import CWebImageKernels
 internal import Glibc
 
-/// One table of bytes for red, green and blue alike: grey profiles, and a PNG's gamma.
+/// A table of bytes for each of red, green and blue: grey profiles, and a PNG's gamma.
 struct ToneMap: ColorTransform {
-    private let table: [UInt8]
+    /// 256 bytes for each channel.
+    private let tables: [UInt8]
 
-    /// - Parameter component: what becomes of a component from 0 to 1.
+    /// - Parameter component: what becomes of a component from 0 to 1, whichever it is.
     init(_ component: (Double) -> Double) {
-        table = (0...255).map { UInt8((min(max(component(Double($0) / 255), 0), 1) * 255).rounded()) }
+        let table = (0...255).map { UInt8((min(max(component(Double($0) / 255), 0), 1) * 255).rounded()) }
+        tables = table + table + table
+    }
+
+    /// For grey pixels, what `transform` makes of each grey; it may be a tint.
+    init(graysBy transform: some ColorTransform) {
+        var pixels = (UInt8.min...UInt8.max).flatMap { [$0, $0, $0, 255] as [UInt8] }
+        pixels.withUnsafeMutableBufferPointer { pixels in
+            guard let start = pixels.baseAddress else { return }
+            transform.convert(start, to: start, pixelCount: pixels.count / 4)
+        }
+        tables = (0..<3).flatMap { channel in (0...255).map { pixels[$0 * 4 + channel] } }
     }
 
     /// Grey whose curve leads to light; `nil` for profiles with other means.
@@ -28,9 +40,9 @@ struct ToneMap: ColorTransform {
         self.init { pow($0, exponent) }
     }
 
-    var byteCount: Int { table.count }
+    var byteCount: Int { tables.count }
 
     func convert(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
-        table.withUnsafeBufferPointer { cwi_map_tones(source, destination, pixelCount, $0.baseAddress) }
+        tables.withUnsafeBufferPointer { cwi_map_tones(source, destination, pixelCount, $0.baseAddress) }
     }
 }
