@@ -65,7 +65,9 @@ var targets: [Target] = [
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
         linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
-    program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    program(
+        "Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageLCMS"],
+        path: "Benchmarks/Benchmarks"),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
     program(
         "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],

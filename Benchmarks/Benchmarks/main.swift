@@ -1,4 +1,4 @@
 // swift run -c release Benchmarks [group …]; all groups without a name.
-let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: [.memoryCache, .coding])
+let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: [.memoryCache, .coding, .color])
 var table = BenchmarkTable()
 for group in groups { try group.run(&table) }
