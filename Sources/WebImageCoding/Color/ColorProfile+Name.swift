@@ -32,9 +32,10 @@ extension ColorProfile {
         return printable(String(decoding: characters, as: UTF8.self))
     }
 
-    /// Up to the first control character: a zero ends the text, and a terminal takes orders from others.
+    /// Up to the first control character: a zero ends the text, a terminal takes orders from others, and some turn the
+    /// direction of what follows.
     private static func printable(_ text: String) -> String? {
-        let shown = text.unicodeScalars.prefix { $0.properties.generalCategory != .control }
+        let shown = text.unicodeScalars.prefix { ![.control, .format].contains($0.properties.generalCategory) }
         return shown.isEmpty ? nil : String(String.UnicodeScalarView(shown))
     }
 

@@ -18,7 +18,8 @@ public struct JPEGDecoder: ImageDecoder {
         let header = try JPEGHeader(reading: data.bytes)
         return ImageInfo(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
-            hasColorProfile: header.hasColorProfile)
+            hasColorProfile: header.hasColorProfile,
+            colorProfileName: header.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture, for a thumbnail at an eighth, a quarter or half of its size where that is enough, and

@@ -21,7 +21,8 @@ public struct PNGDecoder: ImageDecoder {
             format: .png, size: header.orientation.upright(header.size), frameCount: header.frameCount,
             loopCount: isAnimation ? header.loopCount : nil,
             frameDurations: isAnimation ? header.frameDurations : [], hasAlpha: header.hasAlpha,
-            orientation: header.orientation, hasColorProfile: header.hasColorProfile)
+            orientation: header.orientation, hasColorProfile: header.hasColorProfile,
+            colorProfileName: PNGColorChunks(reading: data.bytes).profile?.name)
     }
 
     /// Decodes the picture and resamples it to the size wanted.

@@ -20,7 +20,8 @@ public struct WebPDecoder: ImageDecoder {
             format: .webp, size: file.orientation.upright(file.size), frameCount: max(1, file.frames.count),
             loopCount: isAnimation ? file.loopCount : nil,
             frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha,
-            orientation: file.orientation, hasColorProfile: file.hasColorProfile)
+            orientation: file.orientation, hasColorProfile: file.hasColorProfile,
+            colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture and resamples it to the size wanted. libwebp could scale by itself, but no faster and with

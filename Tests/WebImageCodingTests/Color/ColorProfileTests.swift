@@ -75,9 +75,10 @@ import WebImageTestSupport
         #expect(sound.profile()?.name == nil)
     }
 
-    @Test func cutsNamesAtControlCharacters() {
+    @Test(arguments: ["A\u{1B}[31m", "A\0B", "A\u{202E}B"])
+    func cutsNamesAtControlCharacters(_ name: String) {
         var bytes = sound
-        let name = Array("A\u{1B}[31m".utf8)
+        let name = Array(name.utf8)
         bytes.tags.append(("desc", Array("desc\0\0\0\0".utf8) + number(name.count, count: 4) + name))
         #expect(bytes.profile()?.name == "A")
     }

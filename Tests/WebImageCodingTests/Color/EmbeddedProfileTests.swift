@@ -160,6 +160,13 @@ import WebImageCore
 
     // MARK: Models
 
+    @Test(arguments: ["p3.jpg", "adobe.png", "prophoto.webp"])
+    func tellsTheNameOfTheProfile(_ name: String) throws {
+        let info = try CodecRegistry().info(of: Fixture("../color/" + name).data())
+        #expect(info.hasColorProfile)
+        #expect(info.colorProfileName == "test")
+    }
+
     @Test func ignoresProfilesOfAnotherModel() throws {
         let gray = ProfileBytes.gray(curve: gammaCurve(1)).bytes
         let plain = try Fixture("rgb-8.png").reference()
