@@ -17,7 +17,7 @@ public protocol ImageDecoder: Sendable {
     /// - Throws: ``WebImageError/decoding(format:reason:)``.
     func info(of data: Data) throws(WebImageError) -> ImageInfo
 
-    /// Decodes the picture (of an animation: the first frame), turned upright, at the size that `options` name.
+    /// Decodes the picture (of an animation: the first frame), in sRGB, turned upright, at the size that `options` name.
     ///
     /// It checks `options.limits` before it takes memory for pixels, and `options.cancellation` every few milliseconds.
     /// ``WebPDecoder`` can do so only between pieces of compressed bytes: where a few of them hold many pixels, libwebp
