@@ -26,16 +26,16 @@ public struct JPEGDecoder: ImageDecoder {
     /// resamples what comes out to the exact size.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try JPEGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
-        let colors = ColorConversion(from: header.colorEncoding(in: data.bytes), model: header.colorModel)
+        let plan = try DecodingPlan(
+            storedSize: header.size, orientation: header.orientation, colors: header.colorConversion(in: data.bytes),
+            options: options)
         let pixels = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) -> PixelBuffer in
             let reader = try JPEGReader(bytes)
             guard reader.size == plan.storedSize else {
                 throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(plan.storedSize) and \(reader.size)"))
             }
-            return try reader.pixels(atLeast: plan.targetSize, ink: colors, options: options)
+            return try reader.pixels(atLeast: plan.targetSize, ink: plan.colors, options: options)
         }
-        // Ink has become sRGB on the way: it can't be resampled as it is.
-        return try plan.image(of: pixels, colors: header.colorModel == .cmyk ? .none : colors, format: .jpeg)
+        return try plan.image(of: pixels, format: .jpeg)
     }
 }

@@ -4,18 +4,18 @@ extension JPEGHeader {
     /// Whether there is a colour profile, or a piece of one.
     var hasColorProfile: Bool { !profileSegments.isEmpty }
 
+    /// The way from its colours, or its ink, to sRGB.
+    func colorConversion(in data: RawSpan) -> ColorConversion {
+        ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB, model: colorModel)
+    }
+
     /// What the samples stand for once libjpeg has undone YCbCr and YCCK.
-    var colorModel: ColorModel {
+    private var colorModel: ColorModel {
         switch componentCount {
         case 1: .gray
         case 4: .cmyk
         default: .rgb
         }
-    }
-
-    /// The profile, or sRGB where there is none that can be read.
-    func colorEncoding(in data: RawSpan) -> ColorEncoding {
-        colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB
     }
 
     /// The profile put together from its pieces (ICC.1:2022, B.4): each says which it is, from 1, and of how many. They may

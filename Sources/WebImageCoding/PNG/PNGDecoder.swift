@@ -28,7 +28,9 @@ public struct PNGDecoder: ImageDecoder {
     /// Decodes the picture and resamples it to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try PNGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
+        let plan = try DecodingPlan(
+            storedSize: header.size, orientation: header.orientation,
+            colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
         let pixels = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) -> PixelBuffer in
             let reader = try PNGReader(bytes)
             guard reader.size == plan.storedSize else {
@@ -36,7 +38,6 @@ public struct PNGDecoder: ImageDecoder {
             }
             return try reader.pixels(options: options)
         }
-        let colors = PNGColorChunks(reading: data.bytes).conversion
-        return try plan.image(of: pixels, colors: colors, format: .png, frameCount: header.frameCount)
+        return try plan.image(of: pixels, format: .png, frameCount: header.frameCount)
     }
 }

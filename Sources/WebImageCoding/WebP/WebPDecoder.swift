@@ -29,7 +29,9 @@ public struct WebPDecoder: ImageDecoder {
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let bytes = data.bytes
         let file = try WebPFile(reading: bytes)
-        let plan = try DecodingPlan(storedSize: file.size, orientation: file.orientation, options: options)
+        let plan = try DecodingPlan(
+            storedSize: file.size, orientation: file.orientation, colors: file.colorConversion(in: bytes),
+            options: options)
         guard file.isComplete else { throw .decoding(format: .webp, reason: .truncated) }
         let pixels: PixelBuffer
         if file.isAnimation {
@@ -43,8 +45,7 @@ public struct WebPDecoder: ImageDecoder {
             pixels = try canvas(
                 of: file.size, with: bytes, left: 0, top: 0, frameSize: file.size, options: options)
         }
-        let colors = ColorConversion(from: file.colorEncoding(in: bytes))
-        return try plan.image(of: pixels, colors: colors, format: .webp, frameCount: max(1, file.frames.count))
+        return try plan.image(of: pixels, format: .webp, frameCount: max(1, file.frames.count))
     }
 
     /// A canvas with one picture on it, clear around it.

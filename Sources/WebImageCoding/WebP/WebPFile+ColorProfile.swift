@@ -4,9 +4,9 @@ extension WebPFile {
     /// Whether there is a colour profile, whole or not.
     var hasColorProfile: Bool { profile != nil }
 
-    /// The profile, or sRGB where there is none that can be read.
-    func colorEncoding(in data: RawSpan) -> ColorEncoding {
-        colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB
+    /// The way from its colours to sRGB.
+    func colorConversion(in data: RawSpan) -> ColorConversion {
+        ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB)
     }
 
     /// The profile, if it is whole and sound.
