@@ -117,6 +117,24 @@ import WebImageTestSupport
         #expect(premultiplied == expected)
     }
 
+    @Test func mapsTonesOfEveryAlpha() {
+        let negative = ToneMap { 1 - $0 }
+        for alpha in UInt8.min...UInt8.max {
+            var premultiplied = (0...alpha).flatMap { [$0, alpha - $0, alpha, alpha] as [UInt8] }
+            let count = premultiplied.count / 4
+            var expected = premultiplied
+            cwi_unpremultiply(premultiplied, &expected, count)
+            for index in expected.indices where index % 4 != 3 { expected[index] = 255 - expected[index] }
+            cwi_premultiply(&expected, count)
+            #expect(converted(premultiplied, by: negative) == expected)
+            premultiplied.withUnsafeMutableBufferPointer { pixels in
+                guard let start = pixels.baseAddress else { return }
+                negative.convert(start, to: start, pixelCount: count)
+            }
+            #expect(premultiplied == expected)
+        }
+    }
+
     @Test(arguments: [1, 2, 5, 37])
     func writesNoPixelMoreThanAsked(count: Int) throws {
         let shaper = try Self.examples[0].shaper()
