@@ -43,8 +43,9 @@ var targets: [Target] = [
     .target(name: "CWebImageCurl", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
-    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
+    .systemLibrary(name: "CWebImageLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
+    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
 
     // The library, lowest first: each target sees only those above it in this list.
@@ -52,7 +53,8 @@ var targets: [Target] = [
     library(
         "WebImageCoding",
         [
-            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageWebP", "CWebImageKernels",
+            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
+            "CWebImageKernels",
         ]),
     library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
@@ -63,7 +65,9 @@ var targets: [Target] = [
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
         linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("gif")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
-    program("Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers"], path: "Benchmarks/Benchmarks"),
+    program(
+        "Benchmarks", ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageLCMS"],
+        path: "Benchmarks/Benchmarks"),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
     program(
         "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],

@@ -11,8 +11,10 @@ pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py sa
 import io
 import pathlib
 import struct
+import sys
 import zlib
 
+import color_fixtures
 import numpy as np
 from PIL import Image, ImageOps
 
@@ -30,14 +32,14 @@ def premultiplied(rgba):
     return rgba.astype(np.uint8)
 
 
-def write(name, data, rgba):
-    (OUT / name).write_bytes(data)
-    write_pixels(name, rgba)
+def write(name, data, rgba, folder=OUT):
+    (folder / name).write_bytes(data)
+    write_pixels(name, rgba, folder)
 
 
-def write_pixels(name, rgba):
+def write_pixels(name, rgba, folder=OUT):
     height, width = rgba.shape[:2]
-    (OUT / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
+    (folder / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
 
 
 def painting(width, height):
@@ -413,3 +415,4 @@ if __name__ == "__main__":
     from gif_animations import write_animations
 
     write_animations()
+    color_fixtures.write_all(sys.modules[__name__])

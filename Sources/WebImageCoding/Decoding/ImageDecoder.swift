@@ -17,7 +17,7 @@ public protocol ImageDecoder: Sendable {
     /// - Throws: ``WebImageError/decoding(format:reason:)``.
     func info(of data: Data) throws(WebImageError) -> ImageInfo
 
-    /// Decodes the picture (of an animation: the first frame), turned upright, at the size that `options` name.
+    /// Decodes the picture (of an animation: the first frame), in sRGB, turned upright, at the size that `options` name.
     ///
     /// It checks `options.limits` before it takes memory for pixels, and `options.cancellation` every few milliseconds.
     /// ``PNGDecoder`` unpacks up to 64 MiB in one go, which takes up to a tenth of a second.

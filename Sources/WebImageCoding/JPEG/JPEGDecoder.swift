@@ -2,7 +2,8 @@ public import FoundationEssentials
 public import WebImageCore
 
 /// Reads JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and
-/// YCCK, any subsampling; 8 bits a sample. CMYK is converted without a profile.
+/// YCCK, any subsampling; 8 bits a sample. CMYK without a profile is converted by the plain rule that each ink takes its
+/// light away.
 ///
 /// A damaged file is decoded to its first damage: where libjpeg would go on with grey or repeated blocks, rows stay
 /// clear. Of a progressive file, detail is missing instead, unless its first scan is damaged already. A baseline file that
@@ -19,14 +20,15 @@ public struct JPEGDecoder: ImageDecoder {
         let header = try JPEGHeader(reading: data.bytes)
         return ImageInfo(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
-            hasColorProfile: header.hasColorProfile)
+            hasColorProfile: header.hasColorProfile,
+            colorProfileName: header.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture, for a thumbnail at an eighth, a quarter or half of its size where that is enough, and
     /// resamples what comes out to the exact size.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try JPEGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
+        let plan = try DecodingPlan(header, of: data.bytes, options: options)
         let reader = try JPEGReader()
         _ = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
             try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
@@ -48,12 +50,19 @@ public struct JPEGDecoder: ImageDecoder {
 }
 
 extension DecodingPlan {
+    /// For the picture that the markers of `data` describe.
+    init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try self.init(
+            storedSize: header.size, orientation: header.orientation, colors: header.colorConversion(in: data),
+            options: options)
+    }
+
     /// Starts to decode the pixels that this plan needs.
     func start(_ reader: JPEGReader) throws(WebImageError) {
         guard reader.size == storedSize else {
             throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
         }
-        try reader.start(atLeast: targetSize)
+        try reader.start(atLeast: targetSize, ink: colors)
     }
 
     /// The picture that `reader` has decoded.

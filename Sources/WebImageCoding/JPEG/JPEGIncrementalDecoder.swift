@@ -82,10 +82,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
 
     /// What the markers say, which are all there.
     private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
-        let header = try JPEGHeader(reading: RawSpan(_unsafeBytes: bytes))
+        let data = RawSpan(_unsafeBytes: bytes)
+        let header = try JPEGHeader(reading: data)
         probe = ImageProbe(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation)
-        return try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
+        return try DecodingPlan(header, of: data, options: options)
     }
 
     /// Takes memory for the picture, if it may have it now: at the end it may, since then it is soon given back.

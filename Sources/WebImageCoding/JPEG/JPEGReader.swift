@@ -1,5 +1,4 @@
 internal import CWebImageJPEG
-internal import CWebImageKernels
 internal import WebImageCore
 
 /// One libjpeg-turbo decoder, which reads a file all at once or in pieces; either way comes to the same pixels.
@@ -21,6 +20,8 @@ final class JPEGReader {
     /// How much of it was in the last preview: rows, or scans.
     private var shownCount = 0
     private var memoryLimit = 0
+    /// The way from CMYK to sRGB.
+    private var ink = ColorConversion.none
 
     init() throws(WebImageError) {
         guard let decoder = cwi_jpeg_decoder_create() else { throw .outOfMemory(byteCount: 0) }
@@ -68,7 +69,10 @@ final class JPEGReader {
     ///
     /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
     /// eighth, but those between have no SIMD code and are slower than the full size. It can't change its mind later.
-    func start(atLeast targetSize: PixelSize) throws(WebImageError) {
+    ///
+    /// - Parameter ink: the way from CMYK to sRGB; a picture of light keeps its colours.
+    func start(atLeast targetSize: PixelSize, ink: ColorConversion) throws(WebImageError) {
+        self.ink = ink
         let numerator = [1, 2, 4].first { numerator in
             Self.scaled(size.width, by: numerator) >= targetSize.width
                 && Self.scaled(size.height, by: numerator) >= targetSize.height
@@ -173,7 +177,7 @@ final class JPEGReader {
                 let limit = UInt32(min(batch, size.height - rowCount))
                 let status = cwi_jpeg_read_rows(decoder, start, stride, limit, &count)
                 // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
-                if header.is_cmyk { cwi_inverted_cmyk_to_rgba(start, Int(count) * size.width) }
+                if header.is_cmyk { ink.convertInk(start, pixelCount: Int(count) * size.width) }
                 rowCount += Int(count)
                 guard status == CWI_JPEG_OK else { return status }
             }

@@ -27,7 +27,8 @@ public struct PNGDecoder: ImageDecoder {
             format: .png, size: header.orientation.upright(header.size), frameCount: animation?.parts.count ?? 1,
             loopCount: isAnimation ? animation?.loopCount : nil,
             frameDurations: isAnimation ? animation?.parts.map(\.duration) ?? [] : [], hasAlpha: header.hasAlpha,
-            orientation: header.orientation, hasColorProfile: header.hasColorProfile)
+            orientation: header.orientation, hasColorProfile: header.hasColorProfile,
+            colorProfileName: PNGColorChunks(reading: data.bytes).profile?.name)
     }
 
     /// Reads the header chunk, and whatever else is there before the pixels.

@@ -21,7 +21,9 @@ struct PNGReading {
         self.data = data
         self.file = file
         header = try PNGHeader(reading: data.bytes)
-        plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
+        plan = try DecodingPlan(
+            storedSize: header.size, orientation: header.orientation,
+            colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
     }
 
     /// The frames that are whole; `nil` for a still.

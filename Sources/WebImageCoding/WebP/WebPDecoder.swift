@@ -20,14 +20,15 @@ public struct WebPDecoder: ImageDecoder {
             format: .webp, size: file.orientation.upright(file.size), frameCount: max(1, file.frames.count),
             loopCount: isAnimation ? file.loopCount : nil,
             frameDurations: isAnimation ? file.frames.map(\.part.duration) : [], hasAlpha: file.hasAlpha,
-            orientation: file.orientation, hasColorProfile: file.hasColorProfile)
+            orientation: file.orientation, hasColorProfile: file.hasColorProfile,
+            colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture and resamples it to the size wanted. libwebp could scale by itself, but no faster and with
     /// a coarser filter.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let file = try WebPFile(reading: data.bytes)
-        let plan = try DecodingPlan(file, options: options)
+        let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
         var image: Image
         if !file.frames.isEmpty {
@@ -48,7 +49,7 @@ public struct WebPDecoder: ImageDecoder {
     /// The frames of an animation with several; of one that is cut off, those that are whole.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let file = try WebPFile(reading: data.bytes)
-        let plan = try DecodingPlan(file, options: options)
+        let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
         return file.frames.count > 1 ? ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) : nil
     }
@@ -64,8 +65,10 @@ public struct WebPDecoder: ImageDecoder {
 
 extension DecodingPlan {
     /// For the canvas of a WebP.
-    init(_ file: WebPFile, options: DecodingOptions) throws(WebImageError) {
-        try self.init(storedSize: file.size, orientation: file.orientation, options: options)
+    init(_ file: WebPFile, in data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try self.init(
+            storedSize: file.size, orientation: file.orientation, colors: file.colorConversion(in: data),
+            options: options)
     }
 }
 

@@ -15,7 +15,8 @@ struct WebPFile {
     /// How many bytes the file says it has; its metadata stand at its end.
     let announcedByteCount: Int
     private(set) var orientation = ImageOrientation.up
-    private(set) var hasColorProfile = false
+    /// Where a colour profile is, once it is whole.
+    private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 for ever; `nil` before its ANIM chunk.
     private(set) var loopCount: Int?
     /// The frames of an animation that are whole.
@@ -73,7 +74,7 @@ struct WebPFile {
         if data.hasText("EXIF", at: name) {
             orientation = ImageOrientation(exif: data.extracting(content))
         } else if data.hasText("ICCP", at: name) {
-            hasColorProfile = true
+            profile = profile ?? content
         } else if data.hasText("ANIM", at: name) {
             guard content.count >= 6 else { throw Self.corrupt("an ANIM chunk of \(content.count) bytes") }
             loopCount = data.integer(at: content.lowerBound + 4, count: 2, isBigEndian: false)

@@ -31,7 +31,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     var animation: (any AnimationSource)? {
         guard let file, !file.frames.isEmpty else { return nil }
         if let frames, frames.count == file.frames.count { return frames.source }
-        guard let plan = try? DecodingPlan(file, options: options) else { return nil }
+        guard let plan = try? DecodingPlan(file, in: data.bytes, options: options) else { return nil }
         let source = ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan)
         frames = (file.frames.count, source)
         return source
@@ -49,7 +49,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         try decodePicture(wholePiecesOnly: false)
         guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
         let canvas = try file.canvas(with: pixels, options: options)
-        var image = try DecodingPlan(file, options: options).image(of: canvas, format: .webp)
+        var image = try DecodingPlan(file, in: data.bytes, options: options).image(of: canvas, format: .webp)
         image.isPartial = true
         return image
     }
@@ -65,7 +65,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             return try WebPDecoder().decode(data, options: options)
         }
         let pixels = try picture.finish(damage: options.damage, cancellation: options.cancellation).pixels
-        return try DecodingPlan(file, options: options).image(of: pixels, format: .webp)
+        return try DecodingPlan(file, in: data.bytes, options: options).image(of: pixels, format: .webp)
     }
 
     private func readChunks() throws(WebImageError) {
