@@ -48,13 +48,19 @@ var targets: [Target] = [
     .target(name: "CWebImageCurl", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
-    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
+    .systemLibrary(name: "CWebImageLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
+    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
 
     // The library, lowest first: each target sees only those above it in this list.
     library("WebImageCore", ["CWebImageSystem"]),
-    library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
+    library(
+        "WebImageCoding",
+        [
+            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
+            "CWebImageKernels",
+        ]),
     library("WebImageCaching", ["WebImageCore", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
@@ -62,11 +68,11 @@ var targets: [Target] = [
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
-        linkerSettings: [.linkedLibrary("jpeg")]),
+        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("gif")]),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     .executableTarget(
         name: "Benchmarks",
-        dependencies: ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageSQLite"]
+        dependencies: ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageSQLite", "CWebImageLCMS"]
             + (hasLMDB ? ["CWebImageLMDB"] : []),
         path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasLMDB ? [.define("WEBIMAGE_LMDB")] : [])),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
@@ -80,7 +86,9 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
-    tests("WebImageCodingTests", ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageKernels"]),
+    tests(
+        "WebImageCodingTests",
+        ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),

@@ -40,10 +40,18 @@ package struct BenchmarkTable {
     package func compare(
         _ name: String, budget: Duration, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void
     ) rethrows {
+        try compare(
+            name + " (budget)", yardstick: budget, operationCount: operationCount, roundCount: roundCount, ours: ours)
+    }
+
+    /// Compares with a time that a yardstick in another process needed for one operation.
+    package func compare(
+        _ name: String, yardstick: Duration, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void
+    ) rethrows {
         try ours()
         var times: [Duration] = []
         for _ in 0..<roundCount { times.append(try clock.measure(ours)) }
-        printRow(name + " (budget)", Self.median(times) / operationCount, budget)
+        printRow(name, Self.median(times) / operationCount, yardstick)
     }
 
     private func printRow(_ name: String, _ ours: Duration, _ yardstick: Duration) {

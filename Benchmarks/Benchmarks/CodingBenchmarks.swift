@@ -15,6 +15,7 @@ extension BenchmarkGroup {
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
             }
         }
+        try comparePNG(of: photo, in: table)
     }
 
     private static func compareWithBareLibrary(_ photo: Data, in table: BenchmarkTable) throws {

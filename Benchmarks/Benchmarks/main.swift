@@ -2,6 +2,7 @@
 try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
 let groups = BenchmarkGroup.named(
-    on: CommandLine.arguments, among: [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding])
+    on: CommandLine.arguments,
+    among: [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color, .animation])
 var table = BenchmarkTable()
 for group in groups { try group.run(&table) }

@@ -16,8 +16,20 @@ struct cwi_jpeg_decoder {
     struct jpeg_source_mgr source;
     jmp_buf escape;
     cwi_jpeg_status status;
-    // libjpeg asked for bytes behind the last one.
+    // The source has the file's last bytes.
+    bool is_end;
+    // libjpeg asked for bytes behind the file's last one.
     bool reached_end;
+    // How many bytes to pass over that have not come yet.
+    size_t skip_count;
+    // Between start_pass and the next.
+    bool is_in_pass;
+    // What the frame header said.
+    struct frame {
+        JDIMENSION width, height;
+        int component_count, precision;
+        boolean is_progressive, is_arithmetic;
+    } frame;
     char message[JMSG_LENGTH_MAX];
 };
 
@@ -45,7 +57,7 @@ static void error_exit(j_common_ptr jpeg) {
     }
 }
 
-// libjpeg goes on after damage with grey or repeated blocks and a warning; such a picture is refused. Warnings that
+// libjpeg goes on after damage with grey or repeated blocks and a warning; here decoding ends with it. Warnings that
 // leave every pixel in place (stray bytes between markers, odd version numbers) are not.
 static void emit_message(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
@@ -65,26 +77,31 @@ static void ignore_message(j_common_ptr jpeg) { (void)jpeg; }
 
 static void ignore_source(j_decompress_ptr jpeg) { (void)jpeg; }
 
-// Ends the data with the marker that ends a JPEG. A baseline file that lacks nothing but this marker is complete; if
-// more is missing, decoding fails at the marker.
+static const JOCTET end_marker[2] = {0xFF, JPEG_EOI};
+
+// Before the file's end, FALSE makes libjpeg return to its caller, to go on later from a place where it can. The end is
+// the marker that ends a JPEG. A baseline file that lacks nothing but this marker is complete; if more is missing,
+// decoding fails at the marker.
 static boolean fill_input_buffer(j_decompress_ptr jpeg) {
-    static const JOCTET end[2] = {0xFF, JPEG_EOI};
     cwi_jpeg_decoder *decoder = jpeg->client_data;
+    if (!decoder->is_end) return FALSE;
     decoder->reached_end = true;
-    jpeg->src->next_input_byte = end;
-    jpeg->src->bytes_in_buffer = sizeof end;
+    jpeg->src->next_input_byte = end_marker;
+    jpeg->src->bytes_in_buffer = sizeof end_marker;
     return TRUE;
 }
 
 static void skip_input_data(j_decompress_ptr jpeg, long count) {
     if (count <= 0) return;
+    cwi_jpeg_decoder *decoder = jpeg->client_data;
     size_t available = jpeg->src->bytes_in_buffer;
     size_t skipped = (size_t)count < available ? (size_t)count : available;
     jpeg->src->next_input_byte += skipped;
     jpeg->src->bytes_in_buffer -= skipped;
+    decoder->skip_count += (size_t)count - skipped;
 }
 
-cwi_jpeg_decoder *cwi_jpeg_decoder_create(const uint8_t *data, size_t length) {
+cwi_jpeg_decoder *cwi_jpeg_decoder_create(void) {
     cwi_jpeg_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder) return NULL;
     decoder->jpeg.err = jpeg_std_error(&decoder->errors);
@@ -102,8 +119,7 @@ cwi_jpeg_decoder *cwi_jpeg_decoder_create(const uint8_t *data, size_t length) {
     decoder->source.skip_input_data = skip_input_data;
     decoder->source.resync_to_restart = jpeg_resync_to_restart;
     decoder->source.term_source = ignore_source;
-    decoder->source.next_input_byte = data;
-    decoder->source.bytes_in_buffer = length;
+    decoder->source.next_input_byte = end_marker;
     decoder->jpeg.src = &decoder->source;
     return decoder;
 }
@@ -116,16 +132,53 @@ void cwi_jpeg_decoder_destroy(cwi_jpeg_decoder *decoder) {
 
 const char *cwi_jpeg_decoder_message(const cwi_jpeg_decoder *decoder) { return decoder->message; }
 
+void cwi_jpeg_set_source(cwi_jpeg_decoder *decoder, const uint8_t *data, size_t length, bool is_end) {
+    // Behind the end there is the end's marker, for good.
+    if (decoder->reached_end) return;
+    size_t skipped = decoder->skip_count < length ? decoder->skip_count : length;
+    decoder->skip_count -= skipped;
+    decoder->source.next_input_byte = data + skipped;
+    decoder->source.bytes_in_buffer = length - skipped;
+    decoder->is_end = is_end;
+}
+
+size_t cwi_jpeg_release_source(cwi_jpeg_decoder *decoder) {
+    if (decoder->reached_end) return 0;
+    size_t length = decoder->source.bytes_in_buffer;
+    decoder->source.next_input_byte = end_marker;
+    decoder->source.bytes_in_buffer = 0;
+    // Whoever reads now waits, instead of reading freed memory or a false end.
+    decoder->is_end = false;
+    return length;
+}
+
 cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header *header) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     if (setjmp(decoder->escape)) return decoder->status;
-    jpeg_read_header(jpeg, TRUE);
+    if (jpeg_read_header(jpeg, TRUE) == JPEG_SUSPENDED) return CWI_JPEG_NEEDS_BYTES;
     header->width = jpeg->image_width;
     header->height = jpeg->image_height;
     header->component_count = (uint32_t)jpeg->num_components;
     header->is_cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     header->has_multiple_scans = jpeg_has_multiple_scans(jpeg);
+    header->is_arithmetic = jpeg->arith_code;
+    decoder->frame = (struct frame){
+        jpeg->image_width,    jpeg->image_height,     jpeg->num_components,
+        jpeg->data_precision, jpeg->progressive_mode, jpeg->arith_code,
+    };
     return CWI_JPEG_OK;
+}
+
+// A second frame header, between scans, is an error, but libjpeg notices it when it has overwritten what the first one
+// said; making rows with another number of components would read behind their array.
+static void restore_frame(cwi_jpeg_decoder *decoder) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    jpeg->image_width = decoder->frame.width;
+    jpeg->image_height = decoder->frame.height;
+    jpeg->num_components = decoder->frame.component_count;
+    jpeg->data_precision = decoder->frame.precision;
+    jpeg->progressive_mode = decoder->frame.is_progressive;
+    jpeg->arith_code = decoder->frame.is_arithmetic;
 }
 
 cwi_jpeg_status cwi_jpeg_start(
@@ -139,6 +192,7 @@ cwi_jpeg_status cwi_jpeg_start(
     // Several scans are read by cwi_jpeg_consume, a few rows at a time, so that the caller can stop in between.
     jpeg->buffered_image = jpeg_has_multiple_scans(jpeg);
     jpeg->mem->max_memory_to_use = (long)memory_limit;
+    // It waits for bytes only where it would read several scans by itself.
     jpeg_start_decompress(jpeg);
     *width = jpeg->output_width;
     *height = jpeg->output_height;
@@ -151,29 +205,59 @@ cwi_jpeg_status cwi_jpeg_consume(
     *is_complete = false;
     if (setjmp(decoder->escape)) return decoder->status;
     for (unsigned row = 0; row < row_count && !*is_complete; row++) {
-        *is_complete = jpeg_consume_input(jpeg) == JPEG_REACHED_EOI;
+        int result = jpeg_consume_input(jpeg);
         // Scans that are missing at the end raise no warning: they would only have added detail.
         if (decoder->reached_end) return CWI_JPEG_TRUNCATED;
         if ((unsigned)jpeg->input_scan_number > scan_limit) {
             snprintf(decoder->message, sizeof decoder->message, "more than %u scans", scan_limit);
             return CWI_JPEG_UNSUPPORTED;
         }
+        if (result == JPEG_SUSPENDED) return CWI_JPEG_NEEDS_BYTES;
+        *is_complete = result == JPEG_REACHED_EOI;
     }
-    if (*is_complete) jpeg_start_output(jpeg, jpeg->input_scan_number);
     return CWI_JPEG_OK;
 }
 
-cwi_jpeg_status cwi_jpeg_read_rows(cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_count) {
+unsigned cwi_jpeg_whole_scan_count(const cwi_jpeg_decoder *decoder) {
+    int scan = decoder->jpeg.input_scan_number;
+    return scan > 1 ? (unsigned)scan - 1 : 0;
+}
+
+cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     if (setjmp(decoder->escape)) return decoder->status;
+    if (!jpeg->buffered_image) return CWI_JPEG_CORRUPT;
+    restore_frame(decoder);
+    // The pass before was of a scan that is whole, so its end does not wait for bytes.
+    if (decoder->is_in_pass && !jpeg_finish_output(jpeg)) return CWI_JPEG_NEEDS_BYTES;
+    decoder->is_in_pass = false;
+    bool is_complete = jpeg_input_complete(jpeg) && !decoder->reached_end;
+    int scan = (int)cwi_jpeg_whole_scan_count(decoder);
+    // Arithmetic coding does not say where the good part of the first scan ends.
+    if (!is_complete && scan == 0 && (jpeg->arith_code || !is_last)) return CWI_JPEG_TRUNCATED;
+    // libjpeg makes rows of a scan that it is still reading only as far as it has read. Of those before, it makes all,
+    // with what it has read of later ones; so the number hardly matters otherwise.
+    if (is_complete || scan == 0) scan = jpeg->input_scan_number;
+    bool has_whole_scan = is_complete || scan < jpeg->input_scan_number;
+    jpeg->do_block_smoothing = has_whole_scan && (is_last || scan == 1);
+    jpeg_start_output(jpeg, scan);
+    decoder->is_in_pass = true;
+    return CWI_JPEG_OK;
+}
+
+cwi_jpeg_status cwi_jpeg_read_rows(
+    cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_limit, uint32_t *row_count) {
+    struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
+    *row_count = 0;
+    if (setjmp(decoder->escape)) return decoder->status;
     if (stride / 4 < jpeg->output_width || jpeg->out_color_components != 4) return CWI_JPEG_CORRUPT;
-    if (row_count > jpeg->output_height - jpeg->output_scanline) return CWI_JPEG_CORRUPT;
-    JDIMENSION first = jpeg->output_scanline;
-    while (jpeg->output_scanline - first < row_count) {
-        JSAMPROW row = pixels + stride * (jpeg->output_scanline - first);
-        if (jpeg_read_scanlines(jpeg, &row, 1) != 1) return CWI_JPEG_CORRUPT;
+    if (row_limit > jpeg->output_height - jpeg->output_scanline) return CWI_JPEG_CORRUPT;
+    while (*row_count < row_limit) {
+        JSAMPROW row = pixels + stride * *row_count;
+        if (jpeg_read_scanlines(jpeg, &row, 1) != 1) return CWI_JPEG_NEEDS_BYTES;
+        // Arithmetic coding pads missing data with zeros and does not warn.
+        if (jpeg->arith_code && !jpeg->buffered_image && decoder->reached_end) return CWI_JPEG_TRUNCATED;
+        *row_count += 1;
     }
-    // Arithmetic coding pads missing data with zeros and does not warn.
-    if (jpeg->arith_code && decoder->reached_end) return CWI_JPEG_TRUNCATED;
     return CWI_JPEG_OK;
 }

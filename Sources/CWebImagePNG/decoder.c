@@ -11,13 +11,12 @@ struct cwi_png_decoder {
     png_structp png;
     png_infop info;
     jmp_buf escape;
-    const uint8_t *data;
-    size_t length;
-    size_t offset;
-    // libpng asked for bytes behind the last one.
-    bool reached_end;
-    // Over all passes.
-    uint64_t rows_left;
+    bool is_interlaced;
+    cwi_png_rows rows;
+    // Only while data are taken.
+    uint8_t *pixels;
+    size_t stride;
+    uint32_t row_limit;
     char message[160];
 };
 
@@ -32,25 +31,64 @@ static void ignore_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
-static void read_data(png_structp png, png_bytep bytes, size_t count) {
-    cwi_png_decoder *decoder = png_get_io_ptr(png);
-    if (count > decoder->length - decoder->offset) {
-        decoder->reached_end = true;
-        png_error(png, "the data ends early");
+// Rows that hold pixels of their own, over all passes. A narrow picture has none in some passes, however many rows.
+static uint64_t row_count(uint32_t width, uint32_t height, bool is_interlaced) {
+    if (!is_interlaced) return height;
+    uint64_t count = 0;
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
+        if (PNG_PASS_COLS(width, pass) > 0) count += PNG_PASS_ROWS(height, pass);
     }
-    memcpy(bytes, decoder->data + decoder->offset, count);
-    decoder->offset += count;
+    return count;
 }
 
-static cwi_png_status failure(const cwi_png_decoder *decoder) {
-    return decoder->reached_end ? CWI_PNG_TRUNCATED : CWI_PNG_CORRUPT;
+// Called before the first pixel. Every kind of picture becomes RGBA with 8 bits; 16 bits are rounded, not cut off.
+static void begin_rows(png_structp png, png_infop info) {
+    cwi_png_decoder *decoder = png_get_progressive_ptr(png);
+    png_set_expand(png);
+    png_set_scale_16(png);
+    png_set_gray_to_rgb(png);
+    png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
+    png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
+    if (png_get_rowbytes(png, info) > decoder->stride || height > decoder->row_limit) {
+        png_error(png, "rows do not fit");
+    }
+    decoder->is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
+    decoder->rows.missing_count = row_count(width, height, decoder->is_interlaced);
+    // Damaged pixel data are no small matter: without this libpng leaves the rest out without a word.
+    png_set_benign_errors(png, 0);
 }
 
-cwi_png_decoder *cwi_png_decoder_create(const uint8_t *data, size_t length) {
+// Interlaced, a row comes in each pass again, with larger and larger blocks of one colour where pixels are missing. It
+// comes several times in one, as long as its blocks are higher than a row.
+static void take_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
+    cwi_png_decoder *decoder = png_get_progressive_ptr(png);
+    if (!row || y >= decoder->row_limit) return;
+    png_progressive_combine_row(png, decoder->pixels + decoder->stride * y, row);
+    if (pass == 0 && y >= decoder->rows.shown_count) decoder->rows.shown_count = y + 1;
+    if (!decoder->is_interlaced || PNG_ROW_IN_INTERLACE_PASS(y, pass)) decoder->rows.missing_count--;
+}
+
+static void put_number(uint8_t *bytes, size_t number) {
+    for (int index = 0; index < 4; index++) bytes[index] = (uint8_t)(number >> (24 - 8 * index));
+}
+
+// Gives libpng a whole chunk. Its checksum stays 0: libpng was told not to look.
+static void process_chunk(cwi_png_decoder *decoder, const char name[4], const uint8_t *content, size_t length) {
+    uint8_t start[8], checksum[4] = {0};
+    put_number(start, length);
+    memcpy(start + 4, name, 4);
+    png_process_data(decoder->png, decoder->info, start, sizeof start);
+    // libpng does not write to it.
+    if (length > 0) png_process_data(decoder->png, decoder->info, (png_bytep)content, length);
+    png_process_data(decoder->png, decoder->info, checksum, sizeof checksum);
+}
+
+cwi_png_decoder *cwi_png_decoder_create(void) {
     cwi_png_decoder *decoder = calloc(1, sizeof *decoder);
     if (!decoder) return NULL;
-    decoder->data = data;
-    decoder->length = length;
+    decoder->rows.missing_count = 1;
     if (setjmp(decoder->escape)) {
         cwi_png_decoder_destroy(decoder);
         return NULL;
@@ -61,7 +99,9 @@ cwi_png_decoder *cwi_png_decoder_create(const uint8_t *data, size_t length) {
         cwi_png_decoder_destroy(decoder);
         return NULL;
     }
-    png_set_read_fn(decoder->png, decoder, read_data);
+    png_set_progressive_read_fn(decoder->png, decoder, begin_rows, take_row, NULL);
+    png_set_crc_action(decoder->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+    png_set_chunk_malloc_max(decoder->png, 1024 * 1024);
     return decoder;
 }
 
@@ -73,49 +113,29 @@ void cwi_png_decoder_destroy(cwi_png_decoder *decoder) {
 
 const char *cwi_png_decoder_message(const cwi_png_decoder *decoder) { return decoder->message; }
 
-// Chunks that do not change a pixel are skipped unread: a kilobyte of compressed text can unpack to a gigabyte.
-static void skip_metadata(png_structp png) {
-    static const png_byte names[] =
-        "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, names, (int)(sizeof names / 5));
-    png_set_chunk_malloc_max(png, 8 * 1024 * 1024);
-    png_set_chunk_cache_max(png, 128);
-}
-
-cwi_png_status cwi_png_read_header(cwi_png_decoder *decoder, uint32_t dimension_limit, cwi_png_header *header) {
-    png_structp png = decoder->png;
-    if (setjmp(decoder->escape)) return failure(decoder);
-    png_set_user_limits(png, dimension_limit, dimension_limit);
-    skip_metadata(png);
-    png_read_info(png, decoder->info);
-
-    // Every kind of picture becomes RGBA with 8 bits; 16 bits are rounded, not cut off.
-    png_set_expand(png);
-    png_set_scale_16(png);
-    png_set_gray_to_rgb(png);
-    png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
-    header->pass_count = (uint32_t)png_set_interlace_handling(png);
-    header->width = png_get_image_width(png, decoder->info);
-    header->height = png_get_image_height(png, decoder->info);
-    header->has_alpha = (png_get_color_type(png, decoder->info) & PNG_COLOR_MASK_ALPHA) != 0
-        || png_get_valid(png, decoder->info, PNG_INFO_tRNS) != 0;
-    png_read_update_info(png, decoder->info);
-    decoder->rows_left = (uint64_t)header->pass_count * header->height;
+cwi_png_status cwi_png_decoder_start(
+    cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
+    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit) {
+    static uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+    // As much as the format knows; libpng holds a chunk back until all of it is there.
+    if (palette_length > 256 * 3 || transparency_length > 256) return CWI_PNG_CORRUPT;
+    if (setjmp(decoder->escape)) return CWI_PNG_CORRUPT;
+    png_set_user_limits(decoder->png, dimension_limit, dimension_limit);
+    png_process_data(decoder->png, decoder->info, signature, sizeof signature);
+    process_chunk(decoder, "IHDR", header, 13);
+    if (palette_length > 0) process_chunk(decoder, "PLTE", palette, palette_length);
+    if (transparency_length > 0) process_chunk(decoder, "tRNS", transparency, transparency_length);
     return CWI_PNG_OK;
 }
 
-cwi_png_status cwi_png_read_rows(cwi_png_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_count) {
-    if (setjmp(decoder->escape)) return failure(decoder);
-    if (png_get_rowbytes(decoder->png, decoder->info) > stride || row_count > decoder->rows_left) {
-        return CWI_PNG_CORRUPT;
-    }
-    decoder->rows_left -= row_count;
-    for (uint32_t row = 0; row < row_count; row++) png_read_row(decoder->png, pixels + stride * row, NULL);
+cwi_png_status cwi_png_decoder_take(
+    cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit) {
+    if (setjmp(decoder->escape)) return CWI_PNG_CORRUPT;
+    decoder->pixels = pixels;
+    decoder->stride = stride;
+    decoder->row_limit = row_limit;
+    process_chunk(decoder, "IDAT", bytes, count);
     return CWI_PNG_OK;
 }
 
-cwi_png_status cwi_png_read_end(cwi_png_decoder *decoder) {
-    if (setjmp(decoder->escape)) return failure(decoder);
-    png_read_end(decoder->png, NULL);
-    return CWI_PNG_OK;
-}
+cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder) { return decoder->rows; }

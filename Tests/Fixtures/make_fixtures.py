@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Writes the pictures in images/ and, beside each, the pixels that a correct decoder gets from it.
 
-Needs Debian's python3-pil and python3-numpy; run it with /usr/bin/python3. Its output is committed, so that tests need
-neither. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
+Needs Debian's python3-pil, python3-numpy and libjpeg-turbo-progs; run it with /usr/bin/python3. Its output is committed,
+so that tests need none of them. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
 
 PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
-pixels come from Pillow.
+pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py say.
 """
 
 import io
 import pathlib
 import struct
+import sys
 import zlib
 
+import color_fixtures
 import numpy as np
 from PIL import Image, ImageOps
+
+from apng_fixtures import write_apngs
+import jpeg_fixtures
+import webp_fixtures
 
 OUT = pathlib.Path(__file__).parent / "images"
 
@@ -26,14 +32,14 @@ def premultiplied(rgba):
     return rgba.astype(np.uint8)
 
 
-def write(name, data, rgba):
-    (OUT / name).write_bytes(data)
-    write_pixels(name, rgba)
+def write(name, data, rgba, folder=OUT):
+    (folder / name).write_bytes(data)
+    write_pixels(name, rgba, folder)
 
 
-def write_pixels(name, rgba):
+def write_pixels(name, rgba, folder=OUT):
     height, width = rgba.shape[:2]
-    (OUT / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
+    (folder / f"{name}.rgba").write_bytes(struct.pack("<II", width, height) + premultiplied(rgba).tobytes())
 
 
 def painting(width, height):
@@ -394,10 +400,19 @@ def write_webps():
     write("animated.webp", data, opened(data))
 
 
-OUT.mkdir(exist_ok=True)
-for old in OUT.iterdir():
-    old.unlink()
-write_jpegs()
-write_pngs()
-write_gifs()
-write_webps()
+if __name__ == "__main__":
+    OUT.mkdir(exist_ok=True)
+    for old in OUT.iterdir():
+        old.unlink()
+    write_jpegs()
+    write_pngs()
+    write_apngs(OUT, png, chunk, packed_rows)
+    write_gifs()
+    write_webps()
+    jpeg_fixtures.write_all(painting, write)
+    webp_fixtures.write_all(painting, with_alpha, encoded, write, write_pixels)
+    # It imports this file.
+    from gif_animations import write_animations
+
+    write_animations()
+    color_fixtures.write_all(sys.modules[__name__])

@@ -10,4 +10,13 @@
 // Decodes a JPEG to RGBA with libjpeg-turbo's own memory source and one call a row. False if it does not fit.
 bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
+// Decodes a PNG that is not interlaced to RGBA with straight alpha, one call a row. False if it does not fit.
+bool peer_decode_png(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
+// Decodes all frames of a GIF with giflib and composes them on one canvas, as far as those of peer_make_gif need it. Writes
+// a hash (FNV-1a) of each composed frame where `hashes` is given. False if it does not fit.
+bool peer_decode_gif(const uint8_t *data, size_t length, uint8_t *canvas, size_t capacity, uint64_t *hashes);
+
+// Makes a GIF with giflib: of whole frames full of noise, or of one such frame and small changes with holes. Free it.
+uint8_t *peer_make_gif(int width, int height, int frame_count, bool is_whole, size_t *length);
+
 #endif

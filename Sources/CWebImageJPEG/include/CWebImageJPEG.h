@@ -10,12 +10,22 @@
 
 typedef enum cwi_jpeg_status {
     CWI_JPEG_OK = 0,
+    // The bytes end before the answer, and more will come: set the next ones and call again.
+    CWI_JPEG_NEEDS_BYTES,
     CWI_JPEG_TRUNCATED,
     CWI_JPEG_CORRUPT,
     CWI_JPEG_UNSUPPORTED,
     CWI_JPEG_OUT_OF_MEMORY,
 } cwi_jpeg_status;
 
+// Decodes one file, all at once or while its bytes arrive:
+//
+//     read_header ─▶ start ─┬─ one scan ─────▶ read_rows, as rows come ────────────────▶ the last row
+//                           └─ several scans ▶ consume, scan by scan, until complete ──▶ start_pass ▶ read_rows
+//                                                   └▶ start_pass ▶ read_rows: a preview
+//
+// After CWI_JPEG_TRUNCATED and CWI_JPEG_CORRUPT, what came before can still be had: the rows read so far of a picture of
+// one scan; for one of several, cwi_jpeg_start_pass. After other failures only the message and the end are left.
 typedef struct cwi_jpeg_decoder cwi_jpeg_decoder;
 
 typedef struct cwi_jpeg_header {
@@ -26,15 +36,25 @@ typedef struct cwi_jpeg_header {
     bool is_cmyk;
     // Progressive, or one scan a component: call cwi_jpeg_consume until it is complete.
     bool has_multiple_scans;
+    // libjpeg can't stop in the middle of arithmetic coding: after cwi_jpeg_start all bytes must be there.
+    bool is_arithmetic;
 } cwi_jpeg_header;
 
-// `data` must outlive the decoder. NULL when memory is short.
-cwi_jpeg_decoder *cwi_jpeg_decoder_create(const uint8_t *data, size_t length);
+// NULL when memory is short.
+cwi_jpeg_decoder *cwi_jpeg_decoder_create(void);
 void cwi_jpeg_decoder_destroy(cwi_jpeg_decoder *decoder);
 
 // libjpeg's own words for the last failure.
 const char *cwi_jpeg_decoder_message(const cwi_jpeg_decoder *decoder);
 
+// Says where the next bytes are: those that were not used before, and what came after them. `is_end` tells that the
+// file has no more. They must stay until cwi_jpeg_release_source.
+void cwi_jpeg_set_source(cwi_jpeg_decoder *decoder, const uint8_t *data, size_t length, bool is_end);
+
+// Forgets the bytes, and tells how many of them, at their end, were not used.
+size_t cwi_jpeg_release_source(cwi_jpeg_decoder *decoder);
+
+// Reads the markers before the first scan.
 cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header *header);
 
 // Starts decoding at `scale_numerator` eighths (1, 2, 4 or 8) and tells the size that comes out.
@@ -47,9 +67,20 @@ cwi_jpeg_status cwi_jpeg_start(
 cwi_jpeg_status cwi_jpeg_consume(
     cwi_jpeg_decoder *decoder, unsigned row_count, unsigned scan_limit, bool *is_complete);
 
-// Writes the next `row_count` rows to `pixels`, each 4 bytes a pixel: RGBA with alpha 255, or CMYK.
+// How many scans are known to be whole, since the next one has begun: there is something new to show when there are more.
+unsigned cwi_jpeg_whole_scan_count(const cwi_jpeg_decoder *decoder);
+
+// Begins to make rows of what was consumed, from the top. Before the end only where a scan is whole; after a failure
+// also of the first one's part, which read_rows shows as far as it goes. `is_last` says that no pass follows: it gets
+// what libjpeg makes of missing detail (smoothing between blocks), which costs as much again and which other passes
+// have only after the first scan.
+cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last);
+
+// Writes up to `row_limit` rows to `pixels`, each 4 bytes a pixel: RGBA with alpha 255, or CMYK, and tells how many:
+// all, unless the status says why not; those that are there are good.
 // CWI_JPEG_CORRUPT if there are fewer rows left, or a row does not fit `stride` bytes.
-cwi_jpeg_status cwi_jpeg_read_rows(cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_count);
+cwi_jpeg_status cwi_jpeg_read_rows(
+    cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_limit, uint32_t *row_count);
 
 typedef struct cwi_jpeg_encoder cwi_jpeg_encoder;
 

@@ -22,9 +22,29 @@ void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count
 void cwi_flatten(
     const uint8_t *source, uint8_t *destination, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
+// Lays premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two do not overlap in memory.
+void cwi_blend_over(const uint8_t *source, uint8_t *destination, size_t count);
+
 // Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
 // are 255 minus the amount of ink, as Adobe's programs store it.
 void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);
+
+// Sets every alpha to 255.
+void cwi_make_opaque(uint8_t *pixels, size_t count);
+
+// Light is counted in steps from 0 to CWI_LIGHT_LEVELS - 1; sums of it have as many bits more.
+#define CWI_LIGHT_LEVELS (1 << 14)
+#define CWI_LIGHT_FRACTION_BITS 12
+
+// Converts premultiplied pixels from one set of lights to another; alpha stays. A value v of channel c (0 to 2) adds
+// addends[(c * 256 + v) * 4 + k] to the light of channel k. The sums, rounded and cut to the levels there are, index
+// `encoded`, which has CWI_LIGHT_LEVELS bytes. No three addends may add up to more than 31 bits hold.
+// Translucent colour is divided by alpha before, as cwi_unpremultiply does, and multiplied after.
+void cwi_convert_colors(
+    const uint8_t *source, uint8_t *destination, size_t count, const int32_t *addends, const uint8_t *encoded);
+
+// Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
+void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
 
 // Copies rows of a picture that stands in another direction: pixel (x, y) of the destination is the source's pixel
 // number origin + x * step_x + y * step_y. The destination has `width` pixels a row, without gaps.
@@ -61,5 +81,23 @@ void cwi_resample_vertically_portable(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
     int16_t *row);
 void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
+
+// Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes behind the one that names the
+// filter, `above` is the row before this one, without its filter, or zeros. `row` must not overlap either. Returns false,
+// and does nothing, for a filter that does not exist.
+bool cwi_png_unfilter(
+    uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// The same in plain C, whatever the processor: for tests.
+bool cwi_png_unfilter_portable(
+    uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// Spread `count` pixels of other kinds to 4 bytes; alpha is not multiplied in. Source and destination do not overlap.
+void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_gray_alpha_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
+void cwi_indices_to_rgba(const uint8_t *source, const uint32_t palette[256], uint8_t *destination, size_t count);
 
 #endif

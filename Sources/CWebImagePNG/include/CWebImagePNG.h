@@ -10,39 +10,43 @@
 
 typedef enum cwi_png_status {
     CWI_PNG_OK = 0,
-    CWI_PNG_TRUNCATED,
     CWI_PNG_CORRUPT,
     // An encoder's output found no room.
     CWI_PNG_OUT_OF_MEMORY,
 } cwi_png_status;
 
+// Turns the compressed pixels of one picture into rows, as they come. Chunks and their checksums are the caller's: libpng
+// is given only what it needs, so that it neither holds back nor unpacks anything else.
 typedef struct cwi_png_decoder cwi_png_decoder;
 
-typedef struct cwi_png_header {
-    uint32_t width;
-    uint32_t height;
-    // An alpha channel or a transparent colour.
-    bool has_alpha;
-    // 1, or 7 for an interlaced picture: read all rows that many times into the same memory.
-    uint32_t pass_count;
-} cwi_png_header;
+typedef struct cwi_png_rows {
+    // How many rows from the top show something: all their pixels, or in an interlaced picture blocks in their place.
+    uint32_t shown_count;
+    // How many are to come, over all passes: 0 when every pixel is there.
+    uint64_t missing_count;
+} cwi_png_rows;
 
-// `data` must outlive the decoder. NULL when memory is short.
-cwi_png_decoder *cwi_png_decoder_create(const uint8_t *data, size_t length);
+// NULL when memory is short.
+cwi_png_decoder *cwi_png_decoder_create(void);
 void cwi_png_decoder_destroy(cwi_png_decoder *decoder);
 
 // libpng's own words for the last failure.
 const char *cwi_png_decoder_message(const cwi_png_decoder *decoder);
 
-// Reads up to the first pixel data. Fails for a side above `dimension_limit`.
-cwi_png_status cwi_png_read_header(cwi_png_decoder *decoder, uint32_t dimension_limit, cwi_png_header *header);
+// Gives the content of the chunks IHDR, PLTE and tRNS, the latter empty where there is none; call it once. Fails for a
+// side above `dimension_limit`.
+cwi_png_status cwi_png_decoder_start(
+    cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
+    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit);
 
-// Writes the next `row_count` rows of the current pass to `pixels`: RGBA, 8 bits, straight alpha. After the last row
-// the next pass begins with the first. CWI_PNG_CORRUPT if there are fewer rows left, or a row does not fit `stride`.
-cwi_png_status cwi_png_read_rows(cwi_png_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_count);
+// Takes the next bytes of the zlib stream and writes the rows that they complete to `pixels`: RGBA, 8 bits, straight
+// alpha. `pixels` are the same in each call, `row_limit` rows of `stride` bytes; fails if the picture needs more. After a
+// failure the rows so far stay good, and no more can be taken.
+cwi_png_status cwi_png_decoder_take(
+    cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit);
 
-// Reads what follows the pixels and checks that the file is whole.
-cwi_png_status cwi_png_read_end(cwi_png_decoder *decoder);
+// What was written so far. All rows are missing until the first bytes are taken.
+cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder);
 
 typedef struct cwi_png_encoder cwi_png_encoder;
 

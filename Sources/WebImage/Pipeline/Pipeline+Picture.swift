@@ -39,9 +39,11 @@ extension Pipeline {
     private func decode(_ bytes: LoadedBytes, into work: SharedWork<WebImageResponse>, _ context: LoadContext) {
         work.run { priority in
             let cancellation = Cancellation()
+            // What the disk holds was whole once: where it is not, a loader may still have the rest.
+            let damage: DecodingOptions.Damage = bytes.origin == .diskCache ? .refuse : .showGoodPart
             let options = DecodingOptions(
-                thumbnail: context.request.thumbnail, scale: context.request.scale, limits: decodingLimits,
-                cancellation: cancellation)
+                thumbnail: context.request.thumbnail, scale: context.request.scale, damage: damage,
+                limits: decodingLimits, cancellation: cancellation)
             let item = decodingQueue.submit(priority: priority) { [self] in
                 do throws(WebImageError) {
                     let image = try codecs.decode(bytes.data, options: options)
@@ -60,8 +62,9 @@ extension Pipeline {
         }
     }
 
-    /// Stored before the work ends: who comes too late to join finds it there.
+    /// Stored before the work ends: who comes too late to join finds it there. What is not all there is stored nowhere.
     private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext) {
+        guard !image.isPartial else { return }
         // Bytes from the disk may be old by now: a reload that ended meanwhile has put something newer there.
         if bytes.origin == .diskCache {
             cache.memory.insert(image, for: context.key, cost: image.memoryCost)

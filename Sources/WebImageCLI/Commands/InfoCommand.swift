@@ -16,8 +16,8 @@ struct InfoCommand: Command {
             details: """
                 Each gives a line, in the order of the arguments; with --json an object: url, format, width, height
                 (upright, in pixels), frames, loopCount (0 means for ever, null that it does not move), durations
-                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, bytes, error (null, or code and
-                message).
+                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null if it has none),
+                bytes, error (null, or code and message).
 
                 A URL is loaded as 'webimage get' does, and cached; a file is not decoded.
                 """)
@@ -88,7 +88,7 @@ struct InfoReport {
         }
         if info.hasAlpha { facts.append("alpha") }
         if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
-        if info.hasColorProfile { facts.append("colour profile") }
+        if info.hasColorProfile { facts.append("colour profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
         if let byteCount { facts.append("\(ByteCount(byteCount))") }
         return facts.joined(separator: ", ")
     }
@@ -100,7 +100,8 @@ struct InfoReport {
             "loopCount": .optional(info?.loopCount),
             "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
-            "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null, "bytes": .optional(byteCount),
+            "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null,
+            "colorProfileName": .optional(info?.colorProfileName), "bytes": .optional(byteCount),
             "error": error.map(\.json) ?? .null,
         ]
     }

@@ -6,6 +6,11 @@ public struct DecodingOptions: Sendable {
     public var thumbnail: Thumbnail?
     /// Pixels in a point of the result; 1 by default.
     public var scale: Double
+    /// Whether the first frame of a moving picture is enough; if not, the picture has an
+    /// ``WebImageCore/Image/animation``. `false` by default.
+    public var firstFrameOnly: Bool
+    /// What to do with a file that ends early, or is damaged behind its first rows.
+    public var damage: Damage
     /// What to refuse.
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
@@ -13,13 +18,24 @@ public struct DecodingOptions: Sendable {
 
     /// Makes options; the defaults decode the whole picture.
     public init(
-        thumbnail: Thumbnail? = nil, scale: Double = 1, limits: DecodingLimits = .default,
-        cancellation: Cancellation? = nil
+        thumbnail: Thumbnail? = nil, scale: Double = 1, firstFrameOnly: Bool = false, damage: Damage = .showGoodPart,
+        limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) {
         self.thumbnail = thumbnail
         self.scale = scale
+        self.firstFrameOnly = firstFrameOnly
+        self.damage = damage
         self.limits = limits
         self.cancellation = cancellation
+    }
+
+    /// What becomes of a damaged file.
+    public enum Damage: Sendable, Hashable {
+        /// The rows (or, of a progressive picture, the detail) before the damage, as browsers show them, with
+        /// ``WebImageCore/Image/isPartial`` set; an error where there are none.
+        case showGoodPart
+        /// An error.
+        case refuse
     }
 
     /// Throws ``WebImageError/cancelled`` once ``cancellation`` is set.

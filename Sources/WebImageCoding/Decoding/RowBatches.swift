@@ -17,13 +17,15 @@ extension PixelSize {
 }
 
 extension MutablePixelBuffer {
-    /// Makes every pixel transparent black, a batch of rows at a time: fresh memory of 100 megapixels takes a while.
-    mutating func clear(cancellation: Cancellation?) throws(WebImageError) {
-        let (size, stride) = (size, bytesPerRow)
+    /// Makes every pixel of `rows`, or of all, transparent black, a batch of rows at a time: fresh memory of 100
+    /// megapixels takes a while.
+    mutating func clear(rows: Range<Int>? = nil, cancellation: Cancellation?) throws(WebImageError) {
+        let rows = rows ?? 0..<height
+        let (size, stride) = (PixelSize(width: width, height: rows.count), bytesPerRow)
         try withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             guard let start = bytes.baseAddress else { return }
-            try size.forEachRowBatch(cancellation: cancellation) { rows in
-                memset(start + rows.lowerBound * stride, 0, rows.count * stride)
+            try size.forEachRowBatch(cancellation: cancellation) { batch in
+                memset(start + (rows.lowerBound + batch.lowerBound) * stride, 0, batch.count * stride)
             }
         }
     }

@@ -1,21 +1,53 @@
+internal import FoundationEssentials
 internal import WebImageCore
 
-/// The blocks of a GIF (CompuServe GIF 89a), found by hopping from length to length; no pixel is unpacked.
-struct GIFFile {
-    /// The canvas: the logical screen, or more where the first frame reaches beyond it. Some programs leave the screen at
-    /// 0×0; browsers show the frame whole.
-    private(set) var size: PixelSize
-    /// Every frame whose descriptor is there, whole or not.
-    private(set) var frames: [Frame] = []
-    /// What stopped the reading.
-    private(set) var end = End.cutBlock
+/// The blocks of a GIF (CompuServe GIF 89a), found by hopping from length to length as the bytes arrive; no pixel is
+/// unpacked.
+///
+/// Whole frames are slices of the bytes they came in, so that a file that comes in one piece is never copied, and one
+/// that comes in many pieces once.
+struct GIFFile: Sendable {
+    /// The frames that are whole; behind ``finish()`` also the last that is not.
+    private(set) var frames: [GIFFrame] = []
+    /// The frame whose descriptor is there, but not all of its blocks; without its codes.
+    private(set) var openFrame: GIFFrame?
     /// Extra plays, 0 for ever; `nil` where the file does not ask to be repeated.
     private(set) var repeatCount: Int?
+    /// How many bytes have come.
+    private(set) var byteCount = 0
+    /// What stopped the reading; `nil` before ``finish()`` while nothing has.
+    private(set) var end: End?
 
-    private let globalPalette: Range<Int>?
+    /// The logical screen.
+    private var screen: PixelSize?
+    private var globalPalette: Data?
+    private var control = GIFFrame.Control()
+    /// What is not read yet, and before it the codes of ``openFrame``.
+    private var bytes = Data()
+    /// Where to read on, counted from the first of ``bytes``.
+    private var offset = 0
+    private var stage = Stage.header
+
+    /// What is to be read next.
+    private enum Stage {
+        case header
+        /// The colours of the file, in so many bytes.
+        case globalPalette(Int)
+        /// The colours of the open frame.
+        case localPalette(Int)
+        /// The byte that begins a block.
+        case introducer
+        /// A block behind Netscape's name.
+        case repeatCount
+        /// Blocks that say nothing to us.
+        case ignored
+        /// The minimum code size, then blocks.
+        case codeSize
+        case codes
+    }
 
     /// What stands behind the last whole block.
-    enum End {
+    enum End: Sendable {
         /// The block that ends the file.
         case trailer
         /// Nothing.
@@ -26,60 +58,55 @@ struct GIFFile {
         case cutBlock
     }
 
-    /// One frame; ranges and offsets count from the file's first byte.
-    struct Frame {
-        let left: Int
-        let top: Int
-        let size: PixelSize
-        let isInterlaced: Bool
-        /// Three bytes a colour; its own, or the file's.
-        let palette: Range<Int>?
-        let transparentIndex: UInt8?
-        /// In seconds.
-        let duration: Double
-        /// Where the minimum code size stands, with the compressed blocks behind it.
-        let dataOffset: Int
-
-        /// Whether it touches every pixel of a canvas of `canvasSize`.
-        func covers(_ canvasSize: PixelSize) -> Bool { left == 0 && top == 0 && size == canvasSize }
-    }
-
-    init(reading data: RawSpan) throws(WebImageError) {
-        guard let width = data.integer(at: 6, count: 2, isBigEndian: false),
-            let height = data.integer(at: 8, count: 2, isBigEndian: false), let flags = data.byte(at: 10)
-        else { throw .decoding(format: .gif, reason: .truncated) }
-        size = PixelSize(width: width, height: height)
-        var offset = 13
-        globalPalette = Self.palette(flags: flags, at: &offset)
-        readBlocks(of: data, from: offset)
-        if let first = frames.first {
-            size.width = max(width, first.left + first.size.width)
-            size.height = max(height, first.top + first.size.height)
-        }
-        guard size.width > 0, size.height > 0 else {
-            let isCut = frames.isEmpty && (end == .missingTrailer || end == .cutBlock)
-            throw .decoding(format: .gif, reason: isCut ? .truncated : .corrupt("a canvas of \(size) pixels"))
-        }
-    }
-
-    /// Throws unless every block is there.
+    /// Takes the next bytes and reads as far as they reach.
     ///
-    /// Only a still may lack its trailer, as browsers show it then: it has no more to come, while an animation may have
-    /// lost any number of frames.
-    func checkCompleteness() throws(WebImageError) {
-        let isStill = frames.count == 1 && repeatCount == nil
-        switch end {
-        case .trailer: return
-        case .missingTrailer where isStill, .strayByte where isStill: return
-        case .missingTrailer, .cutBlock: throw .decoding(format: .gif, reason: .truncated)
-        case .strayByte: throw .decoding(format: .gif, reason: .corrupt("a byte that begins no block"))
-        }
+    /// - Parameter stopsAtFrame: whether a descriptor is enough.
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` for what is no GIF.
+    mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
+        byteCount += next.count
+        guard end == nil else { return }
+        if bytes.isEmpty { bytes = next } else { bytes.append(next) }
+        while end == nil, !(stopsAtFrame && openFrame != nil), try readNext() {}
+        if openCodes == nil { drop() }
     }
 
-    /// How often it plays; `nil` for a still. The file counts repetitions, after the first play.
-    var loopCount: Int? {
-        guard frames.count > 1 else { return nil }
-        return switch repeatCount {
+    /// Says that no more bytes come.
+    mutating func finish() {
+        guard end == nil else { return }
+        if case .introducer = stage, bytes.count == offset { end = .missingTrailer } else { end = .cutBlock }
+        guard var frame = openFrame else { return }
+        frame.codes = openCodes ?? Data()
+        frame.palette = frame.palette ?? globalPalette
+        frames.append(frame)
+        openFrame = nil
+        bytes = Data()
+    }
+
+    /// The canvas: the logical screen, or more where the first frame reaches beyond it. Some programs leave the screen at
+    /// 0×0; browsers show the frame whole. `nil` before the first frame, or the end.
+    var size: PixelSize? {
+        guard var size = screen, let first = frames.first ?? openFrame else { return end == nil ? nil : screen }
+        size.width = max(size.width, first.left + first.size.width)
+        size.height = max(size.height, first.top + first.size.height)
+        return size
+    }
+
+    /// The first frame with its codes so far; `nil` before there are any. They share the memory that the next bytes are
+    /// added to, which is copied if they are kept longer than that.
+    var firstFrame: GIFFrame? {
+        if let first = frames.first { return first }
+        guard var frame = openFrame, let codes = openCodes else { return nil }
+        frame.codes = codes
+        return frame
+    }
+
+    private var openCodes: Data? {
+        if case .codes = stage, openFrame != nil { bytes } else { nil }
+    }
+
+    /// How often it plays, 0 for ever: the file counts repetitions, after the first play.
+    var loopCount: Int {
+        switch repeatCount {
         case nil: 1
         case 0: 0
         case let count?: count + 1
@@ -88,108 +115,137 @@ struct GIFFile {
 
     /// Whether the first frame may leave pixels of the canvas clear.
     var hasAlpha: Bool {
-        frames.contains { $0.transparentIndex != nil } || frames.first.map { !$0.covers(size) } == true
+        guard let size, let first = frames.first ?? openFrame else { return false }
+        return first.transparentIndex != nil || frames.contains { $0.transparentIndex != nil }
+            || !first.part(on: size).covers(size)
     }
 
-    /// Stops behind the last whole block, and sets ``end``.
-    private mutating func readBlocks(of data: RawSpan, from start: Int) {
-        var offset = start
-        var control = Control()
-        while let introducer = data.byte(at: offset) {
-            offset += 1
-            switch introducer {
-            case 0x21:
-                guard let label = data.byte(at: offset) else { return }
-                offset += 1
-                if label == 0xF9 { control = Control(reading: data, at: offset) }
-                if label == 0xFF, let count = Self.repeatCount(reading: data, at: offset) { repeatCount = count }
-            case 0x2C:
-                guard let frame = frame(reading: data, at: &offset, control: control) else { return }
-                frames.append(frame)
-                control = Control()
-            case 0x3B:
-                end = .trailer
-                return
-            default:
-                end = .strayByte
-                return
+    // MARK: Reading
+
+    /// Reads one block; `false` if it is not all there, or ends the file.
+    private mutating func readNext() throws(WebImageError) -> Bool {
+        // A reference of its own: the span must not hold on to `self`.
+        let bytes = bytes
+        let data = bytes.bytes
+        switch stage {
+        case .header: return try readHeader(data)
+        case .globalPalette(let count), .localPalette(let count):
+            guard data.byteCount - offset >= count else { return false }
+            let palette = bytes.dropFirst(offset).prefix(count)
+            offset += count
+            if openFrame == nil {
+                globalPalette = palette
+                stage = .introducer
+            } else {
+                openFrame?.palette = palette
+                stage = .codeSize
             }
-            guard let next = Self.endOfSubBlocks(in: data, from: offset) else { return }
-            offset = next
+            return true
+        case .introducer: return readIntroducer(data)
+        case .repeatCount:
+            guard let block = nextBlock(data) else { return false }
+            if block.count == 3, data.byte(at: block.lowerBound) == 1 {
+                repeatCount = data.integer(at: block.lowerBound + 1, count: 2, isBigEndian: false)
+            }
+            stage = block.isEmpty ? .introducer : .ignored
+            return true
+        case .ignored:
+            guard let block = nextBlock(data) else { return false }
+            if block.isEmpty { stage = .introducer }
+            return true
+        case .codeSize:
+            guard offset < data.byteCount else { return false }
+            drop()
+            offset = 1
+            stage = .codes
+            return true
+        case .codes:
+            guard let block = nextBlock(data) else { return false }
+            if block.isEmpty { closeFrame() }
+            return true
         }
-        end = .missingTrailer
     }
 
-    /// Reads a descriptor and leaves `offset` at the first compressed block.
-    private func frame(reading data: RawSpan, at offset: inout Int, control: Control) -> Frame? {
-        func number(at position: Int) -> Int? { data.integer(at: position, count: 2, isBigEndian: false) }
-        guard let left = number(at: offset), let top = number(at: offset + 2), let width = number(at: offset + 4),
-            let height = number(at: offset + 6), let flags = data.byte(at: offset + 8)
-        else { return nil }
-        offset += 9
-        let palette = Self.palette(flags: flags, at: &offset)
-        let dataOffset = offset
-        offset += 1
-        return Frame(
+    private mutating func readHeader(_ data: RawSpan) throws(WebImageError) -> Bool {
+        guard data.byteCount >= 13 else { return false }
+        guard data.hasText("GIF87a", at: 0) || data.hasText("GIF89a", at: 0),
+            let width = data.integer(at: 6, count: 2, isBigEndian: false),
+            let height = data.integer(at: 8, count: 2, isBigEndian: false), let flags = data.byte(at: 10)
+        else { throw .decoding(format: .gif, reason: .corrupt("it does not begin like a GIF")) }
+        screen = PixelSize(width: width, height: height)
+        offset = 13
+        stage = Self.paletteLength(flags).map(Stage.globalPalette) ?? .introducer
+        return true
+    }
+
+    private mutating func readIntroducer(_ data: RawSpan) -> Bool {
+        switch data.byte(at: offset) {
+        case nil: return false
+        case 0x21: return readExtension(data)
+        case 0x2C: return readDescriptor(data)
+        case 0x3B: end = .trailer
+        default: end = .strayByte
+        }
+        return false
+    }
+
+    /// Reads the label and the first block of an extension.
+    private mutating func readExtension(_ data: RawSpan) -> Bool {
+        guard let label = data.byte(at: offset + 1), let length = data.byte(at: offset + 2),
+            offset + 3 + Int(length) <= data.byteCount
+        else { return false }
+        let start = offset + 3
+        if label == 0xF9, length >= 4 { control = GIFFrame.Control(reading: data, at: start) }
+        // Netscape's extension, which every browser obeys, and a copy of it.
+        let asksToRepeat =
+            label == 0xFF && length == 11
+            && (data.hasText("NETSCAPE2.0", at: start) || data.hasText("ANIMEXTS1.0", at: start))
+        offset = start + Int(length)
+        stage = length == 0 ? .introducer : asksToRepeat ? .repeatCount : .ignored
+        return true
+    }
+
+    private mutating func readDescriptor(_ data: RawSpan) -> Bool {
+        let start = offset + 1
+        func number(at position: Int) -> Int? { data.integer(at: start + position, count: 2, isBigEndian: false) }
+        guard let left = number(at: 0), let top = number(at: 2), let width = number(at: 4), let height = number(at: 6),
+            let flags = data.byte(at: start + 8)
+        else { return false }
+        offset = start + 9
+        let paletteLength = Self.paletteLength(flags)
+        openFrame = GIFFrame(
             left: left, top: top, size: PixelSize(width: width, height: height), isInterlaced: flags & 0x40 != 0,
-            palette: palette ?? globalPalette, transparentIndex: control.transparentIndex, duration: control.duration,
-            dataOffset: dataOffset)
+            palette: paletteLength == nil ? globalPalette : nil, duration: control.duration,
+            transparentIndex: control.transparentIndex, disposal: control.disposal)
+        control = GIFFrame.Control()
+        stage = paletteLength.map(Stage.localPalette) ?? .codeSize
+        return true
     }
 
-    /// The palette that `flags` announce, if any; moves `offset` behind it.
-    private static func palette(flags: UInt8, at offset: inout Int) -> Range<Int>? {
-        guard flags & 0x80 != 0 else { return nil }
-        let start = offset
-        offset += 3 << (Int(flags & 7) + 1)
+    private mutating func closeFrame() {
+        guard var frame = openFrame else { return }
+        frame.codes = bytes.prefix(offset)
+        frame.isWhole = true
+        frames.append(frame)
+        openFrame = nil
+        drop()
+        stage = .introducer
+    }
+
+    /// Moves behind the next block and returns where its bytes stand; `nil` if it is not all there.
+    private mutating func nextBlock(_ data: RawSpan) -> Range<Int>? {
+        guard let length = data.byte(at: offset), offset + 1 + Int(length) <= data.byteCount else { return nil }
+        let start = offset + 1
+        offset = start + Int(length)
         return start..<offset
     }
 
-    private static func endOfSubBlocks(in data: RawSpan, from start: Int) -> Int? {
-        var offset = start
-        while let length = data.byte(at: offset) {
-            offset += 1 + Int(length)
-            if length == 0 { return offset }
-        }
-        return nil
-    }
+    /// How many bytes of colours the `flags` announce, if any.
+    private static func paletteLength(_ flags: UInt8) -> Int? { flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : nil }
 
-    /// The number of repetitions in Netscape's extension, which every browser obeys.
-    private static func repeatCount(reading data: RawSpan, at offset: Int) -> Int? {
-        guard data.byte(at: offset) == 11,
-            data.hasText("NETSCAPE2.0", at: offset + 1) || data.hasText("ANIMEXTS1.0", at: offset + 1),
-            data.byte(at: offset + 12) == 3, data.byte(at: offset + 13) == 1
-        else { return nil }
-        return data.integer(at: offset + 14, count: 2, isBigEndian: false)
-    }
-
-    /// The graphic control extension, which belongs to the frame that follows.
-    private struct Control {
-        var duration = FrameDuration.played(0)
-        var transparentIndex: UInt8?
-
-        init() {}
-
-        init(reading data: RawSpan, at offset: Int) {
-            guard let flags = data.byte(at: offset + 1),
-                let hundredths = data.integer(at: offset + 2, count: 2, isBigEndian: false)
-            else { return }
-            duration = FrameDuration.played(Double(hundredths) / 100)
-            transparentIndex = flags & 1 != 0 ? data.byte(at: offset + 4) : nil
-        }
-    }
-}
-
-extension GIFFile.Frame {
-    /// The compressed bytes, without the lengths between them, and whether their end mark is there.
-    func compressedBytes(in data: RawSpan) -> (bytes: [UInt8], isComplete: Bool) {
-        var bytes: [UInt8] = []
-        var offset = dataOffset + 1
-        while let length = data.byte(at: offset) {
-            if length == 0 { return (bytes, true) }
-            let end = min(offset + 1 + Int(length), data.byteCount)
-            data.extracting(offset + 1..<end).withUnsafeBytes { bytes.append(contentsOf: $0) }
-            offset += 1 + Int(length)
-        }
-        return (bytes, false)
+    /// Lets go of what is read.
+    private mutating func drop() {
+        bytes = bytes.dropFirst(offset)
+        offset = 0
     }
 }

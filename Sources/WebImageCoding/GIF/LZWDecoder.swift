@@ -1,61 +1,101 @@
 internal import WebImageCore
 
-/// Unpacks GIF's variant of LZW: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit first.
+/// Unpacks GIF's variant of LZW as its bytes arrive: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit first.
 ///
-/// A code stands for a string of palette indices: that of an older code (its prefix) and one more index. A prefix is
-/// always a smaller number, so walking from prefix to prefix ends.
-struct LZWDecoder {
-    private var prefixes = [UInt16](repeating: 0, count: codeLimit)
-    private var suffixes = [UInt8](repeating: 0, count: codeLimit)
-    private var lengths = [Int](repeating: 0, count: codeLimit)
+/// A code stands for a string of palette indices: that of the code before (its string), and the first index of the one
+/// behind. Both stand side by side in the output already, so that a table entry is a place there, and unpacking a code
+/// one copy:
+///
+///     output   … a b c d e f g …        codes 40, 41, 42
+///                └─40┘└41┘└42┘
+///                └─ new ┘ = "abc" + "d", 4 indices from a
+///
+/// The memory is its own, with room behind the last index, since copies go eight bytes at a time. Positions come from
+/// lengths that are checked where they arise: a string lies before the place it is copied to, and no copy starts
+/// behind the last index.
+final class LZWDecoder {
+    /// How many indices are unpacked.
+    private(set) var count = 0
+    /// How many it takes.
+    let capacity: Int
+    private(set) var state = State.needsBytes
 
+    /// Every index up to ``count`` is written.
+    let indices: UnsafeMutablePointer<UInt8>
+
+    /// Holds the strings, then the indices.
+    private let memory: ScratchMemory
+    private let strings: UnsafeMutablePointer<OutputString>
     private let minimumCodeSize: Int
-    private let clearCode: Int
     private var nextCode: Int
     private var codeSize: Int
+    private var previous: OutputString?
+    private var bits: UInt64 = 0
+    private var bitCount = 0
 
-    /// `nil` unless `minimumCodeSize` is 1 to 8: an index has 8 bits.
-    init?(minimumCodeSize: UInt8) {
-        guard (1...8).contains(minimumCodeSize) else { return nil }
-        self.minimumCodeSize = Int(minimumCodeSize)
-        clearCode = 1 << self.minimumCodeSize
-        for index in 0..<clearCode {
-            suffixes[index] = UInt8(index)
-            lengths[index] = 1
+    /// What becomes of further bytes.
+    enum State: Equatable {
+        /// They are wanted.
+        case needsBytes
+        /// They are not: there are as many indices as there can be, or the code that ends them came.
+        case ended
+        /// They are not: this code means nothing yet.
+        case undefinedCode(Int)
+    }
+
+    private struct OutputString {
+        var start: UInt32
+        var length: UInt32
+    }
+
+    /// - Parameter minimumCodeSize: 1 to 8, since an index has 8 bits.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``.
+    init(minimumCodeSize: UInt8, capacity: Int) throws(WebImageError) {
+        guard (1...8).contains(minimumCodeSize) else {
+            throw .decoding(format: .gif, reason: .corrupt("LZW codes of \(minimumCodeSize) bits"))
         }
-        nextCode = clearCode + 2
+        precondition(capacity <= UInt32.max, "\(capacity) indices")
+        let stringsLength = Self.codeLimit * MemoryLayout<OutputString>.stride
+        memory = try ScratchMemory(byteCount: stringsLength + capacity + Self.slack)
+        strings = memory.address.bindMemory(to: OutputString.self, capacity: Self.codeLimit)
+        indices = (memory.address + stringsLength).bindMemory(to: UInt8.self, capacity: capacity + Self.slack)
+        self.capacity = capacity
+        self.minimumCodeSize = Int(minimumCodeSize)
+        nextCode = (1 << self.minimumCodeSize) + 2
         codeSize = self.minimumCodeSize + 1
     }
 
-    /// Fills `indices` from its start and returns how many there are: fewer where the end code or the end of `bytes`
-    /// comes first.
-    ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` for a code that means nothing yet,
-    ///   ``WebImageError/cancelled``.
-    mutating func unpack(
-        _ bytes: [UInt8], into indices: inout [UInt8], cancellation: Cancellation?
-    ) throws(WebImageError) -> Int {
+    /// Unpacks the codes in `bytes`; bits of one that is not all there are kept for the next call.
+    func unpack(_ bytes: UnsafeRawBufferPointer) {
+        guard state == .needsBytes, let source = bytes.baseAddress else { return }
+        let clearCode = 1 << minimumCodeSize
+        let byteCount = bytes.count
         var position = 0
-        var bits = 0
-        var bitCount = 0
-        var filled = 0
-        var nextCheck = 0
-        var previous: Int?
-        while filled < indices.count {
-            // A byte can stand for thousands of pixels, or, with codes that only clear the table, for none.
-            if filled >= nextCheck {
-                try cancellation?.check()
-                nextCheck = filled + Self.pixelsBetweenChecks
+        var (bits, bitCount, codeSize, nextCode) = (bits, bitCount, codeSize, nextCode)
+        var count = count
+        var previous = previous
+        defer { (self.bits, self.bitCount, self.codeSize, self.nextCode) = (bits, bitCount, codeSize, nextCode) }
+        defer { (self.count, self.previous) = (count, previous) }
+
+        while count < capacity {
+            if bitCount < codeSize {
+                if position <= byteCount - 8 {
+                    let word = UInt64(littleEndian: source.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                    bits |= word << UInt64(bitCount)
+                    // As many whole bytes as fit above those that are there.
+                    position += (63 - bitCount) >> 3
+                    bitCount |= 56
+                } else {
+                    while bitCount < codeSize {
+                        guard position < byteCount else { return }
+                        bits |= UInt64(source.load(fromByteOffset: position, as: UInt8.self)) << UInt64(bitCount)
+                        position += 1
+                        bitCount += 8
+                    }
+                }
             }
-            while bitCount < codeSize {
-                guard position < bytes.count else { return filled }
-                if position % Self.bytesBetweenChecks == 0 { try cancellation?.check() }
-                bits |= Int(bytes[position]) << bitCount
-                position += 1
-                bitCount += 8
-            }
-            let code = bits & ((1 << codeSize) - 1)
-            bits >>= codeSize
+            let code = Int(truncatingIfNeeded: bits) & ((1 << codeSize) - 1)
+            bits >>= UInt64(codeSize)
             bitCount -= codeSize
 
             if code == clearCode {
@@ -64,48 +104,48 @@ struct LZWDecoder {
                 previous = nil
                 continue
             }
-            if code == clearCode + 1 { return filled }
-            guard code < nextCode || (code == nextCode && previous != nil) else {
-                throw .decoding(format: .gif, reason: .corrupt("LZW code \(code) before it is defined"))
+            if code == clearCode + 1 { break }
+            // This code may be the one that its own step defines. A full table stays as it is until a clear code.
+            if let previous, nextCode < Self.codeLimit {
+                strings[nextCode] = OutputString(start: previous.start, length: previous.length + 1)
+                nextCode += 1
+                if nextCode == 1 << codeSize, codeSize < 12 { codeSize += 1 }
             }
-            // A code can be used in the step that defines it: it is then the previous string and its own first index.
-            if let previous { define(prefix: previous, suffix: firstIndex(of: code == nextCode ? previous : code)) }
-            filled = write(code, to: &indices, at: filled)
-            previous = code
+            let start = UInt32(truncatingIfNeeded: count)
+            if code < clearCode {
+                indices[count] = UInt8(truncatingIfNeeded: code)
+                count += 1
+                previous = OutputString(start: start, length: 1)
+            } else if code < nextCode {
+                let string = strings[code]
+                let length = min(Int(string.length), capacity - count)
+                copy(from: Int(string.start), to: count, count: length)
+                count += length
+                previous = OutputString(start: start, length: string.length)
+            } else {
+                state = .undefinedCode(code)
+                return
+            }
         }
-        return filled
+        state = .ended
     }
 
-    /// A full table stays as it is until a clear code.
-    private mutating func define(prefix: Int, suffix: UInt8) {
-        guard nextCode < Self.codeLimit else { return }
-        prefixes[nextCode] = UInt16(prefix)
-        suffixes[nextCode] = suffix
-        lengths[nextCode] = lengths[prefix] + 1
-        nextCode += 1
-        if nextCode == 1 << codeSize, codeSize < 12 { codeSize += 1 }
-    }
-
-    private func firstIndex(of code: Int) -> UInt8 {
-        var code = code
-        while code > clearCode { code = Int(prefixes[code]) }
-        return suffixes[code]
-    }
-
-    /// Writes the string of `code`, last index first, and returns where the next begins. What does not fit is dropped.
-    private func write(_ code: Int, to indices: inout [UInt8], at start: Int) -> Int {
-        let end = start + lengths[code]
-        var code = code
-        var position = end - 1
-        while position >= start {
-            if position < indices.count { indices[position] = suffixes[code] }
-            code = Int(prefixes[code])
-            position -= 1
+    /// Copies indices to behind themselves; the two ranges may overlap, and up to ``slack`` bytes behind are overwritten.
+    private func copy(from source: Int, to target: Int, count: Int) {
+        let (from, to) = (UnsafeMutableRawPointer(indices + source), UnsafeMutableRawPointer(indices + target))
+        guard target - source >= 8 || count <= target - source else {
+            for index in 0..<count { indices[target + index] = indices[source + index] }
+            return
         }
-        return min(end, indices.count)
+        // Eight at a time never read what the same step writes.
+        var index = 0
+        while index < count {
+            to.storeBytes(
+                of: from.loadUnaligned(fromByteOffset: index, as: UInt64.self), toByteOffset: index, as: UInt64.self)
+            index += 8
+        }
     }
 
     private static let codeLimit = 4096
-    private static let bytesBetweenChecks = 1 << 16
-    private static let pixelsBetweenChecks = 1 << 18
+    private static let slack = 8
 }

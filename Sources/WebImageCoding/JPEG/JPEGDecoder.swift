@@ -2,10 +2,12 @@ public import FoundationEssentials
 public import WebImageCore
 
 /// Reads JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and
-/// YCCK, any subsampling. CMYK is converted without a profile.
+/// YCCK, any subsampling; 8 bits a sample. CMYK without a profile is converted by the plain rule that each ink takes its
+/// light away.
 ///
-/// A picture is whole or refused: where libjpeg would fill what is missing or damaged with grey, this throws. A
-/// baseline file that lacks nothing but its last marker is read.
+/// A damaged file is decoded to its first damage: where libjpeg would go on with grey or repeated blocks, rows stay
+/// clear. Of a progressive file, detail is missing instead, unless its first scan is damaged already. A baseline file that
+/// lacks nothing but its last marker is whole.
 public struct JPEGDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -18,21 +20,56 @@ public struct JPEGDecoder: ImageDecoder {
         let header = try JPEGHeader(reading: data.bytes)
         return ImageInfo(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
-            hasColorProfile: header.hasColorProfile)
+            hasColorProfile: header.hasColorProfile,
+            colorProfileName: header.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture, for a thumbnail at an eighth, a quarter or half of its size where that is enough, and
     /// resamples what comes out to the exact size.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try JPEGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
-        let pixels = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) -> PixelBuffer in
-            let reader = try JPEGReader(bytes)
-            guard reader.size == plan.storedSize else {
-                throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(plan.storedSize) and \(reader.size)"))
+        let plan = try DecodingPlan(header, of: data.bytes, options: options)
+        let reader = try JPEGReader()
+        _ = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+            try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
+                guard try reader.readHeader() else { throw .decoding(format: .jpeg, reason: .truncated) }
+                try plan.start(reader)
+                try reader.decode(options: options)
             }
-            return try reader.pixels(atLeast: plan.targetSize, options: options)
         }
-        return try plan.image(of: pixels, format: .jpeg)
+        return try plan.image(of: reader)
+    }
+
+    /// A decoder for baseline rows as they arrive, and for the scans of a progressive file that are whole.
+    ///
+    /// At most four progressive files are shown while they arrive; the others wait for one of these to finish, or for
+    /// their last byte. Arithmetic coding can't be shown before it is whole.
+    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        JPEGIncrementalDecoder(options: options, slots: .shared)
+    }
+}
+
+extension DecodingPlan {
+    /// For the picture that the markers of `data` describe.
+    init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try self.init(
+            storedSize: header.size, orientation: header.orientation, colors: header.colorConversion(in: data),
+            options: options)
+    }
+
+    /// Starts to decode the pixels that this plan needs.
+    func start(_ reader: JPEGReader) throws(WebImageError) {
+        guard reader.size == storedSize else {
+            throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
+        }
+        try reader.start(atLeast: targetSize, ink: colors)
+    }
+
+    /// The picture that `reader` has decoded.
+    func image(of reader: JPEGReader) throws(WebImageError) -> Image {
+        let (pixels, isPartial) = try reader.finish(options: options)
+        var image = try image(of: pixels, format: .jpeg)
+        image.isPartial = isPartial
+        return image
     }
 }

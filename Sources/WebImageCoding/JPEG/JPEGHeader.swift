@@ -5,12 +5,16 @@ struct JPEGHeader {
     /// As stored.
     let size: PixelSize
     let orientation: ImageOrientation
-    let hasColorProfile: Bool
+    /// 1 for grey, 3 for colours, 4 for ink.
+    let componentCount: Int
+    /// Where the pieces of a colour profile are, in the order of the file: APP2 segments, from their signature on.
+    let profileSegments: [Range<Int>]
 
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
         var orientation: ImageOrientation?
-        var hasColorProfile = false
+        var componentCount = 0
+        var profileSegments: [Range<Int>] = []
         var offset = 2
         var isCut = true
         while let marker = Self.nextMarker(in: data, from: &offset) {
@@ -29,11 +33,12 @@ struct JPEGHeader {
                     let width = data.integer(at: offset + 5, count: 2, isBigEndian: true)
                 else { throw .decoding(format: .jpeg, reason: .truncated) }
                 size = PixelSize(width: width, height: height)
+                componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
             case 0xE1 where orientation == nil && data.hasText("Exif\0\0", at: offset + 2):
                 let end = min(offset + length, data.byteCount)
                 orientation = ImageOrientation(exif: data.extracting(offset + 2..<end))
-            case 0xE2 where data.hasText("ICC_PROFILE\0", at: offset + 2):
-                hasColorProfile = true
+            case 0xE2 where data.hasText(Self.profileSignature, at: offset + 2):
+                profileSegments.append(offset + 2..<offset + length)
             default:
                 break
             }
@@ -48,7 +53,8 @@ struct JPEGHeader {
         }
         self.size = size
         self.orientation = orientation ?? .up
-        self.hasColorProfile = hasColorProfile
+        self.componentCount = componentCount
+        self.profileSegments = profileSegments
     }
 
     /// Moves `offset` behind the next marker and returns its code, passing over stray bytes as libjpeg does.

@@ -1,84 +1,203 @@
 internal import CWebImageJPEG
-internal import CWebImageKernels
 internal import WebImageCore
 
-/// Owns one libjpeg-turbo decoder over bytes that outlive it.
-struct JPEGReader: ~Copyable {
+/// One libjpeg-turbo decoder, which reads a file all at once or in pieces; either way comes to the same pixels.
+///
+///     readHeader ──▶ start ──▶ decode, again with each piece ──▶ finish
+///                                 └──▶ preview
+///
+/// Everything but ``preview(cancellation:)`` and ``finish(options:)`` is called inside ``reading(_:isEnd:_:)``.
+final class JPEGReader {
     private let decoder: OpaquePointer
-    private let header: cwi_jpeg_header
+    private var header = cwi_jpeg_header()
+    private var output: MutablePixelBuffer?
+    /// How many of the output's rows are there, from the top.
+    private var rowCount = 0
+    /// Whether the compressed data of all scans is read; there may be pixels to make of it yet.
+    private var isComplete = false
+    /// What ended decoding early, with good pixels before it perhaps.
+    private(set) var damage: WebImageError?
+    /// How much of it was in the last preview: rows, or scans.
+    private var shownCount = 0
+    private var memoryLimit = 0
+    /// The way from CMYK to sRGB.
+    private var ink = ColorConversion.none
 
-    init(_ bytes: UnsafeRawBufferPointer) throws(WebImageError) {
-        guard let address = bytes.bindMemory(to: UInt8.self).baseAddress,
-            let decoder = cwi_jpeg_decoder_create(address, bytes.count)
-        else { throw .outOfMemory(byteCount: bytes.count) }
-        var header = cwi_jpeg_header()
-        let status = cwi_jpeg_read_header(decoder, &header)
-        guard status == CWI_JPEG_OK else {
-            defer { cwi_jpeg_decoder_destroy(decoder) }
-            throw Self.error(status, decoder, memoryLimit: 0)
-        }
+    init() throws(WebImageError) {
+        guard let decoder = cwi_jpeg_decoder_create() else { throw .outOfMemory(byteCount: 0) }
         self.decoder = decoder
-        self.header = header
     }
 
     deinit { cwi_jpeg_decoder_destroy(decoder) }
 
     /// As stored.
     var size: PixelSize { PixelSize(width: Int(header.width), height: Int(header.height)) }
+    /// Whether it keeps coefficients of the whole picture: a progressive one, or one with a scan for each component.
+    var hasMultipleScans: Bool { header.has_multiple_scans }
+    /// Whether ``decode(options:)`` can stop where a piece ends: libjpeg can't in the middle of arithmetic coding.
+    var isSuspendable: Bool { !header.is_arithmetic }
+    /// Whether more bytes can change anything: not behind the last row or scan, nor behind damage.
+    var wantsBytes: Bool { !isComplete && damage == nil }
 
-    /// Decodes at least `targetSize` pixels: at an eighth, a quarter or half of the size where that is enough.
+    /// Calls `body`, whose calls read `bytes`, and returns how many of them are done with.
+    ///
+    /// The next piece begins with those that are not. `isEnd` tells that the file ends with `bytes`.
+    func reading(
+        _ bytes: UnsafeRawBufferPointer, isEnd: Bool, _ body: () throws(WebImageError) -> Void
+    ) throws(WebImageError) -> Int {
+        cwi_jpeg_set_source(decoder, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, isEnd)
+        do throws(WebImageError) {
+            try body()
+        } catch {
+            _ = cwi_jpeg_release_source(decoder)
+            throw error
+        }
+        return bytes.count - cwi_jpeg_release_source(decoder)
+    }
+
+    /// Reads the markers before the first scan; `false` while they are not all there.
+    func readHeader() throws(WebImageError) -> Bool {
+        switch cwi_jpeg_read_header(decoder, &header) {
+        case CWI_JPEG_OK: return true
+        case CWI_JPEG_NEEDS_BYTES: return false
+        case let status: throw error(status)
+        }
+    }
+
+    /// Takes memory to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size where that is
+    /// enough.
     ///
     /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
-    /// eighth, but those between have no SIMD code and are slower than the full size.
-    func pixels(atLeast targetSize: PixelSize, options: DecodingOptions) throws(WebImageError) -> PixelBuffer {
+    /// eighth, but those between have no SIMD code and are slower than the full size. It can't change its mind later.
+    ///
+    /// - Parameter ink: the way from CMYK to sRGB; a picture of light keeps its colours.
+    func start(atLeast targetSize: PixelSize, ink: ColorConversion) throws(WebImageError) {
+        self.ink = ink
         let numerator = [1, 2, 4].first { numerator in
             Self.scaled(size.width, by: numerator) >= targetSize.width
                 && Self.scaled(size.height, by: numerator) >= targetSize.height
         }
         // A progressive picture's coefficients, 16 bits each at full resolution, and some for rows and tables.
-        let memoryLimit = size.pixelCount * Int(header.component_count) * 2 + (32 << 20)
+        memoryLimit = size.pixelCount * Int(header.component_count) * 2 + (32 << 20)
         var width: UInt32 = 0
         var height: UInt32 = 0
-        try check(
-            cwi_jpeg_start(decoder, UInt32(numerator ?? 8), memoryLimit, &width, &height), memoryLimit: memoryLimit)
-        if header.has_multiple_scans { try consumeScans(memoryLimit: memoryLimit, options: options) }
-        return try readRows(of: PixelSize(width: Int(width), height: Int(height)), options: options)
+        let status = cwi_jpeg_start(decoder, UInt32(numerator ?? 8), memoryLimit, &width, &height)
+        guard status == CWI_JPEG_OK else { throw error(status) }
+        output = try MutablePixelBuffer(width: Int(width), height: Int(height))
     }
 
-    private func consumeScans(memoryLimit: Int, options: DecodingOptions) throws(WebImageError) {
+    /// Decodes as far as the bytes reach, or to the first damage, which it notes.
+    func decode(options: DecodingOptions) throws(WebImageError) {
+        guard wantsBytes else { return }
+        let status = try header.has_multiple_scans ? consumeScans(options: options) : readRows(options.cancellation)
+        switch status {
+        case CWI_JPEG_OK: isComplete = true
+        case CWI_JPEG_NEEDS_BYTES: break
+        case CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT: damage = error(status)
+        default: throw error(status)
+        }
+    }
+
+    /// The pixels so far, clear where there are none; `nil` if there are no others than last time.
+    ///
+    /// A picture of one scan grows by rows. One of several gains detail with each that is whole: libjpeg would wait in
+    /// the middle of one that is not.
+    func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
+        let count = header.has_multiple_scans ? Int(cwi_jpeg_whole_scan_count(decoder)) : rowCount
+        guard let size = output?.size, count > shownCount else { return nil }
+        shownCount = count
+        var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
+        guard header.has_multiple_scans else {
+            copyRows(into: &buffer)
+            try buffer.clear(rows: rowCount..<size.height, cancellation: cancellation)
+            return buffer.freeze(isOpaque: rowCount == size.height)
+        }
+        var status = cwi_jpeg_start_pass(decoder, false)
+        var passRowCount = 0
+        if status == CWI_JPEG_OK {
+            status = try readRows(into: &buffer, rowCount: &passRowCount, cancellation: cancellation)
+        }
+        guard status == CWI_JPEG_OK else { throw error(status) }
+        return buffer.freeze(isOpaque: true)
+    }
+
+    /// The pixels, after the file's last byte was decoded; of a damaged file, those that are good. Call it once.
+    func finish(options: DecodingOptions) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
+        let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
+        if let failure, options.damage == .refuse { throw failure }
+        if header.has_multiple_scans {
+            var status = cwi_jpeg_start_pass(decoder, true)
+            if status == CWI_JPEG_OK { status = try readRows(options.cancellation) }
+            // Of the first scan alone, some rows may be there.
+            guard status == CWI_JPEG_OK || failure != nil else { throw error(status) }
+        }
+        guard var buffer = output.take(), rowCount > 0 else {
+            throw failure ?? .decoding(format: .jpeg, reason: .corrupt("rows are missing"))
+        }
+        try buffer.clear(rows: rowCount..<buffer.height, cancellation: options.cancellation)
+        let isOpaque = rowCount == buffer.height
+        return (buffer.freeze(isOpaque: isOpaque), failure != nil)
+    }
+
+    private func consumeScans(options: DecodingOptions) throws(WebImageError) -> cwi_jpeg_status {
         // Blocks are at least 8 pixels high; about a quarter megapixel at a time.
         let rowCount = UInt32(max(1, (1 << 15) / size.width))
         let scanLimit = UInt32(clamping: options.limits.scanCount)
         var isComplete = false
         while !isComplete {
             try options.checkCancellation()
-            try check(cwi_jpeg_consume(decoder, rowCount, scanLimit, &isComplete), memoryLimit: memoryLimit)
+            let status = cwi_jpeg_consume(decoder, rowCount, scanLimit, &isComplete)
+            guard status == CWI_JPEG_OK else { return status }
+        }
+        return CWI_JPEG_OK
+    }
+
+    private func readRows(_ cancellation: Cancellation?) throws(WebImageError) -> cwi_jpeg_status {
+        // Out of `self` meanwhile, so that both are not written at once.
+        guard var buffer = output.take() else { return CWI_JPEG_CORRUPT }
+        var rowCount = rowCount
+        let status = try readRows(into: &buffer, rowCount: &rowCount, cancellation: cancellation)
+        self.rowCount = rowCount
+        output = consume buffer
+        return status
+    }
+
+    /// Reads the rows from `rowCount` on, as far as they are there, a batch at a time.
+    private func readRows(
+        into buffer: inout MutablePixelBuffer, rowCount: inout Int, cancellation: Cancellation?
+    ) throws(WebImageError) -> cwi_jpeg_status {
+        let (size, stride) = (buffer.size, buffer.bytesPerRow)
+        let batch = max(1, Self.batchPixelCount / size.width)
+        return try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            guard let pixels = bytes.bindMemory(to: UInt8.self).baseAddress else { return CWI_JPEG_CORRUPT }
+            while rowCount < size.height {
+                try cancellation?.check()
+                let start = pixels + rowCount * stride
+                var count: UInt32 = 0
+                let limit = UInt32(min(batch, size.height - rowCount))
+                let status = cwi_jpeg_read_rows(decoder, start, stride, limit, &count)
+                // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
+                if header.is_cmyk { ink.convertInk(start, pixelCount: Int(count) * size.width) }
+                rowCount += Int(count)
+                guard status == CWI_JPEG_OK else { return status }
+            }
+            return CWI_JPEG_OK
         }
     }
 
-    private func readRows(of size: PixelSize, options: DecodingOptions) throws(WebImageError) -> PixelBuffer {
-        var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        let stride = buffer.bytesPerRow
-        try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
-            guard let pixels = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
-            try size.forEachRowBatch(cancellation: options.cancellation) { (rows) throws(WebImageError) in
-                let start = pixels + rows.lowerBound * stride
-                try check(cwi_jpeg_read_rows(decoder, start, stride, UInt32(rows.count)))
-                // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
-                if header.is_cmyk { cwi_inverted_cmyk_to_rgba(start, rows.count * size.width) }
+    private func copyRows(into buffer: inout MutablePixelBuffer) {
+        buffer.withUnsafeMutableBytes { destination in
+            _ = output?.withUnsafeMutableBytes { source in
+                let count = rowCount * (source.count / size.height)
+                destination.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
             }
         }
-        return buffer.freeze(isOpaque: true)
     }
 
-    private func check(_ status: cwi_jpeg_status, memoryLimit: Int = 0) throws(WebImageError) {
-        if status != CWI_JPEG_OK { throw Self.error(status, decoder, memoryLimit: memoryLimit) }
-    }
-
-    private static func error(_ status: cwi_jpeg_status, _ decoder: OpaquePointer, memoryLimit: Int) -> WebImageError {
+    private func error(_ status: cwi_jpeg_status) -> WebImageError {
         let message = String(cString: cwi_jpeg_decoder_message(decoder))
         return switch status {
-        case CWI_JPEG_TRUNCATED: .decoding(format: .jpeg, reason: .truncated)
+        case CWI_JPEG_TRUNCATED, CWI_JPEG_NEEDS_BYTES: .decoding(format: .jpeg, reason: .truncated)
         case CWI_JPEG_UNSUPPORTED: .decoding(format: .jpeg, reason: .unsupported(message))
         case CWI_JPEG_OUT_OF_MEMORY: .outOfMemory(byteCount: memoryLimit)
         default: .decoding(format: .jpeg, reason: .corrupt(message.isEmpty ? "rows are missing" : message))
@@ -86,4 +205,7 @@ struct JPEGReader: ~Copyable {
     }
 
     private static func scaled(_ length: Int, by numerator: Int) -> Int { (length * numerator + 7) / 8 }
+
+    /// A millisecond or two of decoding.
+    private static let batchPixelCount = 1 << 18
 }

@@ -1,11 +1,14 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Reads PNG with libpng: every colour type, bit depth and interlacing. 16 bits are rounded to 8, and alpha is
-/// multiplied in as the bytes are, without linear light.
+/// Reads PNG and APNG: every colour type, bit depth and interlacing. 16 bits are rounded to 8, and alpha is multiplied in
+/// as the bytes are, without linear light.
 ///
-/// Of an APNG it decodes the picture that programs without animation show. A file must be whole: checksums fit, and the
-/// end chunk is there.
+/// An APNG that breaks a rule of its order is a still, as in browsers. Where the picture for programs without animation
+/// is no frame, the first frame takes its place.
+///
+/// Of a damaged file the rows before the damage count, as ``DecodingOptions/damage`` says. A chunk whose checksum does
+/// not fit is damage, unless a decoder may leave it out.
 public struct PNGDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -13,28 +16,40 @@ public struct PNGDecoder: ImageDecoder {
     /// ``ImageFormat/png``.
     public var format: ImageFormat { .png }
 
-    /// Reads the header and hops over the other chunks.
+    /// Hops over all chunks and counts the frames that are whole.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let header = try PNGHeader(reading: data.bytes)
-        let isAnimation = header.frameCount > 1
+        var file = PNGFile()
+        file.read(data.bytes)
+        let animation = APNGFile(file, data: data, orientation: header.orientation)
+        let isAnimation = (animation?.parts.count ?? 0) > 1
         return ImageInfo(
-            format: .png, size: header.orientation.upright(header.size), frameCount: header.frameCount,
-            loopCount: isAnimation ? header.loopCount : nil,
-            frameDurations: isAnimation ? header.frameDurations : [], hasAlpha: header.hasAlpha,
-            orientation: header.orientation, hasColorProfile: header.hasColorProfile)
+            format: .png, size: header.orientation.upright(header.size), frameCount: animation?.parts.count ?? 1,
+            loopCount: isAnimation ? animation?.loopCount : nil,
+            frameDurations: isAnimation ? animation?.parts.map(\.duration) ?? [] : [], hasAlpha: header.hasAlpha,
+            orientation: header.orientation, hasColorProfile: header.hasColorProfile,
+            colorProfileName: PNGColorChunks(reading: data.bytes).profile?.name)
+    }
+
+    /// Reads the header chunk, and whatever else is there before the pixels.
+    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        guard prefix.count >= PNGHeader.minimumByteCount else { return nil }
+        return ImageProbe(try PNGHeader(reading: prefix.bytes, stopsAtPixels: true))
     }
 
     /// Decodes the picture and resamples it to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let header = try PNGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
-        let pixels = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) -> PixelBuffer in
-            let reader = try PNGReader(bytes)
-            guard reader.size == plan.storedSize else {
-                throw .decoding(format: .png, reason: .corrupt("two sizes: \(plan.storedSize) and \(reader.size)"))
-            }
-            return try reader.pixels(options: options)
-        }
-        return try plan.image(of: pixels, format: .png, frameCount: header.frameCount)
+        let reading = try PNGReading(of: data, options: options)
+        return try reading.image(goingOnWith: nil)
+    }
+
+    /// Hops over all chunks; frames are decoded when they are asked for.
+    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        try PNGReading(of: data, options: options).animation
+    }
+
+    /// One that shows rows as they come, and interlaced pictures in finer and finer blocks.
+    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        PNGIncrementalDecoder(options: options)
     }
 }

@@ -1,10 +1,10 @@
-internal import CWebImageKernels
 internal import CWebImageWebP
 public import FoundationEssentials
 public import WebImageCore
 
-/// Reads WebP with libwebp: lossy and lossless, with and without alpha; of an animation the first frame, on a clear
-/// canvas.
+/// Reads WebP with libwebp: lossy and lossless, with and without alpha, animated.
+///
+/// Of a file that is cut off, the rows that are there are shown, of an animation the frames.
 public struct WebPDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -19,88 +19,100 @@ public struct WebPDecoder: ImageDecoder {
         return ImageInfo(
             format: .webp, size: file.orientation.upright(file.size), frameCount: max(1, file.frames.count),
             loopCount: isAnimation ? file.loopCount : nil,
-            frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha,
-            orientation: file.orientation, hasColorProfile: file.hasColorProfile)
+            frameDurations: isAnimation ? file.frames.map(\.part.duration) : [], hasAlpha: file.hasAlpha,
+            orientation: file.orientation, hasColorProfile: file.hasColorProfile,
+            colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
     /// Decodes the picture and resamples it to the size wanted. libwebp could scale by itself, but no faster and with
     /// a coarser filter.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let bytes = data.bytes
-        let file = try WebPFile(reading: bytes)
-        let plan = try DecodingPlan(storedSize: file.size, orientation: file.orientation, options: options)
-        guard file.isComplete else { throw .decoding(format: .webp, reason: .truncated) }
-        let pixels: PixelBuffer
-        if file.isAnimation {
-            guard let frame = file.frames.first, frame.content.upperBound <= bytes.byteCount else {
-                throw .decoding(format: .webp, reason: .corrupt("an animation without a whole frame"))
-            }
-            pixels = try canvas(
-                of: file.size, with: bytes.extracting(frame.content), left: frame.left, top: frame.top,
-                frameSize: frame.size, options: options)
+        let file = try WebPFile(reading: data.bytes)
+        let plan = try DecodingPlan(file, in: data.bytes, options: options)
+        try file.checkLength(of: data, options: options)
+        var image: Image
+        if !file.frames.isEmpty {
+            image = try plan.image(of: WebPAnimationFile(file, in: data))
         } else {
-            pixels = try canvas(
-                of: file.size, with: bytes, left: 0, top: 0, frameSize: file.size, options: options)
+            let decoder = try file.makeFirstPictureDecoder()
+            try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
+                try decoder.decode(bytes, cancellation: options.cancellation)
+            }
+            let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
+            image = try plan.image(of: file.canvas(with: pixels, options: options), format: .webp)
+            image.isPartial = isPartial
         }
-        return try plan.image(of: pixels, format: .webp, frameCount: max(1, file.frames.count))
+        if !file.isComplete(at: data.count) { image.isPartial = true }
+        return image
     }
 
-    /// A canvas with one picture on it, clear around it.
-    private func canvas(
-        of size: PixelSize, with content: RawSpan, left: Int, top: Int, frameSize: PixelSize, options: DecodingOptions
-    ) throws(WebImageError) -> PixelBuffer {
-        guard left + frameSize.width <= size.width, top + frameSize.height <= size.height else {
-            throw .decoding(format: .webp, reason: .corrupt("a frame outside its canvas"))
-        }
-        var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        if frameSize != size { try buffer.clear(cancellation: options.cancellation) }
-        let stride = buffer.bytesPerRow
-        let isOpaque = try buffer.withUnsafeMutableBytes { (canvas) throws(WebImageError) in
-            let frame = UnsafeMutableRawBufferPointer(rebasing: canvas[(top * stride + left * 4)...])
-            try content.withUnsafeBytes { (bytes) throws(WebImageError) in
-                try Self.decode(bytes, size: frameSize, into: frame, stride: stride, options: options)
-            }
-            guard let pixels = canvas.bindMemory(to: UInt8.self).baseAddress else { return false }
-            var isOpaque = true
-            try size.forEachRowBatch(cancellation: options.cancellation) { rows in
-                isOpaque = isOpaque && cwi_is_opaque(pixels + rows.lowerBound * stride, rows.count * size.width)
-            }
-            return isOpaque
-        }
-        return buffer.freeze(isOpaque: isOpaque)
+    /// The frames of an animation with several; of one that is cut off, those that are whole.
+    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        let file = try WebPFile(reading: data.bytes)
+        let plan = try DecodingPlan(file, in: data.bytes, options: options)
+        try file.checkLength(of: data, options: options)
+        return file.frames.count > 1 ? ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) : nil
     }
 
-    /// Hands libwebp the data in pieces, to look at the cancellation flag in between; it decodes as far as it can, which
-    /// may be far: 38 bytes of lossless data can stand for 99 megapixels, and it cannot be interrupted.
-    private static func decode(
-        _ bytes: UnsafeRawBufferPointer, size: PixelSize, into pixels: UnsafeMutableRawBufferPointer, stride: Int,
-        options: DecodingOptions
+    /// A decoder for rows as they arrive, and for frames that are whole.
+    ///
+    /// At most four lossless pictures are shown while they arrive; the others wait for one of these to finish, or for
+    /// their last byte.
+    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        WebPIncrementalDecoder(options: options, slots: .shared)
+    }
+}
+
+extension DecodingPlan {
+    /// For the canvas of a WebP.
+    init(_ file: WebPFile, in data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try self.init(
+            storedSize: file.size, orientation: file.orientation, colors: file.colorConversion(in: data),
+            options: options)
+    }
+}
+
+extension WebPFile {
+    /// Throws if the options refuse data that are shorter than they say, or if they are whole and hold no frame.
+    func checkLength(of data: Data, options: DecodingOptions) throws(WebImageError) {
+        if !isComplete(at: data.count) {
+            if options.damage == .refuse { throw .decoding(format: .webp, reason: .truncated) }
+        } else if isAnimation, frames.isEmpty {
+            throw .decoding(format: .webp, reason: .corrupt("an animation without a whole frame"))
+        }
+    }
+
+    /// Where the first picture lies on the canvas: all of it, but for an animation.
+    private var firstPart: FramePart {
+        let whole = FramePart(
+            left: 0, top: 0, size: size, duration: 0, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
+        return firstFrame?.part ?? whole
+    }
+
+    /// The first frame of an animation, as soon as there is its header.
+    private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
+
+    /// Takes memory for the first picture.
+    func makeFirstPictureDecoder() throws(WebImageError) -> WebPPictureDecoder {
+        try WebPPictureDecoder(size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount)
+    }
+
+    /// Calls `body` with what is there of the first picture: of a still the whole file, of an animation its first frame's
+    /// chunks.
+    func withFirstPicture(
+        in data: RawSpan, _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void
     ) throws(WebImageError) {
-        var config = WebPDecoderConfig()
-        guard let data = bytes.bindMemory(to: UInt8.self).baseAddress,
-            let start = pixels.bindMemory(to: UInt8.self).baseAddress, WebPInitDecoderConfig(&config) != 0
-        else { throw .decoding(format: .webp, reason: .truncated) }
-        let status = WebPGetFeatures(data, bytes.count, &config.input)
-        guard status == VP8_STATUS_OK else { throw WebImageError(status) }
-        guard Int(config.input.width) == size.width, Int(config.input.height) == size.height else {
-            throw .decoding(format: .webp, reason: .corrupt("two sizes for one frame"))
-        }
-        config.output.colorspace = MODE_rgbA
-        config.output.is_external_memory = 1
-        config.output.u.RGBA = WebPRGBABuffer(rgba: start, stride: Int32(stride), size: pixels.count)
-        // The decoder keeps the address of `config`.
-        try withUnsafeMutablePointer(to: &config) { (config) throws(WebImageError) in
-            guard let decoder = WebPIDecode(nil, 0, config) else { throw .outOfMemory(byteCount: pixels.count) }
-            defer { WebPIDelete(decoder) }
-            let step = max(4096, bytes.count / 64)
-            var available = 0
-            while true {
-                try options.checkCancellation()
-                available = min(available + step, bytes.count)
-                let status = WebPIUpdate(decoder, data, available)
-                if status == VP8_STATUS_OK { return }
-                guard status == VP8_STATUS_SUSPENDED, available < bytes.count else { throw WebImageError(status) }
-            }
-        }
+        guard isAnimation else { return try data.withUnsafeBytes(body) }
+        guard let content = firstFrame?.content, content.lowerBound < data.byteCount else { return }
+        try data.extracting(content.clamped(to: 0..<data.byteCount)).withUnsafeBytes(body)
+    }
+
+    /// The first picture's pixels on the canvas, clear around them.
+    func canvas(with pixels: PixelBuffer, options: DecodingOptions) throws(WebImageError) -> PixelBuffer {
+        guard pixels.size != size else { return pixels }
+        var canvas = try MutablePixelBuffer(width: size.width, height: size.height)
+        try canvas.clear(cancellation: options.cancellation)
+        try canvas.draw(pixels, of: firstPart, cancellation: options.cancellation)
+        return canvas.freeze(isOpaque: false)
     }
 }

@@ -1,92 +1,121 @@
 internal import CWebImageWebP
 internal import WebImageCore
 
-/// The chunks of a WebP file (RFC 9649), found by hopping from length to length; no pixel is unpacked.
+/// The chunks of a WebP file (RFC 9649), found by hopping from length to length, also while they arrive; no pixel is
+/// unpacked.
+///
+///     RIFF ─┬─ VP8 or VP8L                                      a plain still
+///           └─ VP8X ─┬─ ICCP? ─ ALPH? ─ VP8 or VP8L ─ EXIF? …   a still with more
+///                    └─ ICCP? ─ ANIM ─ ANMF ─ ANMF ─ … EXIF? …  an animation
 struct WebPFile {
     /// The canvas as stored.
     let size: PixelSize
     let hasAlpha: Bool
     let isAnimation: Bool
-    /// Whether the data is as long as the file says it is; its metadata stand at its end.
-    let isComplete: Bool
+    /// How many bytes the file says it has; its metadata stand at its end.
+    let announcedByteCount: Int
     private(set) var orientation = ImageOrientation.up
-    private(set) var hasColorProfile = false
-    /// How often an animation plays, 0 for ever.
-    private(set) var loopCount = 0
-    /// Every frame of an animation whose header is there, whole or not.
+    /// Where a colour profile is, once it is whole.
+    private(set) var profile: Range<Int>?
+    /// How often an animation plays, 0 for ever; `nil` before its ANIM chunk.
+    private(set) var loopCount: Int?
+    /// The frames of an animation that are whole.
     private(set) var frames: [Frame] = []
+    /// The frame behind these, of which there is the header and perhaps more.
+    private(set) var nextFrame: Frame?
+    /// Where the first chunk begins that is not read.
+    private var offset = 12
 
     /// A frame of an animation.
     struct Frame {
-        let left: Int
-        let top: Int
-        let size: PixelSize
-        /// In seconds.
-        let duration: Double
-        /// The chunks of its own picture, counted from the file's first byte; the end may lie behind the file's.
+        var part: FramePart
+        /// The chunks of its own picture, counted from the file's first byte.
         let content: Range<Int>
     }
 
+    /// Reads what is there of a file.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, with ``WebImageError/DecodingFailure/truncated`` while the
+    ///   size is not known.
     init(reading data: RawSpan) throws(WebImageError) {
-        var features = WebPBitstreamFeatures()
-        let status = data.withUnsafeBytes { bytes in
-            WebPGetFeatures(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &features)
+        let byteCount = 8 + (data.integer(at: 4, count: 4, isBigEndian: false) ?? 0)
+        let features = try data.withUnsafeBytes { (bytes) throws(WebImageError) in
+            try WebPBitstreamFeatures(of: bytes, isWhole: byteCount <= bytes.count)
         }
-        guard status == VP8_STATUS_OK else { throw WebImageError(status) }
-        size = PixelSize(width: Int(features.width), height: Int(features.height))
+        announcedByteCount = byteCount
+        size = features.size
         hasAlpha = features.has_alpha != 0
         isAnimation = features.has_animation != 0
-        let announcedLength = data.integer(at: 4, count: 4, isBigEndian: false) ?? 0
-        isComplete = announcedLength + 8 <= data.byteCount
+        try readChunks(of: data)
+    }
 
-        var offset = 12
-        while let length = data.integer(at: offset + 4, count: 4, isBigEndian: false) {
+    /// Whether data of a length holds all of the file.
+    func isComplete(at byteCount: Int) -> Bool { announcedByteCount <= byteCount }
+
+    /// Goes on after more bytes have come.
+    ///
+    /// - Parameter data: the file from its first byte.
+    mutating func readChunks(of data: RawSpan) throws(WebImageError) {
+        let end = min(data.byteCount, announcedByteCount)
+        while offset <= end - 8, let length = data.integer(at: offset + 4, count: 4, isBigEndian: false) {
             let content = offset + 8..<offset + 8 + length
-            readChunk(namedAt: offset, content: content, of: data)
+            let isWhole = content.upperBound <= end
+            if data.hasText("ANMF", at: offset), isAnimation {
+                try readFrame(content, isWhole: isWhole, of: data)
+            } else if isWhole {
+                try readChunk(namedAt: offset, content: content, of: data)
+            }
+            guard isWhole else { return }
             offset = content.upperBound + length % 2
         }
     }
 
-    private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) {
+    private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) throws(WebImageError) {
+        if data.hasText("EXIF", at: name) {
+            orientation = ImageOrientation(exif: data.extracting(content))
+        } else if data.hasText("ICCP", at: name) {
+            profile = profile ?? content
+        } else if data.hasText("ANIM", at: name) {
+            guard content.count >= 6 else { throw Self.corrupt("an ANIM chunk of \(content.count) bytes") }
+            loopCount = data.integer(at: content.lowerBound + 4, count: 2, isBigEndian: false)
+        }
+    }
+
+    private mutating func readFrame(_ content: Range<Int>, isWhole: Bool, of data: RawSpan) throws(WebImageError) {
         func integer(at offset: Int, count: Int) -> Int? {
             data.integer(at: content.lowerBound + offset, count: count, isBigEndian: false)
         }
-        if data.hasText("EXIF", at: name) {
-            orientation = ImageOrientation(exif: data.extracting(content.clamped(to: 0..<data.byteCount)))
-        } else if data.hasText("ICCP", at: name) {
-            hasColorProfile = true
-        } else if data.hasText("ANIM", at: name) {
-            loopCount = integer(at: 4, count: 2) ?? 0
-        } else if data.hasText("ANMF", at: name), content.count >= Self.frameHeaderLength,
-            let left = integer(at: 0, count: 3), let top = integer(at: 3, count: 3),
+        guard loopCount != nil else { throw Self.corrupt("a frame before the ANIM chunk") }
+        guard content.count >= Self.frameHeaderLength else {
+            throw Self.corrupt("a frame of \(content.count) bytes")
+        }
+        guard let left = integer(at: 0, count: 3), let top = integer(at: 3, count: 3),
             let width = integer(at: 6, count: 3), let height = integer(at: 9, count: 3),
-            let milliseconds = integer(at: 12, count: 3)
-        {
-            frames.append(
-                Frame(
-                    left: left * 2, top: top * 2, size: PixelSize(width: width + 1, height: height + 1),
-                    duration: FrameDuration.played(Double(milliseconds) / 1000),
-                    content: content.lowerBound + Self.frameHeaderLength..<content.upperBound))
+            let milliseconds = integer(at: 12, count: 3), let flags = integer(at: 15, count: 1)
+        else { return }
+        var part = FramePart(
+            left: left * 2, top: top * 2, size: PixelSize(width: width + 1, height: height + 1),
+            duration: FrameDuration.played(Double(milliseconds) / 1000), blend: flags & 2 == 0 ? .over : .source,
+            disposal: flags & 1 == 0 ? .keep : .clear, isOpaque: false)
+        guard part.lies(inside: size) else { throw Self.corrupt("a frame outside its canvas") }
+        let picture = content.lowerBound + Self.frameHeaderLength..<content.upperBound
+        guard isWhole else {
+            nextFrame = Frame(part: part, content: picture)
+            return
         }
+        nextFrame = nil
+        part.isOpaque = data.extracting(picture).withUnsafeBytes { bytes in
+            // A damaged picture is found out when it is decoded: other frames are not.
+            let features = try? WebPBitstreamFeatures(of: bytes, isWhole: true)
+            return features?.has_alpha == 0
+        }
+        frames.append(Frame(part: part, content: picture))
     }
 
+    private static func corrupt(_ reason: String) -> WebImageError {
+        .decoding(format: .webp, reason: .corrupt(reason))
+    }
+
+    // RFC 9649, figure 9: x, y, width, height, duration, flags.
     private static let frameHeaderLength = 16
-}
-
-extension WebImageError {
-    /// What libwebp's status means.
-    init(_ status: VP8StatusCode) {
-        switch status {
-        case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED:
-            self = .decoding(format: .webp, reason: .truncated)
-        case VP8_STATUS_UNSUPPORTED_FEATURE:
-            self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp does not know"))
-        case VP8_STATUS_OUT_OF_MEMORY:
-            self = .outOfMemory(byteCount: 0)
-        case VP8_STATUS_BITSTREAM_ERROR:
-            self = .decoding(format: .webp, reason: .corrupt("a bad bitstream"))
-        default:
-            self = .decoding(format: .webp, reason: .corrupt("libwebp status \(status.rawValue)"))
-        }
-    }
 }

@@ -15,6 +15,9 @@ public struct Image: Sendable {
     public var frameCount: Int
     /// The bytes it was decoded from, where they were kept.
     public var data: Data?
+    /// The frames of a moving picture, of which ``pixels`` are the first; `nil` for a still, or where only the first
+    /// frame was wanted.
+    public var animation: (any AnimationSource)?
     /// Whether rows or detail are still missing.
     public var isPartial: Bool
     /// Whether it was decoded at a smaller size than the file's own.
@@ -25,13 +28,15 @@ public struct Image: Sendable {
     /// Makes a picture of `pixels`.
     public init(
         pixels: PixelBuffer, scale: Double = 1, format: ImageFormat? = nil, frameCount: Int = 1, data: Data? = nil,
-        isPartial: Bool = false, isThumbnail: Bool = false, isTransformed: Bool = false
+        animation: (any AnimationSource)? = nil, isPartial: Bool = false, isThumbnail: Bool = false,
+        isTransformed: Bool = false
     ) {
         self.pixels = pixels
         self.scale = scale
         self.format = format
         self.frameCount = frameCount
         self.data = data
+        self.animation = animation
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
@@ -45,6 +50,6 @@ public struct Image: Sendable {
     public var size: PointSize {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
     }
-    /// The memory it takes, in bytes: pixels and kept data.
-    public var memoryCost: Int { pixels.byteCount + (data?.count ?? 0) }
+    /// The memory it takes, in bytes: pixels, and the file, once where ``data`` and ``animation`` both keep it.
+    public var memoryCost: Int { pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) }
 }

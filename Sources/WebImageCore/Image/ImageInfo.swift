@@ -16,12 +16,14 @@ public struct ImageInfo: Sendable, Hashable {
     public var orientation: ImageOrientation
     /// Whether a colour profile is embedded.
     public var hasColorProfile: Bool
+    /// What the colour profile calls itself, such as `Display P3`; `nil` without one, or one that can't be read.
+    public var colorProfileName: String?
 
     /// Makes a description of a file.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
         frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
-        hasColorProfile: Bool = false
+        hasColorProfile: Bool = false, colorProfileName: String? = nil
     ) {
         self.format = format
         self.size = size
@@ -31,5 +33,6 @@ public struct ImageInfo: Sendable, Hashable {
         self.hasAlpha = hasAlpha
         self.orientation = orientation
         self.hasColorProfile = hasColorProfile
+        self.colorProfileName = colorProfileName
     }
 }

@@ -25,13 +25,29 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// - Throws: ``WebImageError/invalidSize(width:height:)`` when a side is below 1 or above ``maximumDimension``,
     ///   ``WebImageError/outOfMemory(byteCount:)`` when the system has no such block.
     public init(width: Int, height: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
+        try self.init(width: width, height: height, spareByteCount: 0, pool: pool)
+    }
+
+    /// Takes memory with `spareByteCount` bytes behind the last row, for a decoder that unpacks into the memory it then
+    /// writes pixels to; ``withUnsafeMutableMemory(_:)`` reaches them.
+    package init(
+        width: Int, height: Int, spareByteCount: Int, pool: PixelBufferPool = .shared
+    ) throws(WebImageError) {
         guard (1...Self.maximumDimension).contains(width), (1...Self.maximumDimension).contains(height) else {
             throw .invalidSize(width: width, height: height)
         }
-        let storage = try PixelStorage(byteCount: width * 4 * height, pool: pool)
+        let storage = try PixelStorage(byteCount: width * 4 * height + spareByteCount, pool: pool)
         self.width = width
         self.height = height
         self.bytesPerRow = width * 4
+        self.storage = storage
+    }
+
+    /// Goes on with memory that nobody else writes, or reads while it is written.
+    init(size: PixelSize, bytesPerRow: Int, storage: PixelStorage) {
+        width = size.width
+        height = size.height
+        self.bytesPerRow = bytesPerRow
         self.storage = storage
     }
 
@@ -44,6 +60,17 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     ) throws(Failure) -> Result {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: bytesPerRow * height))
     }
+
+    /// Calls `body` with all rows and the spare bytes behind them; the pointer is good until `body` returns.
+    package mutating func withUnsafeMutableMemory<Result, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeMutableRawBufferPointer(start: storage.address, count: storage.byteCount))
+    }
+
+    /// The address of the top row, good until this value is frozen or dropped: for C libraries that write rows as their
+    /// input arrives.
+    package var baseAddress: UnsafeMutableRawPointer { storage.address }
 
     /// Sets every byte to 0: transparent black.
     public mutating func clear() {

@@ -13,7 +13,7 @@ public final class PixelBuffer: Sendable {
     /// Whether every pixel is known to be opaque: its alpha is 255.
     public let isOpaque: Bool
 
-    private let storage: PixelStorage
+    let storage: PixelStorage
 
     init(width: Int, height: Int, bytesPerRow: Int, isOpaque: Bool, storage: PixelStorage) {
         self.width = width

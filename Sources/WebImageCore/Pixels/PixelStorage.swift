@@ -4,10 +4,13 @@ final class PixelStorage: @unchecked Sendable {
     // it hands this object to an immutable `PixelBuffer`.
     private let block: PixelBufferPool.Block
     private let pool: PixelBufferPool
+    /// As asked for.
+    let byteCount: Int
 
     init(byteCount: Int, pool: PixelBufferPool) throws(WebImageError) {
         block = try pool.take(byteCount: byteCount)
         self.pool = pool
+        self.byteCount = byteCount
     }
 
     deinit { pool.recycle(block) }

@@ -28,6 +28,14 @@ import WebImageTestSupport
         #expect(try await tool.run("info", path).output == "\(path): gif, 1×1, 2 frames, 0.2 s, plays for ever, 85 B\n")
     }
 
+    @Test func namesColorProfiles() async throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fixtures/color/p3.jpg").path
+        let run = try await tool.run("info", "--json", path)
+        #expect(try run.object(InfoObject.self).colorProfileName == "test")
+        #expect(try await tool.run("info", path).output == "\(path): jpeg, 31×23, colour profile test, 1.6 KiB\n")
+    }
+
     @Test func describesWithoutDecoding() async throws {
         let path = try tool.write(TestPicture.claimingTooMuch(), to: "claim.jpg")
         let object = try await tool.run("info", "--json", path).object(InfoObject.self)

@@ -29,6 +29,7 @@ struct InfoObject: Decodable, Equatable {
     var alpha: Bool?
     var orientation: Int?
     var colorProfile: Bool?
+    var colorProfileName: String?
     var bytes: Int?
     var error: ErrorObject?
 }

@@ -22,7 +22,7 @@ import WebImageTestSupport
         var refusedCount = 0
         for length in 0..<data.count {
             do throws(WebImageError) {
-                let image = try registry.decode(data.prefix(length))
+                let image = try registry.decode(data.prefix(length), options: DecodingOptions(damage: .refuse))
                 #expect(Pixels(image.pixels) == whole, "\(length) of \(data.count) bytes")
             } catch {
                 refusedCount += 1

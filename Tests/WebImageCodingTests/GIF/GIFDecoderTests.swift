@@ -62,11 +62,12 @@ import WebImageCore
     @Test func refusesAnAnimationWithoutItsTrailer() throws {
         let data = try Fixture("animated.gif").data()
         try #require(data.last == 0x3B)
+        let options = DecodingOptions(damage: .refuse)
         #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
-            try registry.decode(data.dropLast())
+            try registry.decode(data.dropLast(), options: options)
         }
         #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("a byte that begins no block"))) {
-            try registry.decode(data.dropLast() + [0x00])
+            try registry.decode(data.dropLast() + [0x00], options: options)
         }
     }
 }

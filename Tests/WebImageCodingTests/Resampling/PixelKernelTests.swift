@@ -71,6 +71,27 @@ import WebImageCore
         }
     }
 
+    /// Each colour with each alpha above each alpha of what is below, and rows that are no multiple of a vector.
+    @Test(arguments: [0, 1, 7, 100, 254, 255] as [UInt8])
+    func laysPixelsOverOthers(alphaBelow: UInt8) {
+        var above = everyColorAndAlpha
+        cwi_premultiply(&above, above.count / 4)
+        let below = above.indices.map { (index: Int) -> UInt8 in
+            let color = index % 251 * Int(alphaBelow) / 255
+            return index % 4 == 3 ? alphaBelow : UInt8(color)
+        }
+        for count in [above.count / 4, 33, 7, 0] {
+            var pixels = below
+            cwi_blend_over(above, &pixels, count)
+            for index in pixels.indices.prefix(count * 4) {
+                let rest = 255 - above[index / 4 * 4 + 3]
+                let expected: UInt8 = above[index] + roundedProduct(below[index], rest)
+                #expect(pixels[index] == expected)
+            }
+            #expect(pixels[(count * 4)...] == below[(count * 4)...])
+        }
+    }
+
     @Test func convertsInkToLight() {
         let ink = everyColorAndAlpha
         var pixels = ink

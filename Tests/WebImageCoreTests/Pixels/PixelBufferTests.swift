@@ -39,6 +39,30 @@ import Testing
         }
     }
 
+    @Test func isThawedInPlaceUnlessSomebodyElseHasIt() throws {
+        var own: PixelBuffer? = try filled(with: 7, pool: PixelBufferPool())
+        let address = own?.baseAddress
+        let changed = try changingFirstByte(of: &own, to: 9)
+        #expect(own == nil)
+        #expect(changed?.baseAddress == address)
+        #expect(changed?[0, 0] == SIMD4(9, 7, 7, 7))
+
+        own = changed
+        let copy = try changingFirstByte(of: &own, to: 1)
+        #expect(own == nil)
+        #expect(changed?[0, 0].x == 9)
+        #expect(copy?[0, 0] == SIMD4(1, 7, 7, 7))
+        #expect(copy?[32, 30] == SIMD4(7, 7, 7, 7))
+        let none = try changingFirstByte(of: &own, to: 1)
+        #expect(none == nil)
+    }
+
+    private func changingFirstByte(of buffer: inout PixelBuffer?, to byte: UInt8) throws -> PixelBuffer? {
+        guard var pixels = try MutablePixelBuffer(thawing: &buffer) else { return nil }
+        pixels.withUnsafeMutableBytes { $0[0] = byte }
+        return pixels.freeze(isOpaque: false)
+    }
+
     private func filled(with byte: UInt8, pool: PixelBufferPool) throws -> PixelBuffer {
         var pixels = try MutablePixelBuffer(width: 33, height: 31, pool: pool)
         pixels.withUnsafeMutableBytes { bytes in

@@ -1,0 +1,72 @@
+import CWebImageBenchmarkPeers
+import FoundationEssentials
+import WebImageCoding
+import WebImageCore
+
+extension BenchmarkGroup {
+    /// PNG beside libpng. The yardstick leaves alpha straight and writes into memory that it has already: it does less.
+    static func comparePNG(of photo: Data, in table: BenchmarkTable) throws {
+        let twelveMegapixels = try CodecRegistry.shared.decode(photo).pixels
+        let twoMegapixels = try twelveMegapixels.resampled(to: PixelSize(width: 1632, height: 1224))
+        for (name, pixels) in [("12 MP", twelveMegapixels), ("2 MP", twoMegapixels)] {
+            for isOpaque in [true, false] {
+                let picture = isOpaque ? pixels : try vignette(pixels)
+                let data = try CodecRegistry.shared.encode(Image(pixels: picture), as: .png)
+                try compare("PNG, \(name) \(isOpaque ? "RGB" : "RGBA"), against libpng", data, picture, in: table)
+            }
+        }
+    }
+
+    private static func compare(_ name: String, _ data: Data, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
+        let image = try CodecRegistry.shared.decode(data)
+        guard image.pixels.withUnsafeBytes({ ours in pixels.withUnsafeBytes { ours.elementsEqual($0) } }) else {
+            throw WrongResult(description: "our pixels are not those that were encoded")
+        }
+        var reused = [UInt8](repeating: 0, count: pixels.byteCount)
+        try table.compare(name, roundCount: 9) {
+            _ = try CodecRegistry.shared.decode(data)
+        } yardstick: {
+            let fits = data.withUnsafeBytes { bytes in
+                peer_decode_png(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &reused, reused.count)
+            }
+            guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
+        }
+        try compareIncremental(name, data, in: table)
+    }
+
+    /// In pieces of 16 KB, with a preview at half of it.
+    private static func compareIncremental(_ name: String, _ data: Data, in table: BenchmarkTable) throws {
+        try table.compare(name + ": in pieces, against at once", roundCount: 5) {
+            guard let decoder = PNGDecoder().makeIncrementalDecoder(options: DecodingOptions()) else { return }
+            for start in stride(from: 0, to: data.count, by: 16_384) {
+                try decoder.append(data[start..<min(start + 16_384, data.count)])
+                if start >= data.count / 2, start < data.count / 2 + 16_384 { _ = try decoder.preview() }
+            }
+            _ = try decoder.finish()
+        } yardstick: {
+            _ = try CodecRegistry.shared.decode(data)
+        }
+    }
+
+    /// Clearer and clearer towards the right.
+    private static func vignette(_ pixels: PixelBuffer) throws -> PixelBuffer {
+        var copy = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
+        let (width, stride) = (pixels.width, pixels.bytesPerRow)
+        copy.withUnsafeMutableBytes { output in
+            pixels.withUnsafeBytes { input in
+                for y in 0..<pixels.height {
+                    for x in 0..<width {
+                        let alpha = UInt8(255 - x * 200 / width)
+                        let offset = y * stride + x * 4
+                        for channel in 0..<3 {
+                            let value = Int(input[offset + channel]) * Int(alpha)
+                            output[offset + channel] = UInt8((value + 127) / 255)
+                        }
+                        output[offset + 3] = alpha
+                    }
+                }
+            }
+        }
+        return copy.freeze(isOpaque: false)
+    }
+}

@@ -1,0 +1,51 @@
+internal import WebImageCore
+
+/// An animation whose frames are put together from the parts of a file: for all formats that have several frames.
+///
+/// Frames are composed at the canvas's full size, then go the way of a still: resampled, converted, turned.
+struct ComposedAnimation: AnimationSource {
+    let frames: [AnimationFrame]
+    let frameSize: PixelSize
+    let file: any AnimationFile
+    let starts: ReplayStarts
+    private var plan: DecodingPlan
+
+    /// - Parameter plan: made for the file's canvas, and so within the limits. Its cancellation is not looked at: each
+    ///   call for a frame brings its own.
+    init(_ file: any AnimationFile, plan: DecodingPlan) {
+        self.file = file
+        let starts = ReplayStarts(of: file.parts, on: file.canvasSize)
+        frames = file.parts.enumerated().map { index, part in
+            AnimationFrame(duration: part.duration, isKeyframe: starts[index] == index)
+        }
+        self.starts = starts
+        frameSize = file.orientation.upright(plan.targetSize)
+        self.plan = plan
+        self.plan.options.cancellation = nil
+    }
+
+    var loopCount: Int { file.loopCount }
+    var isComplete: Bool { file.isComplete }
+    var byteCount: Int { file.byteCount }
+
+    func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
+
+    /// What is shown of a composed canvas.
+    func picture(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        var plan = plan
+        plan.options.cancellation = cancellation
+        return try plan.image(of: canvas, format: file.format).pixels
+    }
+}
+
+extension DecodingPlan {
+    /// The first frame of `file`; it has the animation with it where the file has several frames, unless the options
+    /// want the first alone.
+    func image(of file: any AnimationFile) throws(WebImageError) -> Image {
+        let animation = ComposedAnimation(file, plan: self)
+        let canvas = try ComposedFrameReader(animation).canvas(at: 0, cancellation: options.cancellation)
+        var image = try image(of: canvas, format: file.format, frameCount: file.parts.count)
+        if file.parts.count > 1, !options.firstFrameOnly { image.animation = animation }
+        return image
+    }
+}

@@ -1,0 +1,158 @@
+internal import WebImageCore
+
+/// Composes the frames of one animation on a canvas that it keeps.
+///
+///     part 0 ── draw ──▶ canvas ── dispose, draw ──▶ canvas ── …      the next frame: one part
+///                          │                           │
+///                          ▼                           ▼             a frame further back or ahead: from its
+///                       picture                     picture          ``ReplayStarts`` on
+///
+/// The picture of a frame is the canvas itself, frozen; drawing the next one copies it only if somebody still has it.
+/// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so that nothing has to be put back. Every order of
+/// calls gives the same pixels.
+final class ComposedFrameReader: AnimationFrameReader {
+    private let animation: ComposedAnimation
+    private let canvasSize: PixelSize
+    private let parts: [FramePart]
+    /// `nil` while clear.
+    private var canvas: PixelBuffer?
+    /// What is drawn on the canvas are the parts before this one, as far as they leave anything.
+    private var next = 0
+    /// The frame that the canvas shows: its part is the one before ``next``, and not yet disposed of.
+    private var shown: Int?
+
+    init(_ animation: ComposedAnimation) {
+        self.animation = animation
+        canvasSize = animation.file.canvasSize
+        parts = animation.file.parts
+    }
+
+    func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
+    }
+
+    /// The composed frame, of the canvas's size.
+    func canvas(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        precondition(parts.indices.contains(index), "there is no frame \(index) of \(parts.count)")
+        if shown == index, let canvas { return canvas }
+        let part = parts[index]
+        if part.replaces(canvasSize) {
+            let picture = try pixels(of: index, cancellation: cancellation)
+            if part.disposal != .restore { show(picture, of: index) }
+            return picture
+        }
+        try advance(to: index, cancellation: cancellation)
+        let piece = part.isEmpty ? nil : try pixels(of: index, cancellation: cancellation)
+        // If the canvas is to come back as it was, a second reference to it makes drawing copy it.
+        var ground = canvas
+        if part.disposal != .restore { canvas = nil }
+        do throws(WebImageError) {
+            let picture = try drawn(piece, of: part, on: &ground, cancellation: cancellation)
+            if part.disposal != .restore { show(picture, of: index) }
+            return picture
+        } catch {
+            if part.disposal != .restore { begin(with: 0) }
+            throw error
+        }
+    }
+
+    /// Makes the canvas what it is before a part is drawn.
+    ///
+    /// A part whose pixels are damaged has none, and takes those of the canvas with it if it would have replaced them:
+    /// so the frame is the same whether composing begins with it or before.
+    private func advance(to index: Int, cancellation: Cancellation?) throws(WebImageError) {
+        if next > index || next < animation.starts[index] { begin(with: animation.starts[index]) }
+        try dispose(cancellation: cancellation)
+        while next < index {
+            try cancellation?.check()
+            let part = parts[next]
+            switch part.disposal {
+            case .restore: break
+            case .clear: try clear(part, cancellation: cancellation)
+            case .keep: try draw(next, cancellation: cancellation)
+            }
+            next += 1
+        }
+    }
+
+    private func draw(_ index: Int, cancellation: Cancellation?) throws(WebImageError) {
+        let part = parts[index]
+        guard !part.isEmpty else { return }
+        let piece: PixelBuffer
+        do throws(WebImageError) {
+            piece = try pixels(of: index, cancellation: cancellation)
+        } catch {
+            switch error {
+            case .cancelled, .outOfMemory: throw error
+            default: if part.replaces(canvasSize) { canvas = nil }
+            }
+            return
+        }
+        do throws(WebImageError) {
+            canvas = try drawn(piece, of: part, on: &canvas, cancellation: cancellation)
+        } catch {
+            begin(with: 0)
+            throw error
+        }
+    }
+
+    /// Clears what the frame shown leaves to be cleared.
+    private func dispose(cancellation: Cancellation?) throws(WebImageError) {
+        guard let index = shown else { return }
+        if parts[index].disposal == .clear { try clear(parts[index], cancellation: cancellation) }
+        shown = nil
+    }
+
+    private func clear(_ part: FramePart, cancellation: Cancellation?) throws(WebImageError) {
+        if part.covers(canvasSize) { canvas = nil }
+        guard canvas != nil, !part.isEmpty else { return }
+        do throws(WebImageError) {
+            guard var pixels = try MutablePixelBuffer(thawing: &canvas) else { return }
+            try pixels.clear(part, cancellation: cancellation)
+            canvas = pixels.freeze(isOpaque: false)
+        } catch {
+            begin(with: 0)
+            throw error
+        }
+    }
+
+    /// `ground` with a part drawn on it. Only what has to be copied is: a part that hides everything is itself the result.
+    private func drawn(
+        _ piece: PixelBuffer?, of part: FramePart, on ground: inout PixelBuffer?, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        if let piece, part.replaces(canvasSize) || ground == nil && part.covers(canvasSize) { return piece }
+        if piece == nil, let ground { return ground }
+        let wasOpaque = ground?.isOpaque == true
+        var pixels: MutablePixelBuffer
+        if let thawed = try MutablePixelBuffer(thawing: &ground) {
+            pixels = thawed
+        } else {
+            pixels = try MutablePixelBuffer(width: canvasSize.width, height: canvasSize.height)
+            try pixels.clear(cancellation: cancellation)
+        }
+        guard let piece else { return pixels.freeze(isOpaque: false) }
+        try pixels.draw(piece, of: part, cancellation: cancellation)
+        let staysOpaque = wasOpaque && (part.blend == .over || piece.isOpaque)
+        return pixels.freeze(isOpaque: staysOpaque || part.covers(canvasSize) && piece.isOpaque)
+    }
+
+    private func pixels(of index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        try cancellation?.check()
+        let pixels = try animation.file.pixels(ofPart: index, cancellation: cancellation)
+        precondition(pixels.size == parts[index].size, "part \(index) has \(pixels.size) pixels")
+        return pixels
+    }
+
+    private func show(_ picture: PixelBuffer, of index: Int) {
+        canvas = picture
+        shown = index
+        next = index + 1
+    }
+
+    /// Begins anew, with a part to which it does not matter what the canvas shows, or that needs it clear.
+    private func begin(with index: Int) {
+        canvas = nil
+        shown = nil
+        next = index
+    }
+}

@@ -1,0 +1,165 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Unpacks one frame, at once or as its codes arrive, and paints what there is of it.
+final class GIFFrameDecoder {
+    private var frame: GIFFrame
+    private let lzw: LZWDecoder
+    /// Where to go on in the frame's codes, and where the block ends that is there.
+    private var offset = 1
+    private var blockEnd = 1
+    private var unpackedSinceCheck = 0
+
+    /// - Parameter frame: with the first of its codes, which tells their size.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)`` where the
+    ///   frame is larger than `limits` allow, ``WebImageError/outOfMemory(byteCount:)``.
+    init(_ frame: GIFFrame, limits: DecodingLimits) throws(WebImageError) {
+        guard frame.size.width > 0, frame.size.height > 0 else {
+            throw .decoding(format: .gif, reason: .corrupt("an empty frame"))
+        }
+        try limits.check(frame.size)
+        guard let minimumCodeSize = frame.codes.first else { throw .decoding(format: .gif, reason: .truncated) }
+        guard frame.palette != nil else { throw .decoding(format: .gif, reason: .corrupt("no palette")) }
+        self.frame = frame
+        // Not kept: the memory they lie in may still grow.
+        self.frame.codes = Data()
+        lzw = try LZWDecoder(minimumCodeSize: minimumCodeSize, capacity: frame.size.pixelCount)
+    }
+
+    /// Unpacks what is new in `codes`, which begin as the frame's and may end anywhere.
+    func unpack(_ codes: Data, cancellation: Cancellation?) throws(WebImageError) {
+        let data = codes.bytes
+        try cancellation?.check()
+        while lzw.state == .needsBytes {
+            if offset == blockEnd {
+                guard let length = data.byte(at: offset), length > 0 else { return }
+                offset += 1
+                blockEnd = offset + Int(length)
+            }
+            let end = min(blockEnd, data.byteCount)
+            guard offset < end else { return }
+            let count = lzw.count
+            data.extracting(offset..<end).withUnsafeBytes { lzw.unpack($0) }
+            // A byte can stand for thousands of pixels, or, with codes that only clear the table, for none.
+            unpackedSinceCheck += lzw.count - count + end - offset
+            offset = end
+            if unpackedSinceCheck >= Self.pixelsBetweenChecks {
+                unpackedSinceCheck = 0
+                try cancellation?.check()
+            }
+        }
+    }
+
+    /// How many rows are there, in the order in which they are stored.
+    var rowCount: Int { lzw.count / frame.size.width }
+
+    var isComplete: Bool { lzw.count == lzw.capacity }
+
+    /// Whether further codes could add anything.
+    var isWaiting: Bool { lzw.state == .needsBytes }
+
+    /// Throws unless every pixel is there, or, if `damage` allows it, at least a row.
+    ///
+    /// - Parameter isWhole: whether all codes were there.
+    func check(_ damage: DecodingOptions.Damage, isWhole: Bool) throws(WebImageError) {
+        guard !isComplete, damage == .refuse || rowCount == 0 else { return }
+        let reason: WebImageError.DecodingFailure
+        switch lzw.state {
+        case .undefinedCode(let code): reason = .corrupt("LZW code \(code) before it is defined")
+        case .needsBytes where !isWhole: reason = .truncated
+        case .needsBytes, .ended: reason = .corrupt("\(lzw.capacity - lzw.count) pixels short")
+        }
+        throw .decoding(format: .gif, reason: reason)
+    }
+
+    /// The rows that are there, as far as they lie in `part`; the rest is clear.
+    ///
+    /// Until the last row of an interlaced frame is there, each of those that are stands in for the missing ones below it,
+    /// as browsers show it.
+    func pixels(of part: FramePart, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        var output = try MutablePixelBuffer(width: part.size.width, height: part.size.height)
+        if !isComplete { try output.clear(cancellation: cancellation) }
+        let (isComplete, rowCount, stride) = (isComplete, rowCount, output.bytesPerRow)
+        let rows = StoredRows(of: frame)
+        let colors = colors
+        var alphas = UInt32.max
+        try output.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            try frame.size.forEachRowBatch(cancellation: cancellation) { batch in
+                for storedRow in batch.prefix(while: { $0 < rowCount }) {
+                    let row = rows.position(of: storedRow)
+                    guard row.first < part.size.height else { continue }
+                    let pixels = UnsafeMutableRawBufferPointer(
+                        rebasing: bytes[row.first * stride..<row.first * stride + part.size.width * 4])
+                    alphas &= paint(storedRow, with: colors, into: pixels.bindMemory(to: UInt32.self))
+                    guard !isComplete else { continue }
+                    for copy in row.first + 1..<max(row.first + 1, min(row.first + row.count, part.size.height)) {
+                        bytes[copy * stride..<copy * stride + pixels.count].copyBytes(from: pixels)
+                    }
+                }
+            }
+        }
+        return output.freeze(isOpaque: isComplete && alphas >> 24 == 0xFF)
+    }
+
+    /// Writes one row and returns its pixels' bits as far as they are all set.
+    private func paint(
+        _ storedRow: Int, with colors: [UInt32], into pixels: UnsafeMutableBufferPointer<UInt32>
+    ) -> UInt32 {
+        let indices = UnsafeBufferPointer(start: lzw.indices + storedRow * frame.size.width, count: pixels.count)
+        return colors.withUnsafeBufferPointer { colors in
+            var bits = UInt32.max
+            for column in 0..<indices.count {
+                let color = colors[Int(indices[column])].littleEndian
+                pixels[column] = color
+                bits &= color
+            }
+            return bits
+        }
+    }
+
+    /// The pixel for each of 256 indices, red in the lowest byte; the transparent one and those behind the palette's end
+    /// are clear.
+    private var colors: [UInt32] {
+        var colors = [UInt32](repeating: 0, count: 256)
+        guard let palette = frame.palette else { return colors }
+        let data = palette.bytes
+        for index in 0..<min(256, data.byteCount / 3) {
+            guard let color = data.integer(at: index * 3, count: 3, isBigEndian: false) else { continue }
+            colors[index] = UInt32(color) | 0xFF00_0000
+        }
+        if let transparentIndex = frame.transparentIndex { colors[Int(transparentIndex)] = 0 }
+        return colors
+    }
+
+    private static let pixelsBetweenChecks = 1 << 18
+}
+
+/// Where the rows of a frame belong: interlaced, every eighth is stored first, then those in between (GIF 89a, appendix E).
+private struct StoredRows {
+    private var passes: [Pass] = []
+
+    private struct Pass {
+        let storedRows: Range<Int>
+        /// Where its first row belongs, and how far apart they are.
+        let first: Int
+        let step: Int
+        /// A row of it, and those below that only later passes have.
+        let count: Int
+    }
+
+    init(of frame: GIFFrame) {
+        let pattern = frame.isInterlaced ? [(0, 8, 8), (4, 8, 4), (2, 4, 2), (1, 2, 1)] : [(0, 1, 1)]
+        var start = 0
+        for (first, step, count) in pattern {
+            let end = start + (max(0, frame.size.height - first) + step - 1) / step
+            passes.append(Pass(storedRows: start..<end, first: first, step: step, count: count))
+            start = end
+        }
+    }
+
+    /// The row of the picture that a stored row is, and for how many from there on it stands in.
+    func position(of storedRow: Int) -> (first: Int, count: Int) {
+        guard let pass = passes.first(where: { $0.storedRows.contains(storedRow) }) else { return (storedRow, 1) }
+        return (pass.first + (storedRow - pass.storedRows.lowerBound) * pass.step, pass.count)
+    }
+}

@@ -1,0 +1,68 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Decodes a GIF while its bytes arrive.
+///
+/// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation.
+final class IncrementalGIFDecoder: IncrementalImageDecoder {
+    private let options: DecodingOptions
+    private var file = GIFFile()
+    private var plan: DecodingPlan?
+    private var first: GIFFrameDecoder?
+    /// What the last preview had.
+    private var previewed = Progress()
+
+    /// What there is to show: more of either is news.
+    private struct Progress: Equatable {
+        var rowCount = 0
+        var frameCount = 1
+    }
+
+    init(options: DecodingOptions) {
+        self.options = options
+    }
+
+    var probe: ImageProbe? { try? file.probe() }
+
+    var animation: (any AnimationSource)? {
+        guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true,
+            let frames = GIFAnimationFile(file, options: options)
+        else { return nil }
+        return ComposedAnimation(frames, plan: plan)
+    }
+
+    func append(_ bytes: Data) throws(WebImageError) {
+        try options.checkCancellation()
+        try file.append(bytes)
+        if plan == nil, let size = file.size, size.width > 0, size.height > 0 {
+            plan = try DecodingPlan(storedSize: size, options: options)
+        }
+        if plan != nil, first?.isWaiting != false, let frame = file.firstFrame { try unpack(frame) }
+    }
+
+    func preview() throws(WebImageError) -> Image? {
+        guard let plan, let first, first.rowCount > 0 else { return nil }
+        let progress = Progress(rowCount: first.rowCount, frameCount: max(1, file.frames.count))
+        guard progress != previewed else { return nil }
+        var image = try file.image(first: first, plan: plan)
+        image.isPartial = true
+        previewed = progress
+        return image
+    }
+
+    func finish() throws(WebImageError) -> Image {
+        file.finish()
+        let size = try file.checkedSize()
+        if plan == nil { plan = try DecodingPlan(storedSize: size, options: options) }
+        try unpack(file.checkedFirstFrame(options.damage))
+        guard let plan, let first else { preconditionFailure("both were made above") }
+        return try file.image(first: first, plan: plan)
+    }
+
+    private func unpack(_ frame: GIFFrame) throws(WebImageError) {
+        if first == nil { first = try GIFFrameDecoder(frame, limits: options.limits) }
+        try first?.unpack(frame.codes, cancellation: options.cancellation)
+    }
+
+    private var isAnimated: Bool { file.frames.count + (file.openFrame == nil ? 0 : 1) > 1 }
+}

@@ -1,0 +1,104 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
+///
+/// Bytes that are decoded are dropped; what is kept is the picture, and a progressive file's coefficients.
+final class JPEGIncrementalDecoder: IncrementalImageDecoder {
+    private let options: DecodingOptions
+    private let slots: IncrementalDecodingSlots
+    /// `nil` until there are bytes, and after the end.
+    private var reader: JPEGReader?
+    /// Known with the last marker before the first scan.
+    private var plan: DecodingPlan?
+    /// Whether pixels are being decoded: not before there is a plan, and a slot if one is needed.
+    private var isStarted = false
+    private var slot: IncrementalDecodingSlot?
+    /// From the file's first byte, until there is a plan; then from the first that is not decoded.
+    private var pending: [UInt8] = []
+    /// How many of the pending bytes libjpeg is done with.
+    private var readCount = 0
+
+    private(set) var probe: ImageProbe?
+    var animation: (any AnimationSource)? { nil }
+
+    init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
+        self.options = options
+        self.slots = slots
+    }
+
+    func append(_ bytes: Data) throws(WebImageError) {
+        guard reader?.wantsBytes != false else { return }
+        pending.append(contentsOf: bytes)
+        try advance(isEnd: false)
+    }
+
+    func preview() throws(WebImageError) -> Image? {
+        try options.checkCancellation()
+        guard isStarted, let reader, let plan,
+            let pixels = try reader.preview(cancellation: options.cancellation)
+        else { return nil }
+        var image = try plan.image(of: pixels, format: .jpeg)
+        image.isPartial = true
+        return image
+    }
+
+    func finish() throws(WebImageError) -> Image {
+        try advance(isEnd: true)
+        guard let reader, let plan else { throw .decoding(format: .jpeg, reason: .truncated) }
+        defer {
+            self.reader = nil
+            slot = nil
+        }
+        return try plan.image(of: reader)
+    }
+
+    private func advance(isEnd: Bool) throws(WebImageError) {
+        try options.checkCancellation()
+        if reader == nil { reader = try JPEGReader() }
+        guard let reader else { return }
+        // Out of `self` meanwhile, so that it is not copied. After an error there is no further call.
+        var pending = pending
+        self.pending = []
+        readCount += try pending.span.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+            let unread = UnsafeRawBufferPointer(rebasing: bytes[readCount...])
+            return try reader.reading(unread, isEnd: isEnd) { () throws(WebImageError) in
+                if plan == nil {
+                    guard try reader.readHeader() else { return }
+                    plan = try plan(of: bytes)
+                }
+                if let plan, !isStarted { isStarted = try start(reader, plan, isEnd: isEnd) }
+                guard isStarted else { return }
+                try reader.decode(options: options)
+                if let damage = reader.damage, options.damage == .refuse { throw damage }
+            }
+        }
+        if plan != nil {
+            pending.removeFirst(readCount)
+            readCount = 0
+        }
+        self.pending = consume pending
+    }
+
+    /// What the markers say, which are all there.
+    private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
+        let data = RawSpan(_unsafeBytes: bytes)
+        let header = try JPEGHeader(reading: data)
+        probe = ImageProbe(
+            format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation)
+        return try DecodingPlan(header, of: data, options: options)
+    }
+
+    /// Takes memory for the picture, if it may have it now: at the end it may, since then it is soon given back.
+    private func start(_ reader: JPEGReader, _ plan: DecodingPlan, isEnd: Bool) throws(WebImageError) -> Bool {
+        if !isEnd {
+            guard reader.isSuspendable else { return false }
+            if reader.hasMultipleScans {
+                slot = slots.take()
+                if slot == nil { return false }
+            }
+        }
+        try plan.start(reader)
+        return true
+    }
+}

@@ -1,0 +1,51 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// The frames of an APNG, each decoded when it is asked for: from the file itself, as a picture of its own.
+struct APNGFile: AnimationFile {
+    let canvasSize: PixelSize
+    let orientation: ImageOrientation
+    let parts: [FramePart]
+    let loopCount: Int
+    let isComplete: Bool
+    /// Whether programs that know no APNG show the first frame.
+    let beginsWithStill: Bool
+
+    private let pictures: [PNGPicture]
+    private let data: Data
+
+    /// Those frames of `file` that are whole; `nil` if there are none, or if it is a still.
+    init?(_ file: PNGFile, data: Data, orientation: ImageOrientation) {
+        guard let still = file.still, let sequence = file.animation, sequence.isAnimated, sequence.wholeFrameCount > 0
+        else { return nil }
+        let frames = sequence.frames.prefix(sequence.wholeFrameCount)
+        parts = frames.map { frame in
+            var part = frame.part
+            part.isOpaque = !still.hasAlpha
+            return part
+        }
+        pictures = frames.enumerated().map { index, frame in
+            guard index > 0 || !sequence.beginsWithStill else { return still }
+            var picture = still
+            picture.layout = still.layout.resized(to: frame.part.size)
+            picture.chunks = frame.chunks
+            return picture
+        }
+        canvasSize = still.layout.size
+        self.orientation = orientation
+        loopCount = sequence.loopCount
+        isComplete = sequence.isComplete
+        beginsWithStill = sequence.beginsWithStill
+        self.data = data
+    }
+
+    var format: ImageFormat { .png }
+    var byteCount: Int { data.count }
+
+    func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        let decoded = try pictures[index].decoded(
+            from: data.bytes, shortage: .corrupt("rows are missing"), cancellation: cancellation)
+        if let failure = decoded.failure { throw failure }
+        return decoded.pixels
+    }
+}

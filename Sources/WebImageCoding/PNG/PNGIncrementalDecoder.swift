@@ -1,0 +1,70 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Decodes a PNG while its bytes arrive: rows from the top, or an interlaced picture in blocks that get finer.
+///
+/// Nothing is decoded before somebody wants a preview. So a picture that is whole before takes the fast way of
+/// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little; others go on where the last preview
+/// ended. The pixels are the same.
+final class PNGIncrementalDecoder: IncrementalImageDecoder {
+    private let options: DecodingOptions
+    private var data = Data()
+    private var file = PNGFile()
+    private var hasCheckedSize = false
+    private var stream: PNGStreamDecoder?
+    // What the last preview showed.
+    private var missingRowCount: UInt64?
+    private var hasShownFirstFrame = false
+
+    init(options: DecodingOptions) {
+        self.options = options
+    }
+
+    var probe: ImageProbe? { try? PNGDecoder().probe(data) }
+
+    var animation: (any AnimationSource)? {
+        options.firstFrameOnly ? nil : try? PNGReading(of: data, file: file, options: options).animation
+    }
+
+    func append(_ bytes: Data) throws(WebImageError) {
+        try options.checkCancellation()
+        data.append(bytes)
+        if !hasCheckedSize, data.count >= PNGHeader.minimumByteCount {
+            try options.limits.check(PNGHeader(reading: data.bytes).size)
+            hasCheckedSize = true
+        }
+        let data = data
+        file.read(data.bytes)
+        if case .damaged(let what) = file.end, options.damage == .refuse || file.still == nil {
+            throw .decoding(format: .png, reason: .corrupt(what))
+        }
+    }
+
+    func preview() throws(WebImageError) -> Image? {
+        guard let still = file.still, !still.chunks.isEmpty else { return nil }
+        if let sequence = file.animation, !sequence.beginsWithStill { return try previewOfFirstFrame() }
+        if stream == nil { stream = try PNGStreamDecoder(still) }
+        guard let stream else { return nil }
+        try stream.take(still.chunks, of: data.bytes, cancellation: options.cancellation)
+        if options.damage == .refuse, let failure = stream.failure { throw failure }
+        guard stream.shownRowCount > 0, stream.missingRowCount != missingRowCount else { return nil }
+        missingRowCount = stream.missingRowCount
+        let plan = try PNGReading(of: data, file: file, options: options).plan
+        var image = try plan.image(of: stream.snapshot(), format: .png)
+        image.isPartial = true
+        return image
+    }
+
+    /// Where the still is no frame, it is not shown while the first frame is on its way.
+    private func previewOfFirstFrame() throws(WebImageError) -> Image? {
+        guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
+        hasShownFirstFrame = true
+        var image = try PNGReading(of: data, file: file, options: options).image(goingOnWith: nil)
+        image.isPartial = true
+        return image
+    }
+
+    func finish() throws(WebImageError) -> Image {
+        try PNGReading(of: data, file: file, options: options).image(goingOnWith: stream.take())
+    }
+}

@@ -1,0 +1,85 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// What is made of a file, or of its first bytes.
+struct PNGReading {
+    let data: Data
+    let file: PNGFile
+    let header: PNGHeader
+    let plan: DecodingPlan
+
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
+    ///   ``WebImageError/cancelled``.
+    init(of data: Data, options: DecodingOptions) throws(WebImageError) {
+        var file = PNGFile()
+        file.read(data.bytes)
+        try self.init(of: data, file: file, options: options)
+    }
+
+    /// - Parameter file: what was read of `data`.
+    init(of data: Data, file: PNGFile, options: DecodingOptions) throws(WebImageError) {
+        self.data = data
+        self.file = file
+        header = try PNGHeader(reading: data.bytes)
+        plan = try DecodingPlan(
+            storedSize: header.size, orientation: header.orientation,
+            colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
+    }
+
+    /// The frames that are whole; `nil` for a still.
+    var animation: ComposedAnimation? { frames.map { ComposedAnimation($0, plan: plan) } }
+
+    private var frames: APNGFile? { APNGFile(file, data: data, orientation: header.orientation) }
+
+    /// The picture: that of an animation is its first frame.
+    ///
+    /// - Parameter stream: one that has begun with the still.
+    func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
+        if plan.options.damage == .refuse, let failure { throw failure }
+        let frames = frames
+        if let frames, !frames.beginsWithStill, let image = try firstFrame(of: frames) { return image }
+
+        guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
+        let decoded = try still.decoded(
+            from: data.bytes, goingOnWith: stream, shortage: shortage, cancellation: plan.options.cancellation)
+        if plan.options.damage == .refuse, let failure = decoded.failure { throw failure }
+        var image = try plan.image(of: decoded.pixels, format: .png, frameCount: frames?.parts.count ?? 1)
+        image.isPartial = decoded.failure != nil || isMissingFrames
+        if let frames, frames.parts.count > 1, !plan.options.firstFrameOnly {
+            image.animation = ComposedAnimation(frames, plan: plan)
+        }
+        return image
+    }
+
+    /// `nil` when it is damaged and the still may take its place.
+    private func firstFrame(of frames: APNGFile) throws(WebImageError) -> Image? {
+        do throws(WebImageError) {
+            var image = try plan.image(of: frames)
+            image.isPartial = isMissingFrames
+            return image
+        } catch .decoding where plan.options.damage == .showGoodPart {
+            return nil
+        }
+    }
+
+    /// What keeps the file from being whole.
+    private var failure: WebImageError? {
+        switch file.end {
+        case .whole: nil
+        case .missing: .decoding(format: .png, reason: .truncated)
+        case .damaged(let what): .decoding(format: .png, reason: .corrupt(what))
+        }
+    }
+
+    /// Why rows are missing where the data that are there are good.
+    private var shortage: WebImageError.DecodingFailure {
+        switch file.end {
+        case .whole: .corrupt("rows are missing")
+        case .missing: .truncated
+        case .damaged(let what): .corrupt(what)
+        }
+    }
+
+    /// A still that lacks only what stands behind its pixels is complete.
+    private var isMissingFrames: Bool { file.animation?.isAnimated == true && file.animation?.isComplete == false }
+}

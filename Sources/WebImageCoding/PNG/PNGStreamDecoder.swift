@@ -1,0 +1,177 @@
+internal import CWebImageKernels
+internal import CWebImagePNG
+internal import WebImageCore
+
+/// Decodes any PNG picture with libpng, as far as its data are there, and goes on when more are.
+///
+/// It belongs to one thread at a time.
+final class PNGStreamDecoder {
+    /// What is wrong with the data; the rows before it stay good, and no more follow.
+    private(set) var failure: WebImageError?
+
+    private let picture: PNGPicture
+    private var decoder: OpaquePointer
+    // Straight alpha while rows of an interlaced picture are filled in; else premultiplied as they come. `nil` at the end.
+    private var buffer: MutablePixelBuffer?
+    private var premultipliedRowCount = 0
+    private var isOpaque = true
+    // How many chunks were taken, and how many bytes of the next.
+    private var chunkCount = 0
+    private var byteCount = 0
+
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/decoding(format:reason:)``.
+    init(_ picture: PNGPicture) throws(WebImageError) {
+        let size = picture.layout.size
+        buffer = try MutablePixelBuffer(width: size.width, height: size.height)
+        decoder = try Self.begin(picture)
+        self.picture = picture
+    }
+
+    private static func begin(_ picture: PNGPicture) throws(WebImageError) -> OpaquePointer {
+        guard let decoder = cwi_png_decoder_create() else {
+            throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
+        }
+        let status = cwi_png_decoder_start(
+            decoder, picture.layout.content, picture.palette, picture.palette.count, picture.transparency,
+            picture.transparency.count, UInt32(MutablePixelBuffer.maximumDimension))
+        guard status == CWI_PNG_OK else {
+            defer { cwi_png_decoder_destroy(decoder) }
+            throw failure(of: decoder)
+        }
+        return decoder
+    }
+
+    deinit { cwi_png_decoder_destroy(decoder) }
+
+    /// How many rows from the top show something, if only in blocks.
+    var shownRowCount: Int { Int(cwi_png_decoder_rows(decoder).shown_count) }
+    /// How many rows are missing, over all passes: as long as it changes, there is more to show.
+    var missingRowCount: UInt64 { cwi_png_decoder_rows(decoder).missing_count }
+
+    /// Takes what `chunks` hold beyond what it took before; `data` are the file's bytes so far.
+    ///
+    /// - Throws: ``WebImageError/cancelled``.
+    func take(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        try cancellation?.check()
+        while failure == nil, chunkCount < chunks.count {
+            let chunk = chunks[chunkCount]
+            try take(chunk.compressedBytes, of: data, cancellation: cancellation)
+            if failure != nil {
+                try replay(chunks, of: data, cancellation: cancellation)
+                if failure == nil { continue }
+            }
+            guard chunk.isWhole else { break }
+            if failure == nil, !chunk.isIntact(in: data) {
+                failure = .decoding(format: .png, reason: .corrupt("wrong checksum of \(chunk.name.text)"))
+            }
+            chunkCount += 1
+            byteCount = 0
+        }
+        premultiply()
+    }
+
+    private func take(_ bytes: Range<Int>, of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        let step = picture.layout.compressedStepByteCount
+        while failure == nil, missingRowCount > 0, byteCount < bytes.count {
+            let start = bytes.lowerBound + byteCount
+            let end = min(start + step, bytes.upperBound)
+            try take(data.extracting(start..<end), cancellation: cancellation)
+            if failure == nil { byteCount += end - start }
+        }
+    }
+
+    private func take(_ piece: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        try cancellation?.check()
+        let status = piece.withUnsafeBytes { piece in
+            buffer?.withUnsafeMutableBytes { pixels in
+                cwi_png_decoder_take(
+                    decoder, piece.bindMemory(to: UInt8.self).baseAddress, piece.count,
+                    pixels.bindMemory(to: UInt8.self).baseAddress, size.width * 4, UInt32(size.height))
+            }
+        }
+        if status != CWI_PNG_OK { failure = Self.failure(of: decoder) }
+    }
+
+    /// Decodes once more up to the failure, and the last bytes before it one by one.
+    ///
+    /// libpng drops a row whose last bytes come together with those that are wrong: how many rows there are would depend
+    /// on the pieces in which the data came.
+    private func replay(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
+        let fresh = try Self.begin(picture)
+        cwi_png_decoder_destroy(decoder)
+        decoder = fresh
+        failure = nil
+        premultipliedRowCount = 0
+        isOpaque = true
+        let (lastChunk, goodByteCount) = (chunkCount, byteCount)
+        for chunkIndex in 0...lastChunk {
+            byteCount = 0
+            let bytes = chunks[chunkIndex].compressedBytes
+            let good = chunkIndex < lastChunk ? bytes : bytes.prefix(goodByteCount)
+            try take(good, of: data, cancellation: cancellation)
+        }
+        let bad = chunks[lastChunk].compressedBytes.dropFirst(goodByteCount)
+        for index in bad.prefix(picture.layout.compressedStepByteCount) where failure == nil && missingRowCount > 0 {
+            try take(data.extracting(index..<index + 1), cancellation: cancellation)
+            byteCount += 1
+        }
+    }
+
+    private static func failure(of decoder: OpaquePointer) -> WebImageError {
+        .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
+    }
+
+    /// Premultiplies the rows that will not change any more; in the end, all that show something.
+    private func premultiply(isEnd: Bool = false) {
+        let isFinal = isEnd || !picture.layout.isInterlaced || missingRowCount == 0
+        let rows = premultipliedRowCount..<(isFinal ? shownRowCount : premultipliedRowCount)
+        premultipliedRowCount = rows.upperBound
+        guard picture.hasAlpha, !rows.isEmpty else { return }
+        let areOpaque = buffer?.withUnsafeMutableBytes { Self.premultiply(rows, of: $0, width: size.width) }
+        if areOpaque == false { isOpaque = false }
+    }
+
+    /// Returns whether all pixels are opaque.
+    private static func premultiply(
+        _ rows: Range<Int>, of bytes: UnsafeMutableRawBufferPointer, width: Int
+    ) -> Bool {
+        guard let pixels = bytes.bindMemory(to: UInt8.self).baseAddress else { return true }
+        return cwi_premultiply(pixels + rows.lowerBound * width * 4, rows.count * width)
+    }
+
+    /// A copy of what there is, clear where nothing is.
+    ///
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
+    func snapshot() throws(WebImageError) -> PixelBuffer {
+        var copy = try MutablePixelBuffer(width: size.width, height: size.height)
+        let shown = 0..<shownRowCount * size.width * 4
+        let straight = picture.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
+        let areOpaque = copy.withUnsafeMutableBytes { destination in
+            buffer?.withUnsafeMutableBytes { source in
+                destination.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[shown]))
+            }
+            destination[shown.upperBound...].initializeMemory(as: UInt8.self, repeating: 0)
+            return Self.premultiply(straight, of: destination, width: size.width)
+        }
+        return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
+    }
+
+    /// What there is, clear where nothing is; call it once, and nothing else after it.
+    func finish() -> PixelBuffer {
+        premultiply(isEnd: true)
+        guard var pixels = buffer.take() else { preconditionFailure("finished twice") }
+        let shownByteCount = shownRowCount * size.width * 4
+        pixels.withUnsafeMutableBytes { bytes in
+            _ = bytes[shownByteCount...].initializeMemory(as: UInt8.self, repeating: 0)
+        }
+        return pixels.freeze(isOpaque: isOpaque && shownRowCount == size.height)
+    }
+
+    private var size: PixelSize { picture.layout.size }
+}
+
+extension PNGLayout {
+    /// How many compressed bytes are taken between two looks at a cancellation: zlib makes at most 1032 bytes of one, so
+    /// that they are a quarter megapixel or so at most.
+    fileprivate var compressedStepByteCount: Int { max(64, bitsPerPixel * 32) }
+}

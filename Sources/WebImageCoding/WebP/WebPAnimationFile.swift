@@ -1,0 +1,33 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// The whole frames of an animated WebP.
+struct WebPAnimationFile: AnimationFile {
+    private let file: WebPFile
+    private let data: Data
+    let parts: [FramePart]
+    let orientation: ImageOrientation
+
+    /// - Parameter data: the bytes in which `file` was found.
+    init(_ file: WebPFile, in data: Data) {
+        self.file = file
+        self.data = data
+        parts = file.frames.map(\.part)
+        orientation = file.orientation
+    }
+
+    var format: ImageFormat { .webp }
+    var canvasSize: PixelSize { file.size }
+    var loopCount: Int { file.loopCount ?? 0 }
+    var isComplete: Bool { file.isComplete(at: data.count) }
+    var byteCount: Int { data.count }
+
+    func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        let content = file.frames[index].content
+        let decoder = try WebPPictureDecoder(size: parts[index].size, byteCount: content.count)
+        try data.bytes.extracting(content).withUnsafeBytes { (bytes) throws(WebImageError) in
+            try decoder.decode(bytes, cancellation: cancellation)
+        }
+        return try decoder.finish(damage: .refuse, cancellation: cancellation).pixels
+    }
+}

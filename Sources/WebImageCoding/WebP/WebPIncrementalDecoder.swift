@@ -1,0 +1,106 @@
+internal import CWebImageWebP
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// Decodes a WebP while its bytes arrive: the rows of a still or of a first frame, and frames that are whole.
+final class WebPIncrementalDecoder: IncrementalImageDecoder {
+    private let options: DecodingOptions
+    private let slots: IncrementalDecodingSlots
+    private var data = Data()
+    /// Known once there is a header.
+    private var file: WebPFile?
+    /// Of the first picture, from when its bytes come; a lossless one waits for a slot.
+    private var picture: WebPPictureDecoder?
+    private var slot: IncrementalDecodingSlot?
+    private var frames: (count: Int, source: any AnimationSource)?
+
+    init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
+        self.options = options
+        self.slots = slots
+    }
+
+    var probe: ImageProbe? {
+        file.map { file in
+            ImageProbe(
+                format: .webp, size: file.orientation.upright(file.size), orientation: file.orientation,
+                isAnimated: file.isAnimation, hasAlpha: file.hasAlpha)
+        }
+    }
+
+    /// One that has more frames than the last has bytes of its own.
+    var animation: (any AnimationSource)? {
+        guard let file, !file.frames.isEmpty else { return nil }
+        if let frames, frames.count == file.frames.count { return frames.source }
+        guard let plan = try? DecodingPlan(file, in: data.bytes, options: options) else { return nil }
+        let source = ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan)
+        frames = (file.frames.count, source)
+        return source
+    }
+
+    func append(_ bytes: Data) throws(WebImageError) {
+        try options.checkCancellation()
+        data.append(bytes)
+        try readChunks()
+        try decodePicture(wholePiecesOnly: !(file?.isComplete(at: data.count) ?? false))
+    }
+
+    func preview() throws(WebImageError) -> Image? {
+        try options.checkCancellation()
+        try decodePicture(wholePiecesOnly: false)
+        guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
+        let canvas = try file.canvas(with: pixels, options: options)
+        var image = try DecodingPlan(file, in: data.bytes, options: options).image(of: canvas, format: .webp)
+        image.isPartial = true
+        return image
+    }
+
+    func finish() throws(WebImageError) -> Image {
+        try options.checkCancellation()
+        defer {
+            picture = nil
+            slot = nil
+        }
+        // How far libwebp gets in a file that is cut off depends on how it came; frames have to be composed anyway.
+        guard let file, let picture, picture.isComplete, !file.isAnimation, file.isComplete(at: data.count) else {
+            return try WebPDecoder().decode(data, options: options)
+        }
+        let pixels = try picture.finish(damage: options.damage, cancellation: options.cancellation).pixels
+        return try DecodingPlan(file, in: data.bytes, options: options).image(of: pixels, format: .webp)
+    }
+
+    private func readChunks() throws(WebImageError) {
+        if file != nil {
+            try file?.readChunks(of: data.bytes)
+            return
+        }
+        do throws(WebImageError) {
+            let file = try WebPFile(reading: data.bytes)
+            try options.limits.check(file.size)
+            self.file = file
+        } catch .decoding(_, .truncated) {
+            return
+        }
+    }
+
+    private func decodePicture(wholePiecesOnly: Bool) throws(WebImageError) {
+        guard let file else { return }
+        try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
+            if picture == nil { picture = try makePicture(file, bytes) }
+            guard let picture else { return }
+            try picture.decode(bytes, wholePiecesOnly: wholePiecesOnly, cancellation: options.cancellation)
+            if let damage = picture.damage, options.damage == .refuse { throw damage }
+            if picture.isComplete { slot = nil }
+        }
+    }
+
+    private func makePicture(
+        _ file: WebPFile, _ bytes: UnsafeRawBufferPointer
+    ) throws(WebImageError) -> WebPPictureDecoder? {
+        guard let features = try? WebPBitstreamFeatures(of: bytes, isWhole: false) else { return nil }
+        if features.isLossless {
+            slot = slots.take()
+            if slot == nil { return nil }
+        }
+        return try file.makeFirstPictureDecoder()
+    }
+}

@@ -1,0 +1,146 @@
+internal import CWebImageKernels
+internal import CWebImageWebP
+internal import WebImageCore
+
+/// One libwebp decoder, for a still or the picture of a frame, which reads all at once or in pieces.
+///
+/// libwebp decodes as far as the bytes reach: rows from the top, of a lossy picture with alpha none before all of its
+/// alpha is there.
+final class WebPPictureDecoder {
+    /// Not `private(set)`: libwebp writes it behind Swift's back, through the address that it was given.
+    private var output: MutablePixelBuffer?
+    /// At an address of its own, which libwebp keeps.
+    private let config: UnsafeMutablePointer<WebPDecoderConfig>
+    private let decoder: OpaquePointer
+    private let size: PixelSize
+    /// Of the compressed picture, as announced.
+    private let byteCount: Int
+    /// How many bytes libwebp has seen.
+    private var seenCount = 0
+    private var shownCount = 0
+    private(set) var isComplete = false
+    /// What ended decoding early, with good rows before it perhaps.
+    private(set) var damage: WebImageError?
+
+    /// Takes memory for a picture of `size`.
+    ///
+    /// - Parameter byteCount: how many bytes ``decode(_:wholePiecesOnly:cancellation:)`` gets in the end.
+    init(size: PixelSize, byteCount: Int) throws(WebImageError) {
+        let output = try MutablePixelBuffer(width: size.width, height: size.height)
+        let config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
+        config.initialize(to: WebPDecoderConfig())
+        guard WebPInitDecoderConfig(config) != 0 else {
+            config.deallocate()
+            throw .decoding(format: .webp, reason: .unsupported("another version of libwebp"))
+        }
+        let outputByteCount = output.bytesPerRow * size.height
+        config.pointee.output.colorspace = MODE_rgbA
+        config.pointee.output.is_external_memory = 1
+        config.pointee.output.u.RGBA = WebPRGBABuffer(
+            rgba: output.baseAddress.assumingMemoryBound(to: UInt8.self), stride: Int32(output.bytesPerRow),
+            size: outputByteCount)
+        guard let decoder = WebPIDecode(nil, 0, config) else {
+            config.deallocate()
+            throw .outOfMemory(byteCount: outputByteCount)
+        }
+        self.config = config
+        self.decoder = decoder
+        self.size = size
+        self.byteCount = byteCount
+        self.output = consume output
+    }
+
+    deinit {
+        WebPIDelete(decoder)
+        config.deallocate()
+    }
+
+    /// How many rows are there, from the top.
+    private var rowCount: Int {
+        if isComplete { return size.height }
+        var rowCount: Int32 = 0
+        guard WebPIDecGetRGB(decoder, &rowCount, nil, nil, nil) != nil else { return 0 }
+        return min(Int(rowCount), size.height)
+    }
+
+    /// Decodes as far as the bytes reach, or to the first damage, which it notes.
+    ///
+    /// It hands libwebp the bytes in pieces, to look at the cancellation flag in between. How much is decoded at once can
+    /// be much all the same: 38 bytes of lossless data can stand for 99 megapixels, and it cannot be interrupted.
+    ///
+    /// - Parameters:
+    ///   - bytes: all there are, from the first.
+    ///   - wholePiecesOnly: whether a rest shorter than a piece waits for more.
+    func decode(
+        _ bytes: UnsafeRawBufferPointer, wholePiecesOnly: Bool = false, cancellation: Cancellation?
+    ) throws(WebImageError) {
+        guard damage == nil, !isComplete, let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+        if seenCount == 0 {
+            switch WebPGetFeatures(start, bytes.count, &config.pointee.input) {
+            case VP8_STATUS_OK: break
+            case VP8_STATUS_NOT_ENOUGH_DATA: return
+            case let status: damage = WebImageError(status)
+            }
+            if damage == nil, config.pointee.input.size != size {
+                damage = .decoding(format: .webp, reason: .corrupt("two sizes for one frame"))
+            }
+        }
+        let pieceLength = pieceLength
+        while damage == nil, !isComplete, seenCount < bytes.count {
+            if wholePiecesOnly, bytes.count - seenCount < pieceLength { return }
+            try cancellation?.check()
+            seenCount = min(seenCount + pieceLength, bytes.count)
+            switch WebPIUpdate(decoder, start, seenCount) {
+            case VP8_STATUS_OK: isComplete = true
+            case VP8_STATUS_SUSPENDED: break
+            case VP8_STATUS_OUT_OF_MEMORY: throw .outOfMemory(byteCount: size.pixelCount * 4)
+            case let status: damage = WebImageError(status)
+            }
+        }
+    }
+
+    /// Lossy pictures go on where they stopped. Lossless ones go back up to 8 rows, so that a piece should have many
+    /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
+    private var pieceLength: Int {
+        let pieceCount = config.pointee.input.isLossless ? max(1, size.height / 128) : 64
+        return max(4096, byteCount / pieceCount)
+    }
+
+    /// The rows so far, clear below; `nil` if there are no others than last time.
+    func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
+        let rowCount = rowCount
+        guard rowCount > shownCount, let source = output?.baseAddress else { return nil }
+        shownCount = rowCount
+        var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
+        let stride = buffer.bytesPerRow
+        buffer.withUnsafeMutableBytes { bytes in
+            bytes.copyMemory(from: UnsafeRawBufferPointer(start: source, count: rowCount * stride))
+        }
+        return try finished(buffer, rowCount: rowCount, cancellation: cancellation)
+    }
+
+    /// The pixels, after the last byte was decoded; of a damaged picture, the rows that are good. Call it once.
+    func finish(
+        damage policy: DecodingOptions.Damage, cancellation: Cancellation?
+    ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
+        let failure = isComplete ? nil : damage ?? .decoding(format: .webp, reason: .truncated)
+        let rowCount = rowCount
+        if let failure, policy == .refuse || rowCount == 0 { throw failure }
+        guard let buffer = output.take() else { throw .outOfMemory(byteCount: 0) }
+        return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
+    }
+
+    /// Clears the rows behind `rowCount` and looks whether the others are opaque.
+    private func finished(
+        _ buffer: consuming MutablePixelBuffer, rowCount: Int, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        try buffer.clear(rows: rowCount..<size.height, cancellation: cancellation)
+        var isOpaque = rowCount == size.height
+        let start = buffer.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let stride = buffer.bytesPerRow
+        try PixelSize(width: size.width, height: rowCount).forEachRowBatch(cancellation: cancellation) { rows in
+            isOpaque = isOpaque && cwi_is_opaque(start + rows.lowerBound * stride, rows.count * size.width)
+        }
+        return buffer.freeze(isOpaque: isOpaque)
+    }
+}

@@ -1,0 +1,54 @@
+/// The frames of a moving picture, decoded when they are asked for.
+///
+/// A source is immutable and shared: what one needs to play it, the canvas on which frames are composed, is in the
+/// ``AnimationFrameReader`` that each player (or pool of players) makes for itself.
+public protocol AnimationSource: Sendable {
+    /// The size of every frame, upright, in pixels: the file's canvas, or the thumbnail's size.
+    var frameSize: PixelSize { get }
+    /// What is known about each frame without decoding it, in their order; at least one.
+    var frames: [AnimationFrame] { get }
+    /// How often it plays; 0 means for ever.
+    var loopCount: Int { get }
+    /// Whether all frames of the file are there; one made of the first bytes of a file may lack some.
+    var isComplete: Bool { get }
+    /// The memory it keeps besides decoded frames, in bytes: the file, above all.
+    var byteCount: Int { get }
+
+    /// A reader that stands before the first frame.
+    func makeFrameReader() -> any AnimationFrameReader
+}
+
+extension AnimationSource {
+    /// How many frames there are.
+    public var frameCount: Int { frames.count }
+    /// How long one play takes, in seconds.
+    public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
+}
+
+/// What is known about a frame of an animation without decoding it.
+public struct AnimationFrame: Sendable, Hashable {
+    /// How long it is shown, in seconds: as browsers do, 0.1 for a file that asks for 0.01 or less.
+    public var duration: Double
+    /// Whether it can be decoded without any frame before it.
+    public var isKeyframe: Bool
+
+    /// Describes a frame.
+    public init(duration: Double, isKeyframe: Bool) {
+        self.duration = duration
+        self.isKeyframe = isKeyframe
+    }
+}
+
+/// Decodes the frames of one animation, in order at the price of a frame each, or from the keyframe before.
+///
+/// It belongs to one thread at a time; calls block for as long as decoding takes.
+public protocol AnimationFrameReader: AnyObject {
+    /// The composed picture of a frame: the whole canvas, as it is to be shown.
+    ///
+    /// After a frame that is damaged, others can still be asked for.
+    ///
+    /// - Precondition: `index` is one of the source's frames.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``.
+    func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+import WebImageCore
+
+@testable import WebImageCoding
+
+/// Pictures that say something about their colours, beside what Pillow and lcms2 make of them in sRGB.
+@Suite struct ColorFixtureTests {
+    private func decoded(_ name: String) throws -> (pixels: Pixels, reference: Pixels) {
+        let fixture = Fixture("../color/" + name)
+        return (Pixels(try CodecRegistry().decode(fixture.data()).pixels), try fixture.reference())
+    }
+
+    @Test(arguments: [
+        "table.png", "gray.png", "prophoto.webp", "lights.png", "gamma.png",
+        "code-points-win.png",
+    ])
+    func convertsToSRGB(_ name: String) throws {
+        let (pixels, reference) = try decoded(name)
+        #expect(try #require(pixels.difference(from: reference)) <= 2)
+        #expect(try #require(pixels.psnr(against: reference)) > 48)
+    }
+
+    // Where there is little alpha, there are few levels of colour left to convert.
+    @Test(arguments: ["adobe.png", "scanner.png"])
+    func convertsTranslucentPixels(_ name: String) throws {
+        let (pixels, reference) = try decoded(name)
+        #expect(try #require(pixels.difference(from: reference)) <= 4)
+        #expect(try #require(pixels.psnr(against: reference)) > 48)
+    }
+
+    // A level more or less of the decoder's is several after a steep curve.
+    @Test(arguments: ["p3.jpg", "gray.jpg", "gray-in-colors.jpg", "press.jpg"])
+    func convertsJPEGToSRGB(_ name: String) throws {
+        let (pixels, reference) = try decoded(name)
+        #expect(try #require(pixels.difference(from: reference)) <= 4)
+        #expect(try #require(pixels.psnr(against: reference)) > 45)
+    }
+
+    @Test(arguments: ["srgb.png", "srgb-wins.png", "gamma-of-displays.png"])
+    func leavesSRGBUntouched(_ name: String) throws {
+        let (pixels, reference) = try decoded(name)
+        #expect(pixels == reference)
+    }
+
+    @Test func leavesASRGBPhotographUntouched() throws {
+        let data = try Fixture("../color/srgb.jpg").data()
+        var plain = data
+        let range = try #require(plain.range(of: Data([0xFF, 0xE2])))
+        let length = Int(plain[range.upperBound]) << 8 | Int(plain[range.upperBound + 1])
+        plain.removeSubrange(range.lowerBound..<range.upperBound + length)
+        #expect(try !JPEGDecoder().info(of: plain).hasColorProfile)
+        let options = DecodingOptions()
+        #expect(
+            Pixels(try JPEGDecoder().decode(data, options: options).pixels)
+                == Pixels(try JPEGDecoder().decode(plain, options: options).pixels))
+    }
+
+    @Test(arguments: ["p3.jpg", "press.jpg", "adobe.png", "prophoto.webp"])
+    func convertsThumbnailsAfterScaling(_ name: String) throws {
+        let fixture = Fixture("../color/" + name)
+        let options = DecodingOptions(thumbnail: Thumbnail(width: 12, height: 12))
+        let small = Pixels(try CodecRegistry().decode(fixture.data(), options: options).pixels)
+        let reference = try Pixels(fixture.reference().buffer().resampled(to: small.size))
+        // Not the same order of steps, but the same picture.
+        #expect(try #require(small.psnr(against: reference)) > 28)
+        let unconverted = try unprofiled(fixture, options: options)
+        #expect(small != unconverted)
+    }
+
+    /// The same picture read as sRGB.
+    private func unprofiled(_ fixture: Fixture, options: DecodingOptions) throws -> Pixels {
+        var data = try fixture.data()
+        for name in ["acsp", "iCCP", "ICCP"] {
+            while let range = data.range(of: Data(name.utf8)) { data.replaceSubrange(range, with: Data("junk".utf8)) }
+        }
+        if fixture.name.hasSuffix("png") { data = withChecksums(data) }
+        return Pixels(try CodecRegistry().decode(data, options: options).pixels)
+    }
+}
+
+/// A PNG whose chunks were tampered with, its checksums made to fit.
+func withChecksums(_ data: Data) -> Data {
+    var output = Data(data.prefix(8))
+    var offset = 8
+    while offset + 12 <= data.count {
+        let length = data[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+        output += pngChunk(data[offset + 4..<offset + 8], data[offset + 8..<offset + 8 + length])
+        offset += length + 12
+    }
+    return output
+}
+
+func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> Data {
+    let content = Array(content)
+    let checked = Array(name) + content
+    var checksum: UInt32 = 0xFFFF_FFFF
+    for byte in checked {
+        checksum ^= UInt32(byte)
+        for _ in 0..<8 { checksum = checksum >> 1 ^ (checksum & 1 == 1 ? 0xEDB8_8320 : 0) }
+    }
+    return Data(number(content.count, count: 4) + checked + number(Int(~checksum), count: 4))
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// Reading profiles, and refusing what is none.
+@Suite struct ColorProfileTests {
+    private let sound = ProfileBytes.display(.displayP3, curve: sRGBCurve)
+
+    @Test func readsHeaderAndTags() throws {
+        let profile = try #require(sound.profile())
+        #expect(profile.model == .rgb)
+        #expect(profile.connectionSpace == .xyz)
+        #expect(profile.hasTag(.redCurve))
+        #expect(!profile.hasTag(.perceptualTable))
+    }
+
+    @Test func ignoresBytesBehindItsEnd() throws {
+        let profile = try #require(ColorProfile(sound.bytes + [1, 2, 3]))
+        #expect(profile == sound.profile())
+    }
+
+    @Test func refusesWhatIsNoProfile() {
+        #expect(ColorProfile([]) == nil)
+        #expect(ColorProfile(Array("not a profile, only its place".utf8)) == nil)
+        for length in 0..<sound.bytes.count { #expect(ColorProfile(Array(sound.bytes[..<length])) == nil) }
+        #expect(ColorProfile(sound.bytes + [UInt8](repeating: 0, count: ColorProfile.byteLimit)) == nil)
+    }
+
+    @Test(arguments: [
+        ("link", "RGB ", "XYZ "), ("abst", "RGB ", "XYZ "), ("nmcl", "RGB ", "XYZ "), ("mntr", "HSV ", "XYZ "),
+        ("mntr", "RGB ", "RGB "),
+    ])
+    func refusesProfilesForOtherPurposes(kind: String, space: String, connection: String) {
+        var bytes = sound
+        bytes.kind = kind
+        bytes.space = space
+        bytes.connection = connection
+        #expect(bytes.profile() == nil)
+    }
+
+    @Test func refusesTagsOutsideItself() {
+        // The first tag's offset, then its size.
+        for field in [136, 140] {
+            var bytes = sound.bytes
+            bytes.replaceSubrange(field..<field + 4, with: number(0xFFFF_FFF0, count: 4))
+            #expect(ColorProfile(bytes) == nil)
+        }
+        var bytes = sound.bytes
+        bytes.replaceSubrange(128..<132, with: number(0xFFFF_FFFF, count: 4))
+        #expect(ColorProfile(bytes) == nil)
+    }
+
+    @Test func tellsItsName() throws {
+        var bytes = sound
+        bytes.tags.append(("desc", Array("desc\0\0\0\0".utf8) + number(6, count: 4) + Array("Plain\0".utf8)))
+        #expect(bytes.profile()?.name == "Plain")
+
+        let names = [("de", "Anzeige"), ("en", "Displäy")]
+        var records: [UInt8] = []
+        var texts: [UInt8] = []
+        for (language, name) in names {
+            let text = name.utf16.flatMap { number(Int($0), count: 2) }
+            records += Array((language + "XX").utf8) + number(text.count, count: 4)
+            records += number(16 + 12 * names.count + texts.count, count: 4)
+            texts += text
+        }
+        let header = Array("mluc\0\0\0\0".utf8) + number(names.count, count: 4) + number(12, count: 4)
+        bytes.tags[bytes.tags.count - 1].content = header + records + texts
+        #expect(bytes.profile()?.name == "Displäy")
+
+        bytes.tags[bytes.tags.count - 1].content = header + records
+        #expect(bytes.profile()?.name == nil)
+        #expect(sound.profile()?.name == nil)
+    }
+
+    @Test(arguments: ["A\u{1B}[31m", "A\0B", "A\u{202E}B"])
+    func cutsNamesAtControlCharacters(_ name: String) {
+        var bytes = sound
+        let name = Array(name.utf8)
+        bytes.tags.append(("desc", Array("desc\0\0\0\0".utf8) + number(name.count, count: 4) + name))
+        #expect(bytes.profile()?.name == "A")
+    }
+
+    @Test(arguments: [
+        curve([1, 2, 3]).dropLast(2), curve([0]), formulaCurve(5, [1, 1, 1, 1, 1, 1, 1]), formulaCurve(1, [2, 0, 1]),
+        formulaCurve(3, [2.4, 1]), Array("sf32\0\0\0\0\0\0\0\0".utf8), [],
+    ])
+    func refusesDamagedCurves(_ curve: [UInt8]) throws {
+        let profile = try #require(ProfileBytes.display(.displayP3, curve: curve).profile())
+        #expect(MatrixShaper(profile) == nil)
+    }
+
+    @Test(arguments: [
+        // Powers without end, and of nothing.
+        formulaCurve(0, [30000]), formulaCurve(0, [-2]), formulaCurve(4, [-30000, -30000, 30000, 1, 0.5, -5, 9]),
+        formulaCurve(1, [0.5, -1, 0.5]),
+    ])
+    func keepsLightBetweenNoneAndAll(_ curve: [UInt8]) throws {
+        let tone = ToneCurve(tag: curve.span.bytes)
+        let light = try #require(tone).lightOfBytes
+        #expect(light.allSatisfy { (0...1).contains($0) })
+    }
+
+    /// Values worked out by hand from ICC.1:2022, table 68: below and above where the curve bends.
+    @Test(arguments: [
+        (formulaCurve(0, [2]), [0.25, 0.75], [0.0625, 0.5625]),
+        (formulaCurve(1, [2, 2, -1]), [0.25, 0.75], [0, 0.25]),
+        (formulaCurve(2, [2, 2, -1, 0.125]), [0.25, 0.75], [0.125, 0.375]),
+        (formulaCurve(3, [2, 0.5, 0.5, 0.25, 0.5]), [0.25, 0.5], [0.0625, 0.5625]),
+        (formulaCurve(4, [2, 0.5, 0.25, 0.25, 0.5, 0.125, 0.0625]), [0.25, 0.5], [0.125, 0.375]),
+        (curve([]), [0.25, 1], [0.25, 1]), (curve([512]), [0.25, 0.5], [0.0625, 0.25]),
+        (curve([0, 65535, 0]), [0.25, 0.875], [0.5, 0.25]),
+    ])
+    func evaluatesCurves(_ curve: [UInt8], components: [Double], lights: [Double]) throws {
+        let read = ToneCurve(tag: curve.span.bytes)
+        let tone = try #require(read)
+        #expect(components.map(tone.light) == lights)
+    }
+
+    /// Tables of colours with sizes of every kind, in the three types there are.
+    @Test(arguments: ["RGB ", "CMYK", "GRAY"])
+    func refusesTablesLargerThanTheirTags(space: String) throws {
+        let inputs = ["RGB ": 3, "CMYK": 4, "GRAY": 1][space] ?? 0
+        let claims: [[UInt8]] = [
+            Array("mft1\0\0\0\0".utf8) + [UInt8(inputs), 3, 255, 0],
+            Array("mft1\0\0\0\0".utf8) + [15, 15, 255, 0],
+            Array("mft2\0\0\0\0".utf8) + [UInt8(inputs), 3, 255, 0],
+            Array("mft2\0\0\0\0".utf8) + [UInt8(inputs), 3, 0, 0],
+            Array("mAB \0\0\0\0".utf8) + [UInt8(inputs), 3, 0, 0] + number(32, count: 4) + number(0, count: 8)
+                + number(32, count: 4) + number(32, count: 4) + [UInt8](repeating: 255, count: 16) + [2, 0, 0, 0],
+            Array("mAB \0\0\0\0".utf8) + [UInt8(inputs), 3, 0, 0] + [UInt8](repeating: 255, count: 40),
+            Array("mpet\0\0\0\0".utf8) + [0, 3, 0, 3] + [UInt8](repeating: 255, count: 40),
+        ]
+        for claim in claims {
+            let table = claim + [UInt8](repeating: 0, count: 300)
+            let bytes = ProfileBytes(space: space, connection: "Lab ", tags: [("A2B0", table)])
+            let profile = try #require(bytes.profile())
+            #expect(!profile.hasPlausibleTables)
+            #expect(LittleCMSTransform(profile) == nil)
+        }
+    }
+
+    /// What lcms2 can't use leaves what stands beside it.
+    @Test func takesLightsWhereTheTableIsBroken() throws {
+        var bytes = sound
+        bytes.tags.append(("A2B0", Array("mft2\0\0\0\0".utf8)))
+        let profile = try #require(bytes.profile())
+        let transform = ColorEncoding.profile(profile).makeTransform(model: .rgb)
+        #expect(transform is MatrixShaper)
+    }
+
+    @Test func hidesTablesOfFloatingPointNumbers() throws {
+        var bytes = sound
+        bytes.tags.insert(("D2B0", Array("mpet\0\0\0\0".utf8) + [0, 3, 0, 3, 0, 0, 0, 0]), at: 0)
+        let profile = try #require(bytes.profile())
+        #expect(profile.bytesWithoutFloatTable[132..<136].elementsEqual("none".utf8))
+        #expect(profile.bytesWithoutFloatTable.dropFirst(136).elementsEqual(profile.bytes.dropFirst(136)))
+        #expect(LittleCMSTransform(profile) != nil)
+    }
+
+    /// Whatever is flipped, pixels come out: converted, or as they were.
+    ///
+    /// lcms2 takes 30 ms to set a press up, so that one is damaged less often.
+    @Test(arguments: [("adobe.png", 80), ("scanner.png", 80), ("gray.png", 80), ("press.jpg", 20)])
+    func survivesDamage(_ name: String, roundCount: Int) throws {
+        let data = try Fixture("../color/" + name).data()
+        let original: ColorProfile? =
+            name.hasSuffix("jpg")
+            ? try JPEGHeader(reading: data.bytes).colorProfile(in: data.bytes)
+            : PNGColorChunks(reading: data.bytes).profile
+        let profile = try #require(original)
+        var generator = SplitMix64(seed: 3)
+        var usableCount = 0
+        for round in 0..<roundCount {
+            var bytes = profile.bytes
+            // The first rounds meet the header and the table of tags, where most can go wrong.
+            let reach = round < roundCount / 2 ? min(bytes.count, 300) : bytes.count
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let index = Int.random(in: 0..<reach, using: &generator)
+                bytes[index] = UInt8.random(in: 0...255, using: &generator)
+            }
+            guard let damaged = ColorProfile(bytes) else { continue }
+            usableCount += 1
+            for model in [ColorModel.gray, .rgb, .cmyk] {
+                guard let transform = ColorEncoding.profile(damaged).makeTransform(model: model) else { continue }
+                var pixels: [UInt8] = [1, 2, 3, 255, 20, 30, 40, 50, 0, 0, 0, 0]
+                transform.convert(pixels, to: &pixels, pixelCount: 3)
+                #expect(model == .cmyk || (pixels[3] == 255 && pixels[7] == 50 && pixels[11] == 0))
+            }
+        }
+        #expect(usableCount > roundCount / 4)
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// GIFs whose bytes arrive in pieces.
+@Suite struct IncrementalGIFTests {
+    private static let fixtures = [
+        "87a.gif", "interlaced.gif", "transparent.gif", "local-palette.gif", "offset.gif", "animated.gif",
+        "gif-dispose-3.gif", "gif-mixed.gif", "gif-outside.gif",
+    ].map(Fixture.init)
+
+    private func makeDecoder(_ options: DecodingOptions = DecodingOptions()) throws -> any IncrementalImageDecoder {
+        try #require(GIFDecoder().makeIncrementalDecoder(options: options))
+    }
+
+    private func finished(_ decoder: any IncrementalImageDecoder) -> Result<Image, WebImageError> {
+        Result { () throws(WebImageError) in try decoder.finish() }
+    }
+
+    private func expectEqual(_ image: Image, _ other: Image, _ comment: Comment) throws {
+        #expect(Pixels(image.pixels) == Pixels(other.pixels), comment)
+        #expect(image.pixels.isOpaque == other.pixels.isOpaque, comment)
+        #expect(image.isPartial == other.isPartial, comment)
+        #expect(image.frameCount == other.frameCount, comment)
+        #expect(image.animation?.frames == other.animation?.frames, comment)
+        #expect(image.animation?.loopCount == other.animation?.loopCount, comment)
+        #expect(image.animation?.isComplete == other.animation?.isComplete, comment)
+    }
+
+    /// A part, a preview, the rest: as good as the whole at once. A part and nothing more: as good as that part.
+    @Test(arguments: fixtures)
+    func isTheSameAsDecodingAtOnceForEveryCut(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = try GIFDecoder().decode(data, options: DecodingOptions())
+        for length in 0...data.count {
+            let decoder = try makeDecoder()
+            try decoder.append(data.prefix(length))
+            if let preview = try decoder.preview() {
+                #expect(preview.isPartial)
+                #expect(preview.pixels.size == whole.pixels.size)
+            }
+            #expect(try decoder.preview() == nil)
+            try decoder.append(data.dropFirst(length))
+            try expectEqual(try decoder.finish(), whole, "\(length) of \(data.count) bytes")
+        }
+        for length in 0..<data.count {
+            for damage in [DecodingOptions.Damage.showGoodPart, .refuse] {
+                let options = DecodingOptions(damage: damage)
+                let decoder = try makeDecoder(options)
+                try decoder.append(data.prefix(length))
+                let atOnce = Result { () throws(WebImageError) in
+                    try GIFDecoder().decode(data.prefix(length), options: options)
+                }
+                switch (finished(decoder), atOnce) {
+                case (.success(let image), .success(let other)):
+                    try expectEqual(image, other, "\(length) of \(data.count) bytes")
+                case (.failure(let error), .failure(let other)): #expect(error == other)
+                case (let result, _): Issue.record("\(length) of \(data.count) bytes: \(result)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: fixtures)
+    func showsRowsAsTheyComeAndThenFrames(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = try GIFDecoder().decode(data, options: DecodingOptions())
+        let isInterlaced = fixture.name == "interlaced.gif"
+        let decoder = try makeDecoder()
+        var goodRowCount = 0
+        var frameCount = 0
+        for byte in data {
+            try decoder.append(Data([byte]))
+            if let animation = decoder.animation {
+                #expect(animation.frameCount >= frameCount)
+                #expect(whole.animation?.frames.starts(with: animation.frames) == true)
+                #expect(!animation.isComplete || animation.frameCount == whole.frameCount)
+                frameCount = animation.frameCount
+            }
+            guard let preview = try decoder.preview() else { continue }
+            #expect(decoder.probe?.size == whole.pixels.size)
+            let count = (0..<whole.height).filter { row in
+                (0..<whole.width).allSatisfy { preview.pixels[$0, row] == whole.pixels[$0, row] }
+            }.count
+            #expect(count >= goodRowCount)
+            goodRowCount = count
+            // Not interlaced, no row is half there.
+            let isOther = (0..<whole.height).contains { row in
+                (0..<whole.width).contains {
+                    preview.pixels[$0, row] != whole.pixels[$0, row] && preview.pixels[$0, row] != .zero
+                }
+            }
+            #expect(isInterlaced || !isOther)
+        }
+        #expect(goodRowCount == whole.height)
+        #expect(frameCount == (whole.frameCount > 1 ? whole.frameCount : 0))
+    }
+
+    /// The rows of the first pass stand for the seven below them.
+    @Test func fillsTheRowsThatAnInterlacedPictureStillLacks() throws {
+        let data = try Fixture("interlaced.gif").data()
+        let whole = try GIFDecoder().decode(data, options: DecodingOptions()).pixels
+        let decoder = try makeDecoder()
+        var previews: [PixelBuffer] = []
+        for byte in data {
+            try decoder.append(Data([byte]))
+            if let preview = try decoder.preview() { previews.append(preview.pixels) }
+        }
+        func isRow(_ row: Int, of preview: PixelBuffer, like other: Int) -> Bool {
+            (0..<whole.width).allSatisfy { preview[$0, row] == whole[$0, other] }
+        }
+        // 17 rows: 0, 8 and 16; 4 and 12; 2, 6, 10 and 14.
+        let first = try #require(previews.first)
+        #expect((0..<8).allSatisfy { isRow($0, of: first, like: 0) })
+        #expect((8..<17).allSatisfy { first[3, $0] == .zero })
+        #expect(previews.contains { preview in (0..<17).allSatisfy { isRow($0, of: preview, like: $0 / 8 * 8) } })
+        #expect(previews.contains { preview in (0..<17).allSatisfy { isRow($0, of: preview, like: $0 / 2 * 2) } })
+    }
+
+    @Test func marksWhatIsMissing() throws {
+        let data = try Fixture("87a.gif").data()
+        let half = try GIFDecoder().decode(data.prefix(900), options: DecodingOptions())
+        #expect(half.isPartial)
+        #expect(half.animation == nil)
+        #expect(half.frameCount == 1)
+        #expect(!half.pixels.isOpaque)
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
+            try GIFDecoder().decode(data.prefix(900), options: DecodingOptions(damage: .refuse))
+        }
+        // The palette, and no row.
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
+            try GIFDecoder().decode(data.prefix(800), options: DecodingOptions())
+        }
+        // An animation without its end may lack frames.
+        let animated = try Fixture("gif-mixed.gif").data()
+        let cut = try GIFDecoder().decode(animated.dropLast(), options: DecodingOptions())
+        #expect(cut.isPartial)
+        #expect(cut.frameCount == 16)
+        #expect(cut.animation?.isComplete == false)
+        let shorter = try GIFDecoder().decode(animated.dropLast(4), options: DecodingOptions())
+        #expect(shorter.frameCount == 15)
+        #expect(shorter.animation?.frameCount == 15)
+    }
+
+    @Test func framesOfAnUnfinishedFileAreThoseOfTheWhole() throws {
+        let data = try Fixture("gif-mixed.gif").data()
+        let whole = try #require(try GIFDecoder().animation(of: data, options: DecodingOptions())).makeFrameReader()
+        let decoder = try makeDecoder()
+        var animations: [any AnimationSource] = []
+        for start in stride(from: 0, to: data.count, by: 50) {
+            try decoder.append(data.dropFirst(start).prefix(50))
+            if let animation = decoder.animation { animations.append(animation) }
+        }
+        #expect(animations.count > 10)
+        // The memory of each is untouched by what came later.
+        for animation in animations {
+            let index = animation.frameCount - 1
+            let frame = try animation.makeFrameReader().frame(at: index, cancellation: nil)
+            #expect(try Pixels(frame) == Pixels(whole.frame(at: index, cancellation: nil)))
+        }
+    }
+
+    @Test func makesThumbnails() throws {
+        let data = try Fixture("gif-mixed.gif").data()
+        let options = DecodingOptions(thumbnail: Thumbnail(width: 8, height: 8), firstFrameOnly: true)
+        let decoder = try makeDecoder(options)
+        try decoder.append(data.prefix(400))
+        let preview = try #require(try decoder.preview())
+        #expect(preview.pixels.size == PixelSize(width: 8, height: 6))
+        #expect(preview.isThumbnail)
+        #expect(decoder.animation == nil)
+        try decoder.append(data.dropFirst(400))
+        try expectEqual(try decoder.finish(), GIFDecoder().decode(data, options: options), "thumbnail")
+    }
+
+    @Test func refusesAGiantAsSoonAsItsSizeIsKnown() throws {
+        var data = try Fixture("87a.gif").data()
+        data.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        let size = PixelSize(width: 65_535, height: 65_535)
+        let decoder = try makeDecoder()
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+            try decoder.append(data.prefix(800))
+        }
+    }
+
+    @Test func stopsWhenItIsCancelled() throws {
+        let options = DecodingOptions(cancellation: Cancellation())
+        let decoder = try makeDecoder(options)
+        let data = try Fixture("87a.gif").data()
+        try decoder.append(data.prefix(900))
+        options.cancellation?.cancel()
+        #expect(throws: WebImageError.cancelled) { try decoder.append(data.dropFirst(900)) }
+    }
+
+    @Test func refusesWhatIsNoGIF() throws {
+        let decoder = try makeDecoder()
+        try decoder.append(Data("GIF90a".utf8))
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("it does not begin like a GIF"))) {
+            try decoder.append(Data(repeating: 0, count: 10))
+        }
+    }
+}

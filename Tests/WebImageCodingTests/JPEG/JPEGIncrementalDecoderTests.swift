@@ -1,0 +1,313 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// JPEGs whose bytes arrive in pieces.
+@Suite struct JPEGIncrementalDecoderTests {
+    private static let oneScan = [
+        "baseline-420.jpg", "baseline-444.jpg", "restart-420.jpg", "cmyk-adobe.jpg", "grey.jpg", "size-16x33.jpg",
+    ].map(Fixture.init)
+    private static let severalScans = [
+        "progressive-420.jpg", "progressive-444.jpg", "progressive-grey.jpg", "progressive-restart.jpg",
+        "scan-per-component.jpg", "progressive-16x33.jpg",
+    ].map(Fixture.init)
+    private static let others = ["arithmetic.jpg", "arithmetic-progressive.jpg", "orientation-6.jpg"].map(Fixture.init)
+
+    private func makeDecoder(
+        _ options: DecodingOptions = DecodingOptions(), slots: Int = 1
+    ) -> JPEGIncrementalDecoder {
+        JPEGIncrementalDecoder(options: options, slots: IncrementalDecodingSlots(count: slots))
+    }
+
+    private func decode(_ data: Data, _ options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
+        try JPEGDecoder().decode(data, options: options)
+    }
+
+    @Test(arguments: oneScan + severalScans + others)
+    func endsLikeADecodeOfTheWholeWhereverItIsCut(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try decode(data).pixels)
+        for length in 0...data.count {
+            let decoder = makeDecoder()
+            try decoder.append(data.prefix(length))
+            let preview = try decoder.preview()
+            #expect(preview.map(\.isPartial) != false)
+            #expect(preview.map(\.pixels.size) ?? whole.size == whole.size)
+            try decoder.append(data.dropFirst(length))
+            let image = try decoder.finish()
+            #expect(Pixels(image.pixels) == whole, "cut at \(length)")
+            #expect(!image.isPartial && image.pixels.isOpaque)
+        }
+    }
+
+    @Test(arguments: oneScan)
+    func showsTheRowsOfOneScan(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try decode(data).pixels)
+        let decoder = makeDecoder()
+        var rowCounts: [Int] = []
+        for byte in data {
+            try decoder.append(Data([byte]))
+            guard let preview = try decoder.preview() else { continue }
+            let rowCount = try #require(Pixels(preview.pixels).goodRowCount(of: whole))
+            #expect(rowCount > rowCounts.last ?? 0)
+            rowCounts.append(rowCount)
+            #expect(preview.pixels.isOpaque == (rowCount == whole.size.height))
+            #expect(try decoder.preview() == nil, "nothing new")
+        }
+        #expect(rowCounts.count >= 2)
+        #expect(try Pixels(decoder.finish().pixels) == whole)
+    }
+
+    @Test(arguments: severalScans)
+    func showsEachScanThatIsWhole(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try decode(data).pixels)
+        let decoder = makeDecoder()
+        var quality: [Double] = []
+        for byte in data {
+            try decoder.append(Data([byte]))
+            guard let preview = try decoder.preview() else { continue }
+            #expect(preview.pixels.isOpaque && preview.isPartial)
+            quality.append(try #require(Pixels(preview.pixels).psnr(against: whole)))
+            #expect(try decoder.preview() == nil, "nothing new")
+        }
+        #expect(quality.count == data.scanCount - 1)
+        #expect(zip(quality, quality.dropFirst()).allSatisfy { $0 <= $1 + 0.5 }, "\(quality)")
+        #expect(try #require(quality.last) > 2 + #require(quality.first))
+        #expect(try Pixels(decoder.finish().pixels) == whole)
+    }
+
+    @Test func smoothsBlocksWhileThereIsNothingElseInThem() throws {
+        let data = try Fixture("progressive-444.jpg").data()
+        let decoder = makeDecoder()
+        var first: Image?
+        for byte in data where first == nil {
+            try decoder.append(Data([byte]))
+            first = try decoder.preview()
+        }
+        // Without smoothing, the pixels of a block are alike before the first scan of details.
+        let pixels = try #require(first).pixels
+        let differences = (1..<8).filter { pixels[$0, 4] != pixels[$0 - 1, 4] }
+        #expect(!differences.isEmpty)
+    }
+
+    @Test(arguments: oneScan + severalScans + others)
+    func makesOfCutDataWhatADecodeOfItMakes(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try decode(data).pixels)
+        var partialCount = 0
+        for length in 0..<data.count {
+            let prefix = data.prefix(length)
+            let decoder = makeDecoder()
+            let incremental = Result { () throws(WebImageError) in
+                try decoder.append(prefix.prefix(length / 2))
+                _ = try decoder.preview()
+                try decoder.append(prefix.dropFirst(length / 2))
+                return try decoder.finish()
+            }
+            let direct = Result { () throws(WebImageError) in try decode(prefix) }
+            switch (incremental, direct) {
+            case (.success(let incremental), .success(let direct)):
+                #expect(Pixels(incremental.pixels) == Pixels(direct.pixels), "\(length) bytes")
+                #expect(incremental.isPartial == direct.isPartial)
+                if direct.isPartial {
+                    partialCount += 1
+                } else {
+                    #expect(Pixels(direct.pixels) == whole)
+                }
+                if Self.oneScan.contains(where: { $0.name == fixture.name }) {
+                    let rowCount = try #require(Pixels(direct.pixels).goodRowCount(of: whole), "\(length) bytes")
+                    #expect(direct.pixels.isOpaque == (rowCount == whole.size.height))
+                }
+            case (.failure(let incremental), .failure(let direct)):
+                #expect(incremental == .decoding(format: .jpeg, reason: .truncated))
+                #expect(direct == incremental)
+            default:
+                Issue.record("\(length) bytes: \(incremental), \(direct)")
+            }
+        }
+        #expect(partialCount > 10)
+    }
+
+    @Test func showsTheFirstScanOfACutProgressiveFileAsFarAsItGoes() throws {
+        let data = try Fixture("progressive-420.jpg").data()
+        let scans = data.scanOffsets
+        let image = try decode(data.prefix((scans[0] + scans[1]) / 2))
+        #expect(image.isPartial && !image.pixels.isOpaque)
+        #expect(image.pixels[0, 0].w == 255 && image.pixels[36, 28] == SIMD4())
+        let detailed = try decode(data.prefix(scans[4]))
+        #expect(detailed.isPartial && detailed.pixels.isOpaque)
+        let whole = Pixels(try decode(data).pixels)
+        #expect(try #require(Pixels(detailed.pixels).psnr(against: whole)) > 20)
+    }
+
+    @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg"])
+    func refusesDamageIfAskedTo(_ name: String) throws {
+        let data = try Fixture(name).data()
+        let decoder = makeDecoder(DecodingOptions(damage: .refuse))
+        try decoder.append(data.dropLast(40))
+        #expect(throws: WebImageError.decoding(format: .jpeg, reason: .truncated)) { try decoder.finish() }
+        // A marker in the middle of a scan: it is certain there.
+        var damaged = data
+        damaged.replaceSubrange(damaged.count - 60..<damaged.count - 58, with: [0xFF, 0xD9])
+        #expect(throws: WebImageError.self) {
+            try makeDecoder(DecodingOptions(damage: .refuse)).append(damaged)
+        }
+        let tolerant = makeDecoder()
+        try tolerant.append(damaged)
+        #expect(try tolerant.finish().isPartial)
+    }
+
+    @Test(arguments: ["photo.jpg", "orientation-6.jpg", "progressive-420.jpg"], [1, 3, 8, 14, 30])
+    func decodesThumbnails(_ name: String, side: Int) throws {
+        let data = try Fixture(name).data()
+        let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side), scale: 2)
+        let whole = try decode(data, options)
+        let decoder = makeDecoder(options)
+        for start in stride(from: 0, to: data.count, by: 100) {
+            try decoder.append(data[start..<min(start + 100, data.count)])
+            if let preview = try decoder.preview() {
+                #expect(preview.pixels.size == whole.pixels.size)
+                #expect(preview.isThumbnail == whole.isThumbnail && preview.scale == 2)
+            }
+        }
+        #expect(try Pixels(decoder.finish().pixels) == Pixels(whole.pixels))
+    }
+
+    @Test func tellsWhatTheHeaderSays() throws {
+        let data = try Fixture("orientation-6.jpg").data()
+        let decoder = makeDecoder()
+        #expect(decoder.probe == nil)
+        try decoder.append(data.prefix(data.count - 10))
+        let probe = ImageProbe(format: .jpeg, size: PixelSize(width: 16, height: 24), orientation: .right)
+        #expect(decoder.probe == probe)
+        #expect(decoder.animation == nil)
+    }
+
+    @Test func waitsForASlotAndTakesItWhenOneIsFree() throws {
+        let data = try Fixture("progressive-420.jpg").data()
+        let half = data.count / 2
+        let slots = IncrementalDecodingSlots(count: 1)
+        let first = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let second = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let third = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        for decoder in [first, second, third] { try decoder.append(data.prefix(half)) }
+        #expect(try first.preview() != nil)
+        #expect(try second.preview() == nil)
+        // Baseline needs none.
+        let baseline = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let baselineData = try Fixture("baseline-420.jpg").data()
+        try baseline.append(baselineData.dropLast(10))
+        #expect(try baseline.preview() != nil)
+
+        try first.append(data.dropFirst(half))
+        let whole = try Pixels(first.finish().pixels)
+        try second.append(data[half..<half + 1])
+        #expect(try second.preview() != nil)
+        try second.append(data[(half + 1)...])
+        try third.append(data.dropFirst(half))
+        #expect(try third.preview() == nil)
+        #expect(try Pixels(third.finish().pixels) == whole)
+        #expect(try Pixels(second.finish().pixels) == whole)
+        #expect(slots.freeCount == 1)
+    }
+
+    @Test func givesItsSlotBackWhenItIsDropped() throws {
+        let slots = IncrementalDecodingSlots(count: 1)
+        var decoder: JPEGIncrementalDecoder? = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        try decoder?.append(Fixture("progressive-420.jpg").data().dropLast(100))
+        #expect(slots.freeCount == 0)
+        decoder = nil
+        #expect(slots.freeCount == 1)
+    }
+
+    @Test func showsNothingOfArithmeticCodingBeforeTheEnd() throws {
+        for name in ["arithmetic.jpg", "arithmetic-progressive.jpg"] {
+            let decoder = makeDecoder()
+            try decoder.append(Fixture(name).data())
+            #expect(try decoder.preview() == nil)
+            #expect(try !decoder.finish().isPartial)
+        }
+    }
+
+    @Test func refusesGiantsAndScanBombsAsSoonAsItSeesThem() throws {
+        var options = DecodingOptions()
+        options.limits.pixelCount = 1000
+        let size = PixelSize(width: 37, height: 29)
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 1000)) {
+            try makeDecoder(options).append(Fixture("baseline-420.jpg").data().prefix(700))
+        }
+        #expect(throws: WebImageError.decoding(format: .jpeg, reason: .unsupported("more than 100 scans"))) {
+            try makeDecoder().append(Fixture("scan-bomb.jpg").data())
+        }
+    }
+
+    @Test(arguments: ["photo.jpg", "progressive-420.jpg"])
+    func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
+        let data = try Fixture(name).data()
+        func decode(_ checkpoints: Checkpoints) throws(WebImageError) {
+            let decoder = makeDecoder(
+                DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
+            try decoder.append(data.dropLast(100))
+            _ = try decoder.preview()
+            try decoder.append(data.suffix(100))
+            _ = try decoder.finish()
+        }
+        let all = Checkpoints()
+        try decode(all)
+        #expect(all.count >= 6)
+        for number in 1...all.count {
+            let checkpoints = Checkpoints(cancellingAt: number)
+            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try decode(checkpoints) }
+            #expect(checkpoints.count == number)
+        }
+    }
+
+    /// libjpeg notices a second frame header when it has replaced the first, also where bytes end in the middle of it.
+    @Test func isNotLedAstrayByASecondFrameHeader() throws {
+        var data = try Fixture("progressive-444.jpg").data()
+        let header = data[data.startIndex...].range(of: Data([0xFF, 0xC2]))
+        let start = try #require(header?.lowerBound)
+        var second = data[start..<start + 2 + Int(data[start + 3])]
+        second[second.startIndex + 9] = 255
+        let cut = data.scanOffsets[2]
+        data.insert(contentsOf: second, at: cut)
+        let good = try decode(data.prefix(cut))
+        #expect(try Pixels(decode(data).pixels) == Pixels(good.pixels))
+        for length in cut...cut + second.count {
+            let decoder = makeDecoder()
+            try decoder.append(data.prefix(length))
+            #expect(try decoder.preview()?.pixels.isOpaque == true)
+            #expect(try Pixels(decoder.finish().pixels) == Pixels(good.pixels))
+        }
+    }
+
+    @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg", "restart-420.jpg", "arithmetic.jpg"])
+    func makesOfDamagedDataWhatADecodeOfItMakes(_ name: String) throws {
+        let data = try Fixture(name).data()
+        var options = DecodingOptions()
+        options.limits.pixelCount = 1_000_000
+        for position in data.indices.dropFirst(2) {
+            var damaged = data
+            damaged[position] ^= 1 << (position % 8)
+            let direct = try? decode(damaged, options)
+            let decoder = makeDecoder(options)
+            let incremental = try? { () throws(WebImageError) in
+                for start in stride(from: 0, to: damaged.count, by: 97) {
+                    try decoder.append(damaged[start..<min(start + 97, damaged.count)])
+                    _ = try decoder.preview()
+                }
+                return try decoder.finish()
+            }()
+            #expect((direct == nil) == (incremental == nil), "byte \(position)")
+            if let direct, let incremental {
+                #expect(Pixels(direct.pixels) == Pixels(incremental.pixels), "byte \(position)")
+                #expect(direct.isPartial == incremental.isPartial)
+            }
+        }
+    }
+}

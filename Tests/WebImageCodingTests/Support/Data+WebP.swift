@@ -1,0 +1,22 @@
+import Foundation
+
+extension Data {
+    /// The chunks of a WebP, each from its name to its last byte.
+    var webpChunks: [(name: String, range: Range<Int>)] {
+        var chunks: [(name: String, range: Range<Int>)] = []
+        var offset = 12
+        while offset + 8 <= count {
+            let length = (0..<4).reduce(0) { $0 | Int(self[offset + 4 + $1]) << (8 * $1) }
+            let name = String(decoding: self[offset..<offset + 4], as: UTF8.self)
+            chunks.append((name, offset..<Swift.min(offset + 8 + length, count)))
+            offset += 8 + length + length % 2
+        }
+        return chunks
+    }
+
+    /// Makes a WebP announce the length that it has.
+    mutating func setRIFFLength() {
+        let length = count - 8
+        replaceSubrange(4..<8, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })
+    }
+}

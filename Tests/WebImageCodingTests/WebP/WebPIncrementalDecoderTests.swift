@@ -1,0 +1,232 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// WebPs whose bytes arrive in pieces.
+@Suite struct WebPIncrementalDecoderTests {
+    private static let stills = [
+        "lossy.webp", "lossless.webp", "lossy-alpha.webp", "lossless-alpha.webp", "orientation-6.webp",
+    ].map(Fixture.init)
+    private static let animations = [
+        "animated-parts.webp", "animated-lossy.webp", "animated-small-first.webp", "animated-one-frame.webp",
+    ].map(Fixture.init)
+
+    private func makeDecoder(
+        _ options: DecodingOptions = DecodingOptions(), slots: Int = 1
+    ) -> WebPIncrementalDecoder {
+        WebPIncrementalDecoder(options: options, slots: IncrementalDecodingSlots(count: slots))
+    }
+
+    private func decode(_ data: Data, _ options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
+        try WebPDecoder().decode(data, options: options)
+    }
+
+    @Test(arguments: stills + animations)
+    func endsLikeADecodeOfTheWholeWhereverItIsCut(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = try decode(data)
+        for length in 0...data.count {
+            let decoder = makeDecoder()
+            try decoder.append(data.prefix(length))
+            if let preview = try decoder.preview() {
+                #expect(preview.isPartial)
+                if fixture.name != "orientation-6.webp" {
+                    #expect(Pixels(preview.pixels).goodRowCount(of: Pixels(whole.pixels)) != nil)
+                }
+            }
+            try decoder.append(data.dropFirst(length))
+            let image = try decoder.finish()
+            #expect(Pixels(image.pixels) == Pixels(whole.pixels), "cut at \(length)")
+            #expect(!image.isPartial && image.pixels.isOpaque == whole.pixels.isOpaque)
+            #expect(image.frameCount == whole.frameCount)
+        }
+    }
+
+    @Test func showsRowsAsTheyArrive() throws {
+        // Noise, so that rows need many bytes.
+        var generator = SplitMix64(seed: 3)
+        let noise = Pixels(
+            size: PixelSize(width: 64, height: 160),
+            bytes: (0..<64 * 160 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+        let data = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
+        let whole = Pixels(try decode(data).pixels)
+        let decoder = makeDecoder()
+        var rowCounts: [Int] = []
+        for start in stride(from: 0, to: data.count, by: 50) {
+            try decoder.append(data[start..<min(start + 50, data.count)])
+            guard let preview = try decoder.preview() else { continue }
+            let rowCount = try #require(Pixels(preview.pixels).goodRowCount(of: whole))
+            #expect(rowCount > rowCounts.last ?? 0)
+            #expect(try decoder.preview() == nil, "nothing new")
+            rowCounts.append(rowCount)
+        }
+        #expect(rowCounts.count >= 8)
+        #expect(try Pixels(decoder.finish().pixels) == whole)
+    }
+
+    @Test(arguments: stills + animations)
+    func makesOfCutDataWhatADecodeOfItMakes(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let whole = Pixels(try decode(data).pixels)
+        var partialCount = 0
+        for length in 0..<data.count {
+            let prefix = data.prefix(length)
+            let decoder = makeDecoder()
+            let incremental = Result { () throws(WebImageError) in
+                let step = max(1, length / 3)
+                for start in stride(from: 0, to: length, by: step) {
+                    try decoder.append(prefix[start..<min(start + step, length)])
+                    _ = try decoder.preview()
+                }
+                return try decoder.finish()
+            }
+            let direct = Result { () throws(WebImageError) in try decode(prefix) }
+            switch (incremental, direct) {
+            case (.success(let incremental), .success(let direct)):
+                #expect(Pixels(incremental.pixels) == Pixels(direct.pixels), "\(length) bytes")
+                #expect(incremental.isPartial && direct.isPartial)
+                #expect(incremental.frameCount == direct.frameCount)
+                partialCount += 1
+                if fixture.name != "orientation-6.webp" {
+                    #expect(Pixels(direct.pixels).goodRowCount(of: whole) != nil)
+                }
+            case (.failure(let incremental), .failure(let direct)):
+                #expect(incremental == .decoding(format: .webp, reason: .truncated), "\(length) bytes")
+                #expect(direct == incremental, "\(length) bytes")
+            default:
+                Issue.record("\(length) bytes: \(incremental), \(direct)")
+            }
+        }
+        #expect(partialCount > 0)
+    }
+
+    @Test func playsTheFramesThatAreWhole() throws {
+        let data = try Fixture("animated-parts.webp").data()
+        let ends = data.webpChunks.filter { $0.name == "ANMF" }.map(\.range.upperBound)
+        let whole = try #require(try decode(data).animation)
+        let reader = whole.makeFrameReader()
+        let frames = try whole.frames.indices.map { try Pixels(reader.frame(at: $0, cancellation: nil)) }
+        let decoder = makeDecoder()
+        var sources: [any AnimationSource] = []
+        for (index, byte) in data.enumerated() {
+            try decoder.append(Data([byte]))
+            let expected = ends.filter { $0 <= index + 1 }.count
+            #expect(decoder.animation?.frameCount ?? 0 == expected)
+            if expected > sources.count { sources.append(try #require(decoder.animation)) }
+        }
+        #expect(sources.count == 6)
+        for (index, source) in sources.enumerated() {
+            #expect(source.isComplete == (index == 5))
+            let reader = source.makeFrameReader()
+            for frame in source.frames.indices {
+                #expect(try Pixels(reader.frame(at: frame, cancellation: nil)) == frames[frame])
+            }
+        }
+        #expect(try decoder.finish().animation?.frameCount == 6)
+    }
+
+    @Test func tellsWhatTheHeaderSays() throws {
+        let decoder = makeDecoder()
+        let data = try Fixture("animated-parts.webp").data()
+        try decoder.append(data.prefix(12))
+        #expect(decoder.probe == nil)
+        try decoder.append(data[12..<40])
+        let size = PixelSize(width: 22, height: 18)
+        #expect(decoder.probe == ImageProbe(format: .webp, size: size, isAnimated: true, hasAlpha: true))
+    }
+
+    @Test(arguments: ["lossy-alpha.webp", "animated-parts.webp"], [5, 11])
+    func decodesThumbnails(_ name: String, side: Int) throws {
+        let data = try Fixture(name).data()
+        let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side), scale: 2)
+        let whole = try decode(data, options)
+        let decoder = makeDecoder(options)
+        for start in stride(from: 0, to: data.count, by: 40) {
+            try decoder.append(data[start..<min(start + 40, data.count)])
+            if let preview = try decoder.preview() { #expect(preview.pixels.size == whole.pixels.size) }
+        }
+        #expect(try Pixels(decoder.finish().pixels) == Pixels(whole.pixels))
+    }
+
+    @Test func waitsForASlotIfItIsLossless() throws {
+        let slots = IncrementalDecodingSlots(count: 1)
+        let data = try Fixture("lossless.webp").data()
+        let first = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let second = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let lossy = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        for decoder in [first, second] { try decoder.append(data.prefix(100)) }
+        #expect(slots.freeCount == 0)
+        try lossy.append(Fixture("lossy.webp").data())
+        #expect(try lossy.preview() != nil)
+        try second.append(data[100..<200])
+        // A picture that is whole gives its slot back.
+        try first.append(data[100...])
+        #expect(slots.freeCount == 1)
+        try second.append(data[200...])
+        #expect(try second.preview() != nil)
+        #expect(try Pixels(second.finish().pixels) == Pixels(first.finish().pixels))
+        #expect(slots.freeCount == 1)
+    }
+
+    @Test func refusesAGiantBeforeItTakesMemory() throws {
+        var data = try Fixture("animated.webp").data()
+        data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
+        let size = PixelSize(width: 16_383, height: 16_383)
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+            try makeDecoder().append(data.prefix(40))
+        }
+    }
+
+    @Test func refusesDamageIfAskedTo() throws {
+        let data = try Fixture("lossy.webp").data()
+        let decoder = makeDecoder(DecodingOptions(damage: .refuse))
+        try decoder.append(data.dropLast(20))
+        #expect(throws: WebImageError.decoding(format: .webp, reason: .truncated)) { try decoder.finish() }
+    }
+
+    @Test(arguments: ["lossy-alpha.webp", "lossless.webp", "animated-small-first.webp"])
+    func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
+        let data = try Fixture(name).data()
+        func decode(_ checkpoints: Checkpoints) throws(WebImageError) {
+            let decoder = makeDecoder(
+                DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
+            try decoder.append(data.dropLast(50))
+            _ = try decoder.preview()
+            try decoder.append(data.suffix(50))
+            _ = try decoder.finish()
+        }
+        let all = Checkpoints()
+        try decode(all)
+        #expect(all.count >= 6)
+        for number in 1...all.count {
+            let checkpoints = Checkpoints(cancellingAt: number)
+            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try decode(checkpoints) }
+            #expect(checkpoints.count == number)
+        }
+    }
+
+    @Test(arguments: stills + animations)
+    func survivesFlippedBits(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        var options = DecodingOptions()
+        options.limits.pixelCount = 1_000_000
+        for position in data.indices.dropFirst(8) {
+            var damaged = data
+            damaged[position] ^= 1 << (position % 8)
+            let decoder = makeDecoder(options)
+            // Every outcome but a crash is right: some bits do not matter, and there is no checksum.
+            _ = try? { () throws(WebImageError) in
+                for start in stride(from: 0, to: damaged.count, by: 97) {
+                    try decoder.append(damaged[start..<min(start + 97, damaged.count)])
+                    _ = try decoder.preview()
+                    let source = decoder.animation
+                    _ = try source?.makeFrameReader().frame(at: (source?.frameCount ?? 1) - 1, cancellation: nil)
+                }
+                _ = try decoder.finish()
+            }()
+        }
+    }
+}
