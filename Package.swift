@@ -49,7 +49,7 @@ var targets: [Target] = [
     // The library, lowest first: each target sees only those above it in this list.
     library("WebImageCore", ["CWebImageSystem"]),
     library("WebImageCoding", ["WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageKernels"]),
-    library("WebImageCaching", ["WebImageCore", "CWebImageSQLite"]),
+    library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
 
@@ -72,7 +72,7 @@ var targets: [Target] = [
     tests("WebImageCoreTests", ["WebImageCore"]),
     tests("WebImageCodingTests", ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
-    tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
+    tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),

@@ -15,6 +15,8 @@ public struct Image: Sendable {
     public var frameCount: Int
     /// The bytes it was decoded from, where they were kept.
     public var data: Data?
+    /// The caller's own, kept with the picture by caches, on disk too.
+    public var extendedData: Data?
     /// Whether rows or detail are still missing.
     public var isPartial: Bool
     /// Whether it was decoded at a smaller size than the file's own.
@@ -32,6 +34,7 @@ public struct Image: Sendable {
         self.format = format
         self.frameCount = frameCount
         self.data = data
+        self.extendedData = nil
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
@@ -46,5 +49,5 @@ public struct Image: Sendable {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
     }
     /// The memory it takes, in bytes: pixels and kept data.
-    public var memoryCost: Int { pixels.byteCount + (data?.count ?? 0) }
+    public var memoryCost: Int { pixels.byteCount + (data?.count ?? 0) + (extendedData?.count ?? 0) }
 }
