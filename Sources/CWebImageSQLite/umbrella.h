@@ -12,3 +12,10 @@ static inline int cwi_sqlite_bind_blob(sqlite3_stmt *statement, int index, const
     return count == 0 ? sqlite3_bind_zeroblob(statement, index, 0)
                       : sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
+
+// sqlite3_db_config is variadic.
+
+/// Closing the connection neither copies the log into the database nor deletes it.
+static inline void cwi_sqlite_leave_log(sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}

@@ -1,4 +1,6 @@
 public import FoundationEssentials
+internal import Glibc
+internal import Synchronization
 package import WebImageCore
 
 /// Bytes on disk by key, whole or absent whatever happens to the process, the least recently used of which go first.
@@ -8,13 +10,13 @@ package import WebImageCore
 /// use one directory at once.
 ///
 /// ```
-///  store, remove ──► staging ──► lane: one batch, one transaction ──► index + files
+///  store, remove ──► staging ──► lane: one batch, one transaction ──► index + segments + files
 ///                      │ seen by                                        │
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
 /// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. While another process
-/// holds the index they wait, for a minute at most. What was not written
+/// holds the index they wait, for a minute at most, and reads go on. What was not written
 /// yet when the process dies is lost; so are up to 1,024 noted accesses, which are written in batches too, since a
 /// look-up must not be a write.
 public final class DiskCache: Sendable {
@@ -24,23 +26,26 @@ public final class DiskCache: Sendable {
     private let queue: WorkQueue
     let lane: SerialLane
     private let readers: DiskReaders
-    private let writer: DiskWriter
+    let writer: DiskWriter
     private let state: Lock<State>
-    private let now: @Sendable () -> Int64
+    private let isOpened = Atomic(false)
+    let now: @Sendable () -> Int64
 
     private struct State {
         var staging: DiskStaging
-        var isOpened = false
         var isDrainQueued = false
+        var isCompacting = false
     }
 
-    /// The threads of all disk caches: one may write while two read.
+    /// The threads on which all disk caches read.
     private static let sharedQueue = WorkQueue(label: "webimage-disk", threadCount: threadCount)
     static let threadCount = 3
+    /// Those on which they write, one for each cache at a time: apart, as a writer may have to wait for another process.
+    private static let writingQueue = WorkQueue(label: "webimage-store", threadCount: 4)
 
     /// Makes a cache; the directory is opened at the first use, in the background.
     public convenience init(configuration: Configuration = Configuration()) {
-        self.init(configuration: configuration, now: { Int64(Date().timeIntervalSince1970 * 1_000_000) })
+        self.init(configuration: configuration, now: Self.microsecondsSince1970)
     }
 
     /// - Parameters:
@@ -53,9 +58,9 @@ public final class DiskCache: Sendable {
         self.configuration = configuration
         self.now = now
         queue = Self.sharedQueue
-        lane = SerialLane(queue: queue)
+        lane = SerialLane(queue: Self.writingQueue)
         let directory = DiskDirectory(path: configuration.directory.path)
-        readers = DiskReaders(directory: directory)
+        readers = DiskReaders(directory: directory, checksAll: configuration.usesChecksums)
         writer = DiskWriter(
             configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
@@ -66,14 +71,20 @@ public final class DiskCache: Sendable {
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
         writer.end()
         lane.submit {
-            if !batch.isEmpty { writer.write(batch) }
+            if !batch.isEmpty { _ = writer.write(batch) }
             writer.close()
         }
     }
 
+    private static func microsecondsSince1970() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
+
     // MARK: Looking up
 
-    /// The bytes stored under `key`; `nil` when there are none.
+    /// The bytes stored under `key`; `nil` when there are none, or when they have expired.
     public func data(for key: String) async -> Data? {
         await withCheckedContinuation { continuation in
             load(key, priority: .normal) { continuation.resume(returning: $0) }
@@ -88,45 +99,136 @@ public final class DiskCache: Sendable {
         _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Data?) -> Void
     ) -> WorkItem {
         openOnce()
-        return queue.submit(priority: priority) { completion(self.read(key)) }
+        return queue.submit(priority: priority) { completion(self.find(key)) }
     }
+
+    /// The bytes stored under `key` with what is known about them; counts as an access, as ``data(for:)`` does.
+    public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
+
+    /// What is known about the bytes stored under `key`, without reading them; does not count as an access.
+    public func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
 
     /// Whether there are bytes under `key`; asking does not count as an access.
-    public func contains(_ key: String) async -> Bool {
+    public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
+
+    private func onReadingThread<Result: Sendable>(
+        _ body: @escaping @Sendable (DiskCache) -> Result
+    ) async -> Result {
         openOnce()
         return await withCheckedContinuation { continuation in
-            queue.submit {
-                let isPresent =
-                    switch self.state.withLock({ $0.staging.lookUp(key) }) {
-                    case .found: true
-                    case .removed: false
-                    case .unknown:
-                        self.withReader { reader throws(DiskFault) in try reader.contains(key) } ?? false
-                    }
-                continuation.resume(returning: isPresent)
-            }
+            queue.submit { continuation.resume(returning: body(self)) }
         }
     }
 
-    /// Blocks on the disk.
-    private func read(_ key: String) -> Data? {
-        switch state.withLock({ $0.staging.lookUp(key) }) {
-        case .found(let data): return data
-        case .removed: return nil
-        case .unknown: break
-        }
-        switch withReader({ reader throws(DiskFault) in try reader.read(key) }) {
-        case .found(let data, let number):
-            let now = now()
-            let isFull = state.withLock { $0.staging.noteAccess(to: number, now: now) }
-            if isFull { drain() }
+    // MARK: Looking up, on the disk
+
+    /// Blocks on the disk, as the next three.
+    func find(_ key: String) -> Data? {
+        let now = now()
+        switch lookUp(key, now: now) {
+        case .found(let data, _, _):
+            noteUse(of: key, now: now)
             return data
-        case .damaged(let number):
-            lane.submit { [writer] in writer.removeDamaged(number) }
-            return nil
-        case .missing, nil:
-            return nil
+        case .removed: return miss()
+        case .unknown(let staged):
+            let result = withReader { reader throws(DiskFault) in
+                try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
+            }
+            guard case .found(let data, let record)? = accept(result, now: now) else { return miss() }
+            noteUse(of: record, staged: staged, now: now)
+            return data
         }
+    }
+
+    func findItem(_ key: String) -> Item? {
+        let now = now()
+        switch lookUp(key, now: now) {
+        case .found(let data, let attachments, let time):
+            noteUse(of: key, now: now)
+            return Item(
+                data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, time: time))
+        case .removed: return miss()
+        case .unknown(let staged):
+            var entry: Entry?
+            let result = withReader { reader throws(DiskFault) in
+                let result = try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
+                if case .found(_, let record) = result { entry = try reader.entry(key, record, staged: staged) }
+                return result
+            }
+            guard case .found(let data, let record)? = accept(result, now: now), let entry else { return miss() }
+            noteUse(of: record, staged: staged, now: now)
+            return Item(data: data, entry: entry)
+        }
+    }
+
+    func findEntry(_ key: String) -> Entry? {
+        let now = now()
+        switch lookUp(key, now: now) {
+        case .found(let data, let attachments, let time):
+            return Entry(key: key, byteCount: data.count, attachments: attachments, time: time)
+        case .removed: return nil
+        case .unknown(let staged):
+            let entry = withReader { reader throws(DiskFault) -> Entry? in
+                guard let record = try reader.record(for: key), !isExpired(record, staged: staged, now: now) else {
+                    return nil
+                }
+                return try reader.entry(key, record, staged: staged)
+            }
+            return entry ?? nil
+        }
+    }
+
+    func isPresent(_ key: String) -> Bool {
+        let now = now()
+        switch lookUp(key, now: now) {
+        case .found: return true
+        case .removed: return false
+        case .unknown(let staged):
+            let isPresent = withReader { reader throws(DiskFault) in
+                try reader.record(for: key).map { !isExpired($0, staged: staged, now: now) }
+            }
+            return isPresent.flatMap { $0 } ?? false
+        }
+    }
+
+    private func lookUp(_ key: String, now: Int64) -> DiskStaging.Lookup {
+        let lookup = state.withLock { $0.staging.lookUp(key) }
+        if case .found(_, let attachments, _) = lookup, attachments.deadline.isPassed(at: now) { return .removed }
+        return lookup
+    }
+
+    private func isExpired(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
+        guard (staged?.deadline ?? record.row.deadline).isPassed(at: now) else { return false }
+        // Uses may have put it off, and not be written yet.
+        guard staged == nil, let extended = state.withLock({ $0.staging.extendedExpiry(of: record.number) }) else {
+            return true
+        }
+        return extended <= now
+    }
+
+    private func noteUse(of key: String, now: Int64) {
+        let rule = configuration.expirationExtension
+        if state.withLock({ $0.staging.noteAccess(to: key, extendingBy: rule, now: now) }) { drain() }
+    }
+
+    private func noteUse(of record: DiskReader.Record, staged: DiskAttachments?, now: Int64) {
+        var deadline = staged?.deadline ?? record.row.deadline
+        let expires = deadline.extend(by: configuration.expirationExtension, at: now) ? deadline.time : nil
+        let isFull = state.withLock { $0.staging.noteAccess(to: record.number, expires: expires, now: now) }
+        if isFull { drain() }
+    }
+
+    private func miss<Found>() -> Found? {
+        state.withLock { $0.staging.countMiss() }
+        return nil
+    }
+
+    /// Has what is damaged removed.
+    private func accept(_ result: DiskReader.Result?, now: Int64) -> DiskReader.Result? {
+        if case .damaged(let number, let fileName)? = result {
+            lane.submit { [writer] in writer.removeDamaged(number, fileName: fileName) }
+        }
+        return result
     }
 
     private func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) -> Result? {
@@ -140,21 +242,58 @@ public final class DiskCache: Sendable {
 
     // MARK: Changing
 
-    /// Stores the bytes under `key`, in place of any older ones; returns at once.
+    /// Stores the bytes under `key`, in place of any older ones and what was kept beside them; returns at once.
     ///
     /// A look-up that follows finds them, although they may not be on disk yet. They are not stored when they exceed
     /// the size limit, or when more than 64 MiB wait to be written already: callers don't wait, and memory has an end.
     ///
-    /// - Parameter completion: called on a thread of the disk pool when the bytes are on disk, or could not be stored.
-    public func store(_ data: Data, for key: String, completion: (@Sendable () -> Void)? = nil) {
+    /// - Parameters:
+    ///   - attributes: what to keep beside the bytes, and for how long.
+    ///   - completion: called on a thread of the disk pool when the bytes are on disk, or could not be stored.
+    public func store(
+        _ data: Data, for key: String, attributes: Attributes = Attributes(), completion: (@Sendable () -> Void)? = nil
+    ) {
         let now = now()
-        let isStaged = state.withLock { $0.staging.store(data, for: key, now: now, completion: completion) }
+        let isStaged =
+            accepts(attributes)
+            && state.withLock { [configuration] state in
+                let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
+                return state.staging.store(data, attachments, for: key, now: now, completion: completion)
+            }
         if isStaged {
             drain()
         } else {
             // What the key held before is out of date now.
             remove(for: key, completion: completion)
         }
+    }
+
+    /// Replaces what is kept beside the bytes under `key`, as after an answer that says that they have not changed;
+    /// ``Entry/modified`` moves, the bytes stay. Returns at once, and does nothing where there are no bytes.
+    ///
+    /// - Parameters:
+    ///   - attributes: all of them: what is `nil` here is gone afterwards. Those that are too large change nothing.
+    ///   - completion: called on a thread of the disk pool when that is on disk, or could not be done.
+    public func update(
+        _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
+    ) {
+        let now = now()
+        let isStaged =
+            accepts(attributes)
+            && state.withLock { [configuration] state in
+                let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
+                return state.staging.update(attachments, for: key, now: now, completion: completion)
+            }
+        if isStaged { drain() } else if let completion { lane.submit(completion) }
+    }
+
+    private func accepts(_ attributes: Attributes) -> Bool {
+        let byteCount = attributes.byteCount
+        guard byteCount > DiskAttachments.byteLimit else { return true }
+        lane.submit { [writer] in
+            writer.report(.attributesTooLarge(byteCount: byteCount, limit: DiskAttachments.byteLimit))
+        }
+        return false
     }
 
     /// Removes what is stored under `key`; returns at once.
@@ -166,7 +305,7 @@ public final class DiskCache: Sendable {
         drain()
     }
 
-    /// Removes everything.
+    /// Removes everything: at once for look-ups, and on disk when this returns. Files are deleted afterwards.
     public func removeAll() async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.staging.removeAll { continuation.resume() } }
@@ -174,48 +313,18 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Removes the least recently used entries until the values take no more than `size` bytes, and expired ones, and
-    /// files that a killed process left behind; gives the space back to the file system.
-    public func trim(toSize size: Int64) async { await onLane { $0.trim(toSize: max(0, size)) } }
-
-    /// Writes everything that waits, accesses too, and applies the limits. After a failure it tries the directory again.
-    public func flush() async {
-        lane.submit { [writer] in writer.retry() }
-        await onLane { $0.enforceLimits() }
-    }
-
-    // MARK: Counting
-
-    /// The bytes of all values, after everything stored before is written. Looking it up takes constant time.
-    public var totalSize: Int64 { get async { await onLane { $0.totals()?.size ?? 0 } } }
-
-    /// How many entries there are, after everything stored before is written. Looking it up takes constant time.
-    public var count: Int { get async { await onLane { Int($0.totals()?.count ?? 0) } } }
-
-    /// A page of the entries, in the order in which they were stored.
-    ///
-    /// - Parameters:
-    ///   - entry: the last of the page before; `nil` for the first page.
-    ///   - limit: the most entries to return. An empty page is the end.
-    public func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
-        let id = entry?.id ?? 0
-        return await onLane { $0.entries(after: id, limit: max(1, limit)) }
-    }
-
     // MARK: The lane
 
-    private func openOnce() {
-        let isFirst = state.withLock { state in
-            defer { state.isOpened = true }
-            return !state.isOpened
-        }
-        if isFirst { lane.submit { [writer] in writer.openIfNeeded() } }
+    func openOnce() {
+        guard !isOpened.load(ordering: .relaxed), !isOpened.exchange(true, ordering: .relaxed) else { return }
+        lane.submit { [writer] in writer.openIfNeeded() }
     }
 
     /// Queues the writing of what is staged, unless that is queued already.
     private func drain() {
+        isOpened.store(true, ordering: .relaxed)
         let isNew = state.withLock { state in
-            defer { (state.isOpened, state.isDrainQueued) = (true, true) }
+            defer { state.isDrainQueued = true }
             return !state.isDrainQueued
         }
         if isNew { lane.submit { self.writeNextBatch() } }
@@ -230,10 +339,36 @@ public final class DiskCache: Sendable {
     private func writeBatch() -> Int? {
         let batch = state.withLock { $0.staging.nextBatch() }
         guard !batch.isEmpty else { return nil }
-        writer.write(batch)
+        let aftermath = writer.write(batch)
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
+        if aftermath.contains(.overfull) { writeAccesses(); writer.enforceLimits() }
+        if aftermath.contains(.cleared) { lane.submit { [writer] in writer.sweepCleared() } }
+        if aftermath.contains(.sparse) { compactInSteps() }
         return batch.changes.count
+    }
+
+    /// What goes first depends on uses that were noted since the last batch began.
+    private func writeAccesses() {
+        let batch = state.withLock { $0.staging.accessBatch() }
+        if !batch.isEmpty { _ = writer.write(batch) }
+        _ = state.withLock { $0.staging.finish(batch) }
+    }
+
+    /// Each step a turn of the lane, so that what is stored meanwhile gets its turn too.
+    private func compactInSteps() {
+        let isNew = state.withLock { state in
+            defer { state.isCompacting = true }
+            return !state.isCompacting
+        }
+        if isNew { compactNextStep() }
+    }
+
+    private func compactNextStep() {
+        lane.submit { [weak self] in
+            guard let self else { return }
+            if writer.compactStep() { compactNextStep() } else { state.withLock { $0.isCompacting = false } }
+        }
     }
 
     /// Writes what waits now, but not for ever what comes in the meantime.
@@ -246,12 +381,17 @@ public final class DiskCache: Sendable {
     }
 
     /// Runs `body` after everything that was asked for before is written.
-    private func onLane<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {
+    func onLane<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {
         await withCheckedContinuation { continuation in
-            lane.submit {
-                self.writeWaiting()
-                continuation.resume(returning: body(self.writer))
-            }
+            submit { continuation.resume(returning: body($0)) }
+        }
+    }
+
+    /// Runs `body` after everything that was asked for before is written.
+    func submit(_ body: @escaping @Sendable (DiskWriter) -> Void) {
+        lane.submit {
+            self.writeWaiting()
+            body(self.writer)
         }
     }
 }

@@ -3,8 +3,10 @@ internal import Glibc
 /// The places inside a disk cache's directory, and what the system says about them.
 ///
 /// ```
-///  index.sqlite (-wal, -shm)    keys, sizes, times, and small values
-///  values-<generation>/<id>     larger values, one file each; the index names its generation
+///  index.sqlite (-wal, -shm)    keys, sizes, times, places
+///  values-<generation>/         the index names its generation
+///      segment-<number>         most values, one behind the other
+///      <id>                     large values, a file each
 ///  lock                         held while the index is made or moved aside
 ///  index.sqlite.corrupt-<n>     a damaged index, moved aside
 /// ```
@@ -20,7 +22,9 @@ struct DiskDirectory: Sendable {
         indexPath = path + "/index.sqlite"
     }
 
-    func valuesPath(generation: String) -> String { "\(path)/\(Self.valuesPrefix)\(generation)" }
+    func valuesPath(generation: Int64) -> String {
+        "\(path)/\(Self.valuesPrefix)\(String(generation, radix: 16))"
+    }
 
     /// Makes the directory and those above it, for this user only.
     func create() throws(DiskFault) {
@@ -38,6 +42,25 @@ struct DiskDirectory: Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else { throw .system(errno: failure) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(errno: ENOTDIR) }
+    }
+
+    /// Takes what an older cache gave to others away from them, if it is this user's.
+    func restrict() {
+        guard indexIdentity != nil else { return }
+        Self.restrict(path, to: 0o700)
+        for suffix in ["", "-wal", "-shm"] { Self.restrict(indexPath + suffix, to: 0o600) }
+        for name in Self.names(in: path) where name.hasPrefix(Self.valuesPrefix) {
+            Self.restrict("\(path)/\(name)", to: 0o700)
+        }
+    }
+
+    /// By name: opening and closing the index would give up the locks of its connections.
+    private static func restrict(_ path: String, to mode: mode_t) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_IFMT != S_IFLNK,
+            status.st_mode & 0o077 != 0
+        else { return }
+        chmod(path, mode)
     }
 
     /// Runs `body` while no other process or thread does the same for this directory.
@@ -96,6 +119,16 @@ struct DiskDirectory: Sendable {
     func removeIndex() {
         for suffix in ["", "-wal", "-shm"] { unlink(indexPath + suffix) }
     }
+
+    /// Differs each time the machine starts; empty when the system does not tell.
+    static let bootIdentity: String = {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 36)
+        let count = read(descriptor, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }()
 
     static func names(in path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }

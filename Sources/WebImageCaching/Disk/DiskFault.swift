@@ -6,6 +6,8 @@ internal import WebImageCore
 enum DiskFault: Error {
     case system(errno: Int32)
     case index(code: Int32, message: String)
+    /// The index was made by an older version of this library, and is of no use.
+    case olderIndex
 
     /// The index file is damaged, or none at all.
     var isCorruption: Bool {
@@ -25,6 +27,7 @@ enum DiskFault: Error {
         switch self {
         case .system(let errno): errno == ENOSPC || errno == EDQUOT
         case .index(let code, _): code & 0xFF == SQLITE_FULL
+        case .olderIndex: false
         }
     }
 
@@ -43,6 +46,7 @@ enum DiskFault: Error {
         case .system(let errno): .system(errno: errno)
         case .index(let code, _) where code & 0xFF == SQLITE_FULL: .system(errno: ENOSPC)
         case .index(let code, let message): .index(code: Int(code), message: message)
+        case .olderIndex: .index(code: Int(SQLITE_SCHEMA), message: "made by an older version of this library")
         }
     }
 }

@@ -1,146 +1,126 @@
 internal import CWebImageSQLite
 internal import FoundationEssentials
-internal import WebImageCore
 
 /// A connection that only looks things up, for one thread at a time.
 ///
 /// It never makes or repairs anything: when the index is not there, there is nothing to be found.
 final class DiskReader {
     enum Result {
-        case found(Data, EntryNumber)
+        case found(Data, Record)
         case missing
-        /// The entry's bytes are gone or of another length.
-        case damaged(EntryNumber)
+        /// The entry's bytes are gone, shorter than they were, or not those that were stored.
+        case damaged(EntryNumber, fileName: String?)
     }
 
     /// An entry's number, which another index may give to another entry.
-    struct EntryNumber {
+    struct EntryNumber: Hashable {
         let id: Int64
         /// ``DiskIndex/generation``: unlike the file's identity, no other index ever has it.
-        let generation: String
+        let generation: Int64
+    }
+
+    /// An entry's row.
+    struct Record {
+        let number: EntryNumber
+        let row: DiskIndex.Row
     }
 
     /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
     let identity: DiskDirectory.FileIdentity
-    private let generation: String
+    let generation: Int64
     private let valuesPath: String
-    private let lookUp, exists: SQLiteStatement
+    /// Entries with smaller numbers are from before the machine started.
+    private let bootFirstID: Int64
+    private let checksAll: Bool
+    private let connection: SQLiteConnection
+    private let find, describe, attachment: SQLiteStatement
+    private var segments = SegmentDescriptors()
 
-    init?(directory: DiskDirectory, identity: DiskDirectory.FileIdentity) throws(DiskFault) {
+    /// - Parameter checksAll: whether each value is compared with its checksum.
+    init?(
+        directory: DiskDirectory, identity: DiskDirectory.FileIdentity, checksAll: Bool
+    ) throws(DiskFault) {
         self.identity = identity
-        let connection = try SQLiteConnection(
-            path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+        self.checksAll = checksAll
+        connection = try SQLiteConnection(path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
         // 0 while another thread makes the tables.
         guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
-        var generation = ""
-        try connection.prepare("SELECT generation FROM cache").run { generation = $0.text(0) }
+        // The log is the writer's business.
+        connection.leaveLog()
+        try connection.execute("PRAGMA cache_size = -8192; PRAGMA query_only = 1")
+        var (generation, bootFirstID) = (0 as Int64, Int64.max)
+        try connection.prepare("SELECT generation, boot_first_id FROM cache").run {
+            (generation, bootFirstID) = ($0.integer(0), $0.integer(1))
+        }
         self.generation = generation
+        self.bootFirstID = bootFirstID
         valuesPath = directory.valuesPath(generation: generation)
-        lookUp = try connection.prepare(
-            """
-            SELECT entry.id, size, in_file, data FROM entry LEFT JOIN value ON value.id = entry.id
-            WHERE hash = ? AND key = ?
-            """)
-        exists = try connection.prepare("SELECT 1 FROM entry WHERE hash = ? AND key = ?")
+        find = try connection.prepare("SELECT \(DiskIndex.Row.columns), key FROM entry WHERE hash = ?")
+        describe = try connection.prepare("SELECT created, modified, accessed FROM entry WHERE id = ?")
+        attachment = try connection.prepare("SELECT extended, metadata FROM attachment WHERE id = ?")
     }
 
-    func read(_ key: String) throws(DiskFault) -> Result {
-        let result = try readOnce(key)
-        guard case .damaged(let first) = result else { return result }
-        // Between the row and the file the entry may have been replaced; then there is another row now.
-        let again = try readOnce(key)
-        if case .damaged(let second) = again, second.id != first.id { return .missing }
-        return again
-    }
-
-    func contains(_ key: String) throws(DiskFault) -> Bool {
-        var isPresent = false
-        try exists.run(.integer(key.diskHash), .text(key)) { _ in isPresent = true }
-        return isPresent
-    }
-
-    private func readOnce(_ key: String) throws(DiskFault) -> Result {
-        var result = Result.missing
-        var fileSize: Int?
-        try lookUp.run(.integer(key.diskHash), .text(key)) { row in
-            let (number, size) = (EntryNumber(id: row.integer(0), generation: generation), Int(row.integer(1)))
-            result = .damaged(number)
-            if row.integer(2) != 0 {
-                fileSize = size
-            } else if let data = row.data(3), data.count == size {
-                result = .found(data, number)
-            }
-        }
-        if case .damaged(let number) = result, let fileSize,
-            let data = ValueFile.read("\(valuesPath)/\(DiskIndex.fileName(number.id))", byteCount: fileSize)
-        {
-            result = .found(data, number)
-        }
-        return result
-    }
-}
-
-/// Readers at rest. As many come to exist as threads read at once.
-final class DiskReaders: Sendable {
-    /// A fault, and the file in which it was met.
-    struct Failure: Error {
-        let fault: DiskFault
-        let identity: DiskDirectory.FileIdentity
-    }
-
-    private struct State {
-        /// Grows when the index is replaced, so that readers of the old one are not taken back.
-        var generation = 0
-        var idle: [DiskReader] = []
-    }
-
-    private let directory: DiskDirectory
-    private let state = Lock(State())
-
-    init(directory: DiskDirectory) { self.directory = directory }
-
-    /// Runs `body` with a reader that nobody else uses; `nil` when there is no index.
-    func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(Failure) -> Result? {
-        // Each time, as a deleted index can be read as long as it is open. Before a file is opened: if it is replaced in
-        // between, a fault counts as one of the old file.
-        guard let identity = directory.indexIdentity else { return nil }
-        let (idle, generation) = takeIdle(of: identity)
-        do throws(DiskFault) {
-            let reader: DiskReader
-            if let idle {
-                reader = idle
-            } else {
-                let opened = try directory.withExclusiveLock { () throws(DiskFault) in
-                    try DiskReader(directory: directory, identity: identity)
+    /// - Parameter isExpired: whether an entry is no longer to be found.
+    func read(_ key: String, isExpired: (Record) -> Bool) throws(DiskFault) -> Result {
+        var damaged: Record?
+        // Between the row and the bytes the entry may have been replaced, or moved; then there is another row now.
+        while true {
+            guard let record = try record(for: key), !isExpired(record) else { return .missing }
+            if let data = try bytes(of: record.row) {
+                guard isWhole(data, record.row) else {
+                    return .damaged(record.number, fileName: "\(valuesPath)/\(record.row.fileName)")
                 }
-                guard let opened else { return nil }
-                reader = opened
+                return .found(data, record)
             }
-            // After a fault the reader is dropped.
-            let result = try body(reader)
-            state.withLock { if $0.generation == generation { $0.idle.append(reader) } }
-            return result
-        } catch {
-            throw Failure(fault: error, identity: identity)
+            if let damaged, damaged.row == record.row { return .damaged(record.number, fileName: nil) }
+            damaged = record
         }
     }
 
-    /// A reader at rest, if there is one, and the generation to which it may return.
-    private func takeIdle(of identity: DiskDirectory.FileIdentity) -> (DiskReader?, generation: Int) {
-        let (idle, generation) = state.withLock { ($0.idle.popLast(), $0.generation) }
-        guard let idle, idle.identity != identity else { return (idle, generation) }
-        // All of them are of the old file.
-        closeAll()
-        return (nil, state.withLock { $0.generation })
+    func record(for key: String) throws(DiskFault) -> Record? {
+        var found: DiskIndex.Row?
+        try find.run(key.diskHash) { row in
+            if row.text(DiskIndex.Row.columnCount, equals: key) { found = DiskIndex.Row(row) }
+        }
+        return found.map { Record(number: EntryNumber(id: $0.id, generation: generation), row: $0) }
     }
 
-    func closeAll() {
-        let closed = state.withLock { state in
-            state.generation += 1
-            let idle = state.idle
-            state.idle = []
-            return idle
+    /// What is known about an entry, but for its bytes; `nil` when it has gone in the meantime.
+    ///
+    /// - Parameter staged: attachments that are newer than those on disk.
+    func entry(_ key: String, _ record: Record, staged: DiskAttachments?) throws(DiskFault) -> DiskCache.Entry? {
+        var (extended, metadata) = (staged?.extendedData, staged?.responseMetadata)
+        if record.row.isAttached, staged == nil {
+            try attachment.run(record.row.id) { (extended, metadata) = ($0.data(0), $0.data(1)) }
         }
-        withExtendedLifetime(closed) {}
+        var entry: DiskCache.Entry?
+        try describe.run(record.row.id) { row in
+            entry = DiskCache.Entry(
+                key: key, row: record.row, deadline: staged?.deadline ?? record.row.deadline, created: row.integer(0),
+                modified: row.integer(1), accessed: row.integer(2), extendedData: extended, responseMetadata: metadata)
+        }
+        return entry
     }
+
+    // MARK: Bytes
+
+    /// `nil` when they are missing or too short.
+    private func bytes(of row: DiskIndex.Row) throws(DiskFault) -> Data? {
+        if row.isInFile { return try ValueFile.read("\(valuesPath)/\(row.fileName)", byteCount: row.size) }
+        return try segments.read(row, in: valuesPath)
+    }
+
+    /// A power cut may have kept an index from before it whose values never reached the disk. Values that were written
+    /// since the machine started are in its memory, or where it has put them.
+    private func isWhole(_ data: Data, _ row: DiskIndex.Row) -> Bool {
+        guard checksAll || row.id < bootFirstID else { return true }
+        return Checksum.of(data) == row.checksum
+    }
+
+    /// Closes the files that others have deleted, or all: as long as one is open, its space is not free.
+    func closeSegments(onlyDeleted: Bool) {
+        if onlyDeleted { segments.closeDeleted() } else { segments.closeAll() }
+    }
+
+    var hasOpenSegments: Bool { !segments.isEmpty }
 }

@@ -6,40 +6,51 @@ internal import FoundationEssentials
 /// one that was replaced in the meantime is told from its successor by its number.
 struct DiskStaging {
     enum Change {
-        case store(Data)
+        case store(Data, DiskAttachments)
+        /// The bytes stay.
+        case update(DiskAttachments)
         case remove
     }
 
     struct Pending {
         let key: String
-        let change: Change
+        fileprivate(set) var change: Change
         /// No two changes have the same.
         let number: Int
-        /// Microseconds since 1970: its entry's first access.
+        /// Microseconds since 1970.
         let time: Int64
+        /// When it was used last.
+        fileprivate(set) var accessed: Int64
         fileprivate(set) var completions: [@Sendable () -> Void]
 
-        var byteCount: Int { if case .store(let data) = change { data.count } else { 0 } }
+        /// What the disk will hold of it.
+        var valueByteCount: Int { if case .store(let data, _) = change { data.count } else { 0 } }
+
+        fileprivate var byteCount: Int {
+            switch change {
+            case .store(let data, let attachments): data.count + attachments.byteCount
+            case .update(let attachments): attachments.byteCount
+            case .remove: 0
+            }
+        }
     }
 
     struct Batch {
         /// Set when everything goes before the changes are made.
         var clearNumber: Int?
         var changes: [Pending] = []
-        /// Entries' numbers, and when they were read last.
-        var accesses: [Int64: Int64] = [:]
-        /// Whose numbers these are.
-        var generation = ""
+        var accesses = DiskAccesses()
 
         /// When the earliest of its changes and accesses happened.
-        var firstTime: Int64 { min(changes.map(\.time).min() ?? .max, accesses.values.min() ?? .max) }
+        var firstTime: Int64 { min(changes.map(\.time).min() ?? .max, accesses.firstTime) }
         var isEmpty: Bool { clearNumber == nil && changes.isEmpty && accesses.isEmpty }
     }
 
     enum Lookup {
-        case found(Data)
+        case found(Data, DiskAttachments, time: Int64)
         case removed
-        case unknown
+        /// The disk knows; these, if any, are newer than what it keeps beside the bytes.
+        case unknown(DiskAttachments?)
     }
 
     /// A batch is one transaction, during which other processes' writes wait: so it has an end.
@@ -63,8 +74,9 @@ struct DiskStaging {
     private var isWaiting: Set<String> = []
     private var clearNumber: Int?
     private var clearCompletions: [@Sendable () -> Void] = []
-    private var accesses: [Int64: Int64] = [:]
-    private var generation = ""
+    private var accesses = DiskAccesses()
+    /// Those of the batch that is being written.
+    private var takenAccesses = DiskAccesses()
     private var lastNumber = 0
     private var lastTime: Int64 = 0
 
@@ -81,11 +93,27 @@ struct DiskStaging {
         return lastNumber
     }
 
+    // MARK: Changes
+
     /// Whether the value was taken; if not, the caller calls `completion`.
-    mutating func store(_ data: Data, for key: String, now: Int64, completion: (@Sendable () -> Void)?) -> Bool {
+    mutating func store(
+        _ data: Data, _ attachments: DiskAttachments, for key: String, now: Int64, completion: (@Sendable () -> Void)?
+    ) -> Bool {
         // A single value that is larger than the limit may pass alone.
-        guard byteCount == 0 || byteCount + data.count <= byteLimit else { return false }
-        add(.store(data), for: key, now: now, completion: completion)
+        guard byteCount == 0 || byteCount + data.count + attachments.byteCount <= byteLimit else { return false }
+        add(.store(data, attachments), for: key, now: now, completion: completion)
+        return true
+    }
+
+    mutating func update(
+        _ attachments: DiskAttachments, for key: String, now: Int64, completion: (@Sendable () -> Void)?
+    ) -> Bool {
+        guard byteCount == 0 || byteCount + attachments.byteCount <= byteLimit else { return false }
+        switch pending[key]?.change {
+        case .store(let data, _): add(.store(data, attachments), for: key, now: now, completion: completion)
+        case .remove: add(.remove, for: key, now: now, completion: completion)
+        case .update, nil: add(.update(attachments), for: key, now: now, completion: completion)
+        }
         return true
     }
 
@@ -96,8 +124,9 @@ struct DiskStaging {
     private mutating func add(_ change: Change, for key: String, now: Int64, completion: (@Sendable () -> Void)?) {
         let replaced = pending[key]
         let completions = (replaced?.completions ?? []) + (completion.map { [$0] } ?? [])
+        let time = nextTime(now)
         let new = Pending(
-            key: key, change: change, number: nextNumber(), time: nextTime(now), completions: completions)
+            key: key, change: change, number: nextNumber(), time: time, accessed: time, completions: completions)
         byteCount += new.byteCount - (replaced?.byteCount ?? 0)
         pending[key] = new
         if isWaiting.insert(key).inserted { waiting.append(key) }
@@ -110,33 +139,58 @@ struct DiskStaging {
         pending = [:]
         waiting = []
         isWaiting = []
-        accesses = [:]
+        accesses.forgetEntries()
         byteCount = 0
     }
 
+    // MARK: Looking up
+
     func lookUp(_ key: String) -> Lookup {
         switch pending[key]?.change {
-        case .store(let data): .found(data)
+        case .store(let data, let attachments): .found(data, attachments, time: pending[key]?.time ?? 0)
         case .remove: .removed
-        case nil: clearNumber == nil ? .unknown : .removed
+        case .update(let attachments): clearNumber == nil ? .unknown(attachments) : .removed
+        case nil: clearNumber == nil ? .unknown(nil) : .removed
         }
     }
 
-    /// Whether enough accesses are noted to be written.
-    mutating func noteAccess(to number: DiskReader.EntryNumber, now: Int64) -> Bool {
-        if number.generation != generation {
-            generation = number.generation
-            accesses = [:]
+    /// Notes the use of a value that ``lookUp(_:)`` found.
+    ///
+    /// - Returns: whether enough accesses are noted to be written.
+    mutating func noteAccess(to key: String, extendingBy rule: ExpirationExtension, now: Int64) -> Bool {
+        accesses.countHit()
+        let time = nextTime(now)
+        guard var found = pending[key] else { return false }
+        var expires: Int64?
+        if case .store(let data, var attachments) = found.change, attachments.deadline.extend(by: rule, at: now) {
+            found.change = .store(data, attachments)
+            expires = attachments.deadline.time
         }
-        accesses[number.id] = nextTime(now)
+        found.accessed = time
+        pending[key] = found
+        // Its batch may be on the way already: the row comes before this is written down.
+        if !isWaiting.contains(key) { accesses.note(key, time: time, expires: expires) }
         return accesses.count >= Self.accessCountLimit
+    }
+
+    /// Whether enough accesses are noted to be written.
+    mutating func noteAccess(to number: DiskReader.EntryNumber, expires: Int64?, now: Int64) -> Bool {
+        accesses.countHit()
+        accesses.note(number, time: nextTime(now), expires: expires)
+        return accesses.count >= Self.accessCountLimit
+    }
+
+    mutating func countMiss() { accesses.countMisses(1) }
+
+    /// When an entry expires, where uses that are not written yet have put that off.
+    func extendedExpiry(of number: DiskReader.EntryNumber) -> Int64? {
+        accesses.expires(number) ?? takenAccesses.expires(number)
     }
 
     // MARK: Batches
 
     mutating func nextBatch() -> Batch {
-        var batch = Batch(clearNumber: clearNumber, accesses: accesses, generation: generation)
-        accesses = [:]
+        var batch = Batch(clearNumber: clearNumber)
         var byteCount = 0
         var taken = 0
         for key in waiting {
@@ -148,7 +202,18 @@ struct DiskStaging {
             batch.changes.append(change)
         }
         waiting.removeFirst(taken)
+        batch.accesses = takeAccesses()
         return batch
+    }
+
+    /// The noted accesses alone.
+    mutating func accessBatch() -> Batch { Batch(accesses: takeAccesses()) }
+
+    private mutating func takeAccesses() -> DiskAccesses {
+        var taken = accesses
+        accesses = taken.split { isWaiting.contains($0) }
+        takenAccesses = taken
+        return taken
     }
 
     /// Forgets what the batch held and returns the completions to call. One whose change was replaced waits for the
@@ -165,6 +230,11 @@ struct DiskStaging {
             pending[change.key] = nil
             completions += change.completions
         }
+        takenAccesses = DiskAccesses()
         return completions
     }
+}
+
+extension DiskAttachments {
+    fileprivate var byteCount: Int { (extendedData?.count ?? 0) + (responseMetadata?.count ?? 0) }
 }

@@ -1,5 +1,4 @@
 internal import CWebImageSQLite
-internal import FoundationEssentials
 
 /// A connection to a database, for one thread at a time.
 final class SQLiteConnection {
@@ -20,6 +19,12 @@ final class SQLiteConnection {
 
     // The handle lives on until the last statement is gone.
     deinit { sqlite3_close_v2(handle) }
+
+    /// Lets the log be when the connection closes.
+    ///
+    /// The last connection to close copies the log into the database and deletes it by name. When the database has been
+    /// replaced, that name is the new one's.
+    func leaveLog() { cwi_sqlite_leave_log(handle) }
 
     /// Runs statements that are needed once.
     func execute(_ sql: String) throws(DiskFault) {
@@ -42,79 +47,7 @@ final class SQLiteConnection {
 
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    fileprivate func fault() -> DiskFault {
+    func fault() -> DiskFault {
         .index(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
-    }
-}
-
-/// A statement that is prepared once and run many times.
-final class SQLiteStatement {
-    enum Argument {
-        case integer(Int64)
-        case text(String)
-        case blob(Data)
-    }
-
-    private let statement: OpaquePointer
-    private let connection: SQLiteConnection
-
-    fileprivate init(statement: OpaquePointer, connection: SQLiteConnection) {
-        self.statement = statement
-        self.connection = connection
-    }
-
-    deinit { sqlite3_finalize(statement) }
-
-    /// Runs the statement to its end and calls `body` for each row.
-    func run(_ arguments: Argument..., body: (SQLiteStatement) -> Void = { _ in }) throws(DiskFault) {
-        // A row left standing would keep its read transaction open, and with it the log from being recycled.
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
-        }
-        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: body(self)
-            case SQLITE_DONE: return
-            default: throw connection.fault()
-            }
-        }
-    }
-
-    private func bind(_ argument: Argument, at index: Int32) throws(DiskFault) {
-        let status =
-            switch argument {
-            case .integer(let value):
-                sqlite3_bind_int64(statement, index, value)
-            case .text(var text):
-                text.withUTF8 { utf8 in
-                    utf8.withMemoryRebound(to: CChar.self) { bytes in
-                        cwi_sqlite_bind_text(statement, index, bytes.baseAddress, UInt64(bytes.count))
-                    }
-                }
-            case .blob(let data):
-                data.withUnsafeBytes { bytes in
-                    cwi_sqlite_bind_blob(statement, index, bytes.baseAddress, UInt64(bytes.count))
-                }
-            }
-        guard status == SQLITE_OK else { throw connection.fault() }
-    }
-
-    // MARK: The current row
-
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
-
-    func text(_ column: Int32) -> String {
-        guard let bytes = sqlite3_column_text(statement, column) else { return "" }
-        let count = Int(sqlite3_column_bytes(statement, column))
-        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
-    }
-
-    /// `nil` for NULL.
-    func data(_ column: Int32) -> Data? {
-        guard sqlite3_column_type(statement, column) != SQLITE_NULL else { return nil }
-        guard let bytes = sqlite3_column_blob(statement, column) else { return Data() }
-        return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, column)))
     }
 }

@@ -23,22 +23,29 @@ enum ValueFile {
         }
     }
 
-    /// The contents; `nil` when the file is missing, can't be read, or is not `byteCount` long.
-    static func read(_ path: String, byteCount: Int) -> Data? {
+    /// The contents; `nil` when the file is missing or not `byteCount` long.
+    static func read(_ path: String, byteCount: Int64) throws(DiskFault) -> Data? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .system(errno: errno)
+        }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size == byteCount else { return nil }
-        guard let bytes = malloc(max(1, byteCount)) else { return nil }
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno: errno) }
+        guard status.st_size == byteCount else { return nil }
+        let byteCount = Int(byteCount)
+        guard let bytes = malloc(max(1, byteCount)) else { throw .system(errno: ENOMEM) }
         var received = 0
         while received < byteCount {
             let count = Glibc.read(descriptor, bytes + received, byteCount - received)
             if count > 0 {
                 received += count
             } else if count == 0 || errno != EINTR {
+                let failure = errno
                 free(bytes)
-                return nil
+                if count == 0 { return nil }
+                throw .system(errno: failure)
             }
         }
         return Data(bytesNoCopy: bytes, count: byteCount, deallocator: .free)

@@ -195,6 +195,10 @@ extension WebImageError.DiskCacheFailure: CustomStringConvertible {
             "had a damaged index. It was moved to \(path), and the cache starts empty."
         case .index(let code, let message):
             "can't be used (SQLite \(code): \(message)); pictures load without it."
+        case .corruptValue(let path):
+            "had damaged bytes in \(path). What they belonged to was removed and loads anew."
+        case .attributesTooLarge(let byteCount, let limit):
+            "was given \(byteCount) bytes to keep beside a value; \(limit) are the most, so nothing was stored."
         }
     }
 }

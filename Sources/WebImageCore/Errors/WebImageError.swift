@@ -155,5 +155,9 @@ public enum WebImageError: Error, Sendable, Equatable {
         case corruptIndex(movedTo: String)
         /// The index can't be read or written: SQLite's code and words.
         case index(code: Int, message: String)
+        /// Bytes in this file are not those that were stored; their entry was removed. Told for the first of them only.
+        case corruptValue(path: String)
+        /// What a program wanted to keep beside the bytes is longer than the cache takes; the entry was not stored.
+        case attributesTooLarge(byteCount: Int, limit: Int)
     }
 }

@@ -22,7 +22,7 @@ import WebImageTestSupport
         }
         #expect(await cache.count == entries.count)
         #expect(await cache.totalSize == entries.reduce(0) { $0 + Int64($1.byteCount) })
-        #expect(fixture.valueFiles.count == entries.count { $0.byteCount > 20_480 })
+        #expect(fixture.valueFiles.count == entries.count { $0.place == .file })
         #expect(fixture.reported.isEmpty)
     }
 

@@ -23,10 +23,12 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func keepsSmallValuesInTheIndexAndLargeOnesInFiles() async {
-        let cache = fixture.cache(inlineThreshold: 1_000)
+    @Test func keepsSmallValuesInOneFileAndLargeOnesInFilesOfTheirOwn() async {
+        let cache = fixture.cache(fileThreshold: 1_000)
         await cache.storeNow(Data(1_000, of: 1), for: "small")
+        await cache.storeNow(Data(1_000, of: 1), for: "small too")
         #expect(fixture.valueFiles.isEmpty)
+        #expect(fixture.segmentFiles.count == 1)
         await cache.storeNow(Data(1_001, of: 2), for: "large")
         #expect(fixture.valueFiles.count == 1)
     }
@@ -34,7 +36,7 @@ import WebImageTestSupport
     @Test func givesTheDirectoryToItsOwnerOnly() async {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
-        for path in [fixture.directory] + fixture.valueFiles {
+        for path in [fixture.directory] + fixture.valueFiles + fixture.segmentFiles {
             var status = stat()
             #expect(stat(path, &status) == 0)
             #expect(status.st_mode & 0o077 == 0)
@@ -45,9 +47,10 @@ import WebImageTestSupport
         mkdir(fixture.directory, 0o755)
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
+        await cache.storeNow(Data(10, of: 1), for: "small")
         let names = DiskDirectory.names(in: fixture.directory)
         #expect(Set(names).isSuperset(of: ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock"]))
-        for path in names.map({ "\(fixture.directory)/\($0)" }) + fixture.valueFiles {
+        for path in names.map({ "\(fixture.directory)/\($0)" }) + fixture.valueFiles + fixture.segmentFiles {
             var status = stat()
             #expect(stat(path, &status) == 0)
             #expect(status.st_mode & 0o077 == 0)
@@ -238,7 +241,7 @@ import WebImageTestSupport
     @Test(arguments: [1, 2, 3] as [UInt64])
     func behavesLikeADictionary(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
-        var cache = fixture.cache(inlineThreshold: 500)
+        var cache = fixture.cache(fileThreshold: 500)
         var model: [String: Data] = [:]
         for step in 0..<1_500 {
             let key = "key \(Int.random(in: 0..<40, using: &random))"
@@ -261,7 +264,7 @@ import WebImageTestSupport
                     model = [:]
                 } else {
                     await cache.flush()
-                    cache = fixture.cache(inlineThreshold: 500)
+                    cache = fixture.cache(fileThreshold: 500)
                 }
             }
         }

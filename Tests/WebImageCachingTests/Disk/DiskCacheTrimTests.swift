@@ -205,6 +205,11 @@ import WebImageTestSupport
         #expect(configuration.sizeLimit == nil)
         #expect(configuration.ageLimit == 30 * 24 * 3_600)
         #expect(configuration.freeSpaceFloor == 256 << 20)
-        #expect(configuration.inlineThreshold == 20_480)
+        #expect(configuration.countLimit == nil)
+        #expect(configuration.expiration == .never)
+        #expect(configuration.expirationExtension == .none)
+        #expect(configuration.evictionOrder == .access)
+        #expect(configuration.fileThreshold == 256 << 10)
+        #expect(!configuration.usesChecksums)
     }
 }

@@ -27,18 +27,20 @@ final class DiskFixture: Sendable {
 
     func cache(
         at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Double = 1_000, freeSpaceFloor: Int64 = 0,
-        inlineThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20,
-        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience()
+        fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20,
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(),
+        configure: (inout DiskCache.Configuration) -> Void = { _ in }
     ) -> DiskCache {
         var configuration = DiskCache.Configuration(directory: URL(filePath: path ?? directory))
         configuration.sizeLimit = sizeLimit
         configuration.ageLimit = ageLimit
         configuration.freeSpaceFloor = freeSpaceFloor
-        configuration.inlineThreshold = inlineThreshold
+        configuration.fileThreshold = fileThreshold
         configuration.onFailure = { error in
             self.failures.withLock { $0.append(error) }
             self.firstFailure.signal()
         }
+        configure(&configuration)
         return DiskCache(
             configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit,
             lockPatience: lockPatience)
@@ -61,8 +63,13 @@ final class DiskFixture: Sendable {
 
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
 
-    /// Names of the files that hold values.
-    var valueFiles: [String] {
+    /// Paths of the files that hold one value.
+    var valueFiles: [String] { files.filter { !$0.contains("/segment-") } }
+
+    /// Paths of the files that hold many values.
+    var segmentFiles: [String] { files.filter { $0.contains("/segment-") } }
+
+    private var files: [String] {
         let folders = DiskDirectory.names(in: directory).filter { $0.hasPrefix(DiskDirectory.valuesPrefix) }
         return folders.flatMap { folder in
             DiskDirectory.names(in: "\(directory)/\(folder)").map { "\(directory)/\(folder)/\($0)" }
@@ -76,9 +83,9 @@ extension Data {
 
 extension DiskCache {
     /// Stores and waits until it is on disk.
-    func storeNow(_ data: Data, for key: String) async {
+    func storeNow(_ data: Data, for key: String, attributes: Attributes = Attributes()) async {
         await withCheckedContinuation { continuation in
-            store(data, for: key) { continuation.resume() }
+            store(data, for: key, attributes: attributes) { continuation.resume() }
         }
     }
 }

@@ -1,0 +1,33 @@
+public import FoundationEssentials
+internal import Dispatch
+
+/// Twins of the asynchronous calls, for programs without `async`.
+///
+/// They block on the disk: call them neither on Swift's cooperative threads nor on the main thread of a program with a
+/// window.
+extension DiskCache {
+    /// ``data(for:)``, on this thread.
+    public func cachedData(for key: String) -> Data? {
+        openOnce()
+        return find(key)
+    }
+
+    /// ``item(for:)``, on this thread.
+    public func cachedItem(for key: String) -> Item? {
+        openOnce()
+        return findItem(key)
+    }
+
+    /// ``contains(_:)``, on this thread.
+    public func isCached(_ key: String) -> Bool {
+        openOnce()
+        return isPresent(key)
+    }
+
+    /// Returns when everything that was stored or removed before is on disk, or could not be written.
+    public func waitUntilWritten() {
+        let end = DispatchSemaphore(value: 0)
+        submit { _ in end.signal() }
+        end.wait()
+    }
+}

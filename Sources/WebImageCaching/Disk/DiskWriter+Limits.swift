@@ -1,0 +1,130 @@
+internal import Glibc
+
+extension DiskWriter {
+    /// What has to go: entries until the rest fit, and those whose time is before a moment.
+    struct TrimTarget {
+        var size = Int64.max
+        var count = Int64.max
+        /// Microseconds since 1970.
+        var earliestTime = Int64.min
+    }
+
+    /// Entries go this many at a time: a transaction that is short for others, and for whoever waits for the lane.
+    private static let stepCount = 64
+
+    /// What ``DiskCache/trim(toSize:)`` and its like do: the age limit and expirations always apply.
+    func trim(to target: TrimTarget) {
+        _ = withIndex { index throws(DiskFault) in
+            try removeExpired(index)
+            try trim(index, to: target)
+            try compact(index)
+            try sweep(index)
+            try index.shrink()
+        }
+    }
+
+    func removeExpired() {
+        _ = withIndex { index throws(DiskFault) in try removeExpired(index) }
+    }
+
+    func enforceLimits() {
+        _ = withIndex { index throws(DiskFault) in try enforceLimits(index) }
+    }
+
+    func isOverfull(_ index: DiskIndex) -> Bool {
+        index.totals.size > sizeLimit || index.totals.count > countLimit
+    }
+
+    private var countLimit: Int64 { configuration.countLimit.map { Int64(max(0, $0)) } ?? .max }
+
+    /// Trims to the limits: below them by a tenth, so that the next insertion does not trim again, and until the file
+    /// system has its free space, with `byteCount` more.
+    func enforceLimits(_ index: DiskIndex, adding byteCount: Int64 = 0) throws(DiskFault) {
+        try removeExpired(index)
+        try index.refreshTotals()
+        // No target where nothing is too much: another process may store more before the transaction begins.
+        var target = TrimTarget()
+        if index.totals.size > sizeLimit { target.size = Self.nineTenths(of: sizeLimit) }
+        if index.totals.count > countLimit { target.count = Self.nineTenths(of: countLimit) }
+        try trim(index, to: target)
+        try freeSpace(index, for: byteCount)
+    }
+
+    /// At least 1 of 1 or more: what was just stored may stay.
+    private static func nineTenths(of limit: Int64) -> Int64 {
+        max(min(limit, 1), limit / 10 * 9 + limit % 10 * 9 / 10)
+    }
+
+    /// Gives back to the file system what it is short of.
+    ///
+    /// Removed values leave gaps in segments, whose space is free only when a segment is emptied or compacted. So a
+    /// round may free less than it removed, and is followed by another.
+    private func freeSpace(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        var missing = missingByteCount(adding: byteCount)
+        var rounds = 0
+        while missing > 0, index.totals.count > 0, rounds < 4 {
+            try trim(index, to: TrimTarget(size: rounds < 3 ? max(0, index.totals.size - missing) : 0))
+            try compact(index)
+            try index.shrink()
+            missing = missingByteCount(adding: byteCount)
+            rounds += 1
+        }
+    }
+
+    /// How far the file system is below the floor of its free space, with `byteCount` more.
+    private func missingByteCount(adding byteCount: Int64) -> Int64 {
+        guard let free = directory.freeByteCount else { return 0 }
+        let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
+        return max(0, floor + byteCount - free)
+    }
+
+    /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the first entries.
+    func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        guard byteCount > 0, missingByteCount(adding: byteCount) > 0 else { return }
+        try enforceLimits(index, adding: byteCount)
+        if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
+    }
+
+    /// In microseconds: an age below 0 counts as 0, one that is no number as none.
+    static func microseconds(ofAge seconds: Double) -> Int64 {
+        let longest = 1e12
+        return Int64((seconds.isNaN ? longest : min(max(seconds, 0), longest)) * Double(second))
+    }
+
+    /// Deletes what is too old, then, in the cache's order, as much as it takes. As age counts by the same time, both
+    /// are one walk.
+    private func trim(_ index: DiskIndex, to target: TrimTarget) throws(DiskFault) {
+        let earliestTime = max(target.earliestTime, now() - Self.microseconds(ofAge: configuration.ageLimit))
+        try evict(from: index) { () throws(DiskFault) in
+            try settleTimes(in: index, before: .max)
+            var (size, count) = (index.totals.size, index.totals.count)
+            return try index.firstRows(limit: Self.stepCount).prefix { row, time in
+                defer { (size, count) = (size - row.size, count - 1) }
+                return size > target.size || count > target.count || time < earliestTime
+            }.map(\.row)
+        }
+        try index.transaction { () throws(DiskFault) in index.totals.trimmed = now() }
+    }
+
+    private func removeExpired(_ index: DiskIndex) throws(DiskFault) {
+        let now = now()
+        // Mostly there are none, and no transaction is needed to know.
+        guard try !index.expiredRows(at: now, limit: 1).isEmpty else { return }
+        try evict(from: index) { () throws(DiskFault) in try index.expiredRows(at: now, limit: Self.stepCount) }
+    }
+
+    /// Deletes what `choose` returns, each time in a transaction of its own, until that is less than a whole step.
+    private func evict(
+        from index: DiskIndex, choose: () throws(DiskFault) -> [DiskIndex.Row]
+    ) throws(DiskFault) {
+        var count: Int
+        repeat {
+            count = try change(index) { () throws(DiskFault) in
+                let rows = try choose()
+                for row in rows { try index.delete(row) }
+                index.totals.evictions += Int64(rows.count)
+                return rows.count
+            }
+        } while count == Self.stepCount
+    }
+}

@@ -1,0 +1,110 @@
+internal import Glibc
+
+extension DiskWriter {
+    /// Removes all entries, in one transaction that reads none of them; whether files are left for ``sweepCleared()``.
+    func removeAll() -> Bool {
+        let needsSpace = withIndex { index throws(DiskFault) in
+            do throws(DiskFault) {
+                try change(index) { () throws(DiskFault) in try index.deleteAll() }
+                cleared = Cleared(
+                    generation: index.generation, nextID: index.totals.nextID, nextSegment: index.totals.nextSegment)
+                return false
+            } catch let fault where fault.isFullDisk {
+                return true
+            }
+        }
+        // On a full disk SQLite has no room to write down that rows are gone. The next use makes a new index, with a
+        // generation of its own, and sweeps the files of this one.
+        if needsSpace == true { discardIndex() }
+        return needsSpace == false
+    }
+
+    /// What a removal of everything left behind: files with smaller numbers than these, which no row will ever have.
+    struct Cleared {
+        let generation: Int64
+        let nextID: Int64
+        let nextSegment: Int64
+    }
+
+    /// Deletes the files of entries that ``removeAll()`` removed; without a transaction, so that nobody waits for it.
+    func sweepCleared() {
+        guard let bound = cleared else { return }
+        cleared = nil
+        let folder = directory.valuesPath(generation: bound.generation)
+        for name in DiskDirectory.names(in: folder) {
+            let isObsolete =
+                if let number = SegmentFile.number(name) {
+                    number < bound.nextSegment
+                } else if let id = Int64(name, radix: 16) {
+                    id < bound.nextID
+                } else {
+                    false
+                }
+            if isObsolete { unlink("\(folder)/\(name)") }
+        }
+        readers.closeDeletedSegments()
+        _ = withIndex { index throws(DiskFault) in try index.shrink() }
+    }
+
+    /// Removes what there is now, the oldest first.
+    ///
+    /// - Parameter progress: called between transactions with how many are gone, and how many there were.
+    func removeAll(progress: (_ removed: Int, _ total: Int) -> Void) {
+        guard let totals = totals() else { return }
+        let total = Int(totals.count)
+        var (lastID, removed) = (0 as Int64, 0)
+        progress(0, total)
+        while true {
+            let count = withIndex { index throws(DiskFault) in
+                try change(index) { () throws(DiskFault) in
+                    let rows = try index.rows(after: lastID, before: totals.nextID, limit: 256)
+                    for row in rows { try index.delete(row) }
+                    lastID = rows.last?.id ?? lastID
+                    return rows.count
+                }
+            }
+            guard let count, count > 0 else { break }
+            removed += count
+            progress(min(removed, total), total)
+        }
+        _ = withIndex { index throws(DiskFault) in try index.shrink() }
+    }
+
+    private func discardIndex() {
+        let discarded = indexIdentity
+        do throws(DiskFault) {
+            try directory.withExclusiveLock { () throws(DiskFault) in
+                if directory.indexIdentity == discarded { directory.removeIndex() }
+            }
+        } catch let fault {
+            report(fault.failure)
+        }
+        close()
+    }
+
+    /// Deletes files that no row owns: a process died between the file and the commit, or between the commit and the
+    /// deletion.
+    func sweep(_ index: DiskIndex) throws(DiskFault) {
+        let current = directory.valuesPath(generation: index.generation)
+        for name in DiskDirectory.names(in: directory.path) where name.hasPrefix(DiskDirectory.valuesPrefix) {
+            let folder = "\(directory.path)/\(name)"
+            guard folder != current else { continue }
+            for file in DiskDirectory.names(in: folder) { unlink("\(folder)/\(file)") }
+            rmdir(folder)
+        }
+        var names = DiskDirectory.names(in: current)[...]
+        while !names.isEmpty {
+            let some = names.prefix(256)
+            names = names.dropFirst(some.count)
+            try index.transaction { () throws(DiskFault) in
+                for name in some where try !isOwned(name, in: index) { unlink("\(current)/\(name)") }
+            }
+        }
+    }
+
+    private func isOwned(_ name: String, in index: DiskIndex) throws(DiskFault) -> Bool {
+        if let number = SegmentFile.number(name) { return try index.holdsSegment(number) }
+        guard let id = Int64(name, radix: 16) else { return false }
+        return try index.row(id: id)?.isInFile == true
+    }
+}

@@ -1,0 +1,95 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Many values in one file that only grows: one write for a whole batch, no file to be made or found for each value.
+///
+/// What lies below the end that the index names never changes, so that whoever has a row can read its bytes. What lies
+/// beyond was left by a writer that died before its commit; the next one writes over it.
+///
+/// ```
+///  0 ───────────────────────────────── end ─ ─ ─ ─ ─ ─
+///  │ value │ value │  dead  │ value   │  leftover
+///                     └ of a removed entry: goes when the segment is emptied or compacted
+/// ```
+enum SegmentFile {
+    /// A value that would make a segment longer than this starts the next one. Measured with 4 and 20 KB, tmpfs and
+    /// ext4: 8, 32 and 128 MiB are read and written equally fast; smaller ones are emptied sooner, and there is one
+    /// descriptor for each.
+    static let capacity: Int64 = 32 << 20
+
+    /// The longest value that a segment takes; a row that names a longer one is damaged.
+    static let largestValue: Int64 = 8 << 20
+
+    static func name(_ number: Int64) -> String { "segment-" + String(number, radix: 16) }
+
+    /// The number in a segment's file name; `nil` for other names.
+    static func number(_ name: String) -> Int64? {
+        name.hasPrefix("segment-") ? Int64(name.dropFirst("segment-".count), radix: 16) : nil
+    }
+
+    /// Writes the values one behind the other.
+    static func write(_ values: [Data], to path: String, at offset: Int64) throws(DiskFault) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(errno: errno) }
+        var failure: Int32?
+        var buffers: [iovec] = []
+        buffers.reserveCapacity(values.count)
+        withBuffers(of: values[...], in: &buffers) { failure = write($0, to: descriptor, at: offset) }
+        // Network file systems report a full disk here.
+        if close(descriptor) != 0, failure == nil { failure = errno }
+        if let failure { throw .system(errno: failure) }
+    }
+
+    /// Fills `bytes` from a segment; `false` when it does not reach so far.
+    static func read(
+        _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
+    ) throws(DiskFault) -> Bool {
+        var received = 0
+        while received < bytes.count {
+            let count = pread(
+                descriptor, bytes.baseAddress.map { $0 + received }, bytes.count - received,
+                off_t(offset) + off_t(received))
+            if count > 0 {
+                received += count
+            } else if count == 0 {
+                return false
+            } else if errno != EINTR {
+                throw .system(errno: errno)
+            }
+        }
+        return true
+    }
+
+    /// Calls `body` with the bytes of all values at once: a scope in a scope, as each is lent for one only.
+    private static func withBuffers(
+        of values: ArraySlice<Data>, in buffers: inout [iovec], _ body: ([iovec]) -> Void
+    ) {
+        guard let first = values.first else { return body(buffers) }
+        first.withUnsafeBytes { bytes in
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            if !bytes.isEmpty { buffers.append(iovec(iov_base: start, iov_len: bytes.count)) }
+            withBuffers(of: values.dropFirst(), in: &buffers, body)
+        }
+    }
+
+    /// The system's number when it fails.
+    private static func write(_ buffers: [iovec], to descriptor: Int32, at offset: Int64) -> Int32? {
+        var (rest, offset) = (buffers[...], off_t(offset))
+        while let first = rest.first {
+            let count = rest.withUnsafeBufferPointer { pwritev(descriptor, $0.baseAddress, Int32($0.count), offset) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            offset += off_t(count)
+            var written = count
+            var next = first
+            while written >= next.iov_len {
+                written -= next.iov_len
+                rest = rest.dropFirst()
+                guard let following = rest.first else { return nil }
+                next = following
+            }
+            rest[rest.startIndex] = iovec(iov_base: next.iov_base.map { $0 + written }, iov_len: next.iov_len - written)
+        }
+        return nil
+    }
+}
