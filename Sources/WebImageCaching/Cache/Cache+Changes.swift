@@ -83,7 +83,7 @@ extension Cache {
 
     // MARK: Both forms
 
-    /// `completion` is called unless it throws.
+    /// `completion` is called when both memory and disk are done, unless it throws.
     private func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes, completion: (@Sendable () -> Void)?
     ) throws(WebImageError) {
@@ -97,19 +97,23 @@ extension Cache {
         }
         let content = Content(value: value, extendedData: attributes.extendedData)
         let cost = cost(value, data.count)
+        let parts = completion.map { Parts(2, completion: $0) }
         var passage = changes.begin(key)
-        changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: completion) }
+        changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: parts?.end) }
         memory.set(
             content, for: key, cost: cost, expiration: attributes.expiration ?? disk.configuration.expiration)
         // Two at the same time may have come to the disk in one order and to memory in the other.
         if changes.end(passage) { memory.remove(for: key) }
+        parts?.end()
     }
 
     private func remove(for key: String, completion: (@Sendable () -> Void)?) {
+        let parts = completion.map { Parts(2, completion: $0) }
         var passage = changes.begin(key)
-        changes.change(&passage) { disk.remove(for: key, completion: completion) }
+        changes.change(&passage) { disk.remove(for: key, completion: parts?.end) }
         memory.remove(for: key)
         _ = changes.end(passage)
+        parts?.end()
     }
 
     private func forgetAll() {

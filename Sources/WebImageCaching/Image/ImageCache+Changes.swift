@@ -100,41 +100,36 @@ extension ImageCache {
         let disk = tiers.contains(.disk) ? disk : nil
         let hasMemory = tiers.contains(.memory)
         // Bytes that are there, and stay as they are, need no work.
-        let readyData = content.image == nil || configuration.serializer == nil ? content.data : nil
+        let hasReadyData = content.image == nil || configuration.serializer == nil
+        let readyData = hasReadyData ? content.data ?? content.image?.originalData : nil
         let makesBytes = disk != nil && readyData == nil && content.image != nil
         let makesPicture = hasMemory && content.image == nil && content.data != nil
-        // Its two parts end when they like: what is done here, and what the disk does.
-        let remaining = Lock(2)
-        let endPart: @Sendable () -> Void = {
-            let isLast = remaining.withLock { count in
-                count -= 1
-                return count == 0
-            }
-            if isLast { completion() }
-        }
+        // What is done here, and what the disk does.
+        let parts = Parts(2, completion: completion)
 
         changes.change(&passage) {
             if let disk, let readyData {
-                disk.store(readyData, for: key.description, attributes: content.diskAttributes, completion: endPart)
+                disk.store(readyData, for: key.description, attributes: content.diskAttributes, completion: parts.end)
             } else {
                 // What it held is out of date, although there is nothing yet to take its place.
-                disk?.remove(for: key.description, completion: makesBytes ? nil : endPart)
+                disk?.remove(for: key.description, completion: makesBytes ? nil : parts.end)
             }
         }
-        if disk == nil { endPart() }
+        if disk == nil { parts.end() }
         if hasMemory { keep(content.image, for: key, content.attributes) }
         guard makesBytes || makesPicture else {
             if changes.end(passage), hasMemory { forget(key) }
-            return endPart()
+            return parts.end()
         }
         DecodingQueue.shared.submit { [passage] in
             if let image = content.image {
-                let isStaged = self.encode(image, content, for: key, passage, hasMemory: hasMemory, completion: endPart)
-                if !isStaged { endPart() }
+                let isStaged = self.encode(
+                    image, content, for: key, passage, hasMemory: hasMemory, completion: parts.end)
+                if !isStaged { parts.end() }
             } else {
                 self.decode(content, for: key, passage)
             }
-            endPart()
+            parts.end()
         }
     }
 
@@ -204,10 +199,11 @@ extension ImageCache {
         _ key: ImageCacheKey, from tiers: Tiers, completion: @escaping @Sendable () -> Void
     ) {
         let disk = tiers.contains(.disk) ? disk : nil
+        let parts = Parts(disk == nil ? 1 : 2, completion: completion)
         var passage = changes.begin(key)
-        changes.change(&passage) { disk?.remove(for: key.description, completion: completion) }
+        changes.change(&passage) { disk?.remove(for: key.description, completion: parts.end) }
         if tiers.contains(.memory) { forget(key) }
         _ = changes.end(passage)
-        if disk == nil { completion() }
+        parts.end()
     }
 }

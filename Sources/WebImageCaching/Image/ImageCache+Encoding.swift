@@ -5,11 +5,9 @@ internal import WebImageCore
 extension ImageCache {
     /// The bytes that stand for a picture on disk.
     ///
-    /// Bytes that are there are taken as they are: `data`, or those the picture kept, which also have all frames of an
-    /// animation; of a thumbnail or a transformed picture they are somebody else's. Only a picture without bytes is encoded.
+    /// Bytes that are there are taken as they are: `data`, or those the picture kept. Only a picture without is encoded.
     func bytes(of image: Image, data: Data?, for key: ImageCacheKey) throws(WebImageError) -> Data {
-        let kept = image.isThumbnail || image.isTransformed ? nil : image.data
-        let bytes = data ?? kept
+        let bytes = data ?? image.originalData
         if let serialized = configuration.serializer?(image, bytes, key) { return serialized }
         if let bytes { return bytes }
         return try encoded(image)
@@ -28,6 +26,12 @@ extension ImageCache {
         }
         return try configuration.codecs.encode(image, as: image.pixels.isOpaque ? .jpeg : .png, options: options)
     }
+}
+
+extension Image {
+    /// The bytes it kept, with all frames of an animation; `nil` where they are not its own, but those of the original that it
+    /// was made of.
+    var originalData: Data? { isThumbnail || isTransformed ? nil : data }
 }
 
 extension WebImageError.EncodingFailure {
