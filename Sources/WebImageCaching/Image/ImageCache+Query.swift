@@ -143,8 +143,7 @@ extension ImageCache {
                 _ = changes.end(passage)
                 return result
             }
-            let decoding = DecodingOptions(
-                scale: stored.record.scale, limits: configuration.decodingLimits, cancellation: cancellation)
+            let decoding = DecodingOptions(limits: configuration.decodingLimits, cancellation: cancellation)
             var image = try configuration.codecs.decode(stored.data, options: decoding)
             stored.record.apply(to: &image)
             // The frames after the first are in the bytes alone.

@@ -15,7 +15,7 @@ public import WebImageCore
 /// missing.
 ///
 /// Every method may be called from any thread. `async` ones read and decode on threads of the library; those whose names
-/// begin with `cached`, and `isCached(_:in:)`, block.
+/// begin with `cached` block.
 public final class ImageCache: ImageCaching {
     /// Decoded pictures; an entry costs its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>

@@ -85,6 +85,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key) == nil)
         #expect(await cache.tier(holding: key) == nil)
         #expect(await cache.image(for: ImageCacheKey(source: "http://example.org/")) == nil)
+        #expect(fixture.reports.codes == [])
     }
 
     @Test(
