@@ -9,7 +9,8 @@ extension ImageCache {
     /// stored with all its frames), else the picture encoded: in its own format where that can be written, else PNG if
     /// pixels may be transparent, else JPEG. That takes a moment, in which the disk has nothing. Of bytes without a picture,
     /// memory gets the decoded picture in a moment. A partial picture is not stored: the call does nothing. Tiers that are
-    /// not named stay as they are.
+    /// not named stay as they are. Work that is to be done later holds the picture: who stores very many had better await
+    /// the other form.
     ///
     /// - Parameters:
     ///   - image: what memory gets, at the cost of its bytes.

@@ -13,10 +13,14 @@ extension ImageCache {
         let options = permitted(options)
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
         guard tiers.contains(.disk) else { return nil }
-        // Who asks after a change must not share an answer from before it.
+        // Who asks after a change must not share an answer from before it. All who wait for an answer keep the count alive:
+        // it begins anew when nobody is at work on the key.
+        let passage = changes.begin(key)
+        defer { _ = changes.end(passage) }
         let question = Question(
-            key: key, tiers: tiers, options: options, changeCount: changes.changeCount(of: key))
-        return await queries.answer(to: question) { await self.answer(to: question) }
+            key: key, tiers: tiers, decodesForDisplay: options.decodesForDisplay,
+            allowsAnimated: options.allowsAnimated, changeCount: changes.changeCount(of: key))
+        return await queries.answer(to: question) { await self.answer(to: question, options) }
     }
 
     /// The bytes as they are stored, without decoding them; `nil` when none of the tiers has any. Memory has those that a
@@ -100,23 +104,26 @@ extension ImageCache {
 
     // MARK: Disk
 
-    /// What has one answer for all who ask at the same time.
+    /// What has one answer for all who ask at the same time, at the priority of the first.
     struct Question: Hashable, Sendable {
         let key: ImageCacheKey
         let tiers: Tiers
-        let options: ImageQueryOptions
+        let decodesForDisplay: Bool
+        let allowsAnimated: Bool
         let changeCount: Int
     }
 
-    private func answer(to question: Question) async -> ImageCacheResult? {
+    private func answer(to question: Question, _ options: ImageQueryOptions) async -> ImageCacheResult? {
+        guard await turns.begin(priority: options.priority) else { return nil }
+        defer { turns.end() }
         let passage = changes.begin(question.key)
         guard let stored = await storedBytes(for: question.key) else {
             _ = changes.end(passage)
             return nil
         }
         let promotes = question.tiers.contains(.memory)
-        let result = await DecodingQueue.run(priority: question.options.priority) { cancellation in
-            self.decode(stored, passage, promotes: promotes, question.options, cancellation)
+        let result = await DecodingQueue.run(priority: options.priority) { cancellation in
+            self.decode(stored, passage, promotes: promotes, options, cancellation)
         }
         guard let result else {
             // It never ran.

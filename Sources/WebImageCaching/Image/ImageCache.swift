@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import WebImageCoding
 public import WebImageCore
 
 /// The caches of a manager: decoded pictures in memory, bytes on disk.
@@ -27,6 +28,8 @@ public final class ImageCache: ImageCaching {
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
     let queries = SharedQueries<Question, ImageCacheResult>()
+    /// Bytes wait in memory for a thread that decodes: those of so many pictures that none of the threads has to wait.
+    let turns = Turns(count: DecodingQueue.shared.threadCount + 2)
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 

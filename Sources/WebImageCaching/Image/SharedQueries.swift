@@ -45,6 +45,9 @@ final class SharedQueries<Question: Hashable & Sendable, Answer: Sendable>: Send
         }
     }
 
+    /// How many wait for an answer.
+    var waiterCount: Int { state.withLock { $0.queries.values.reduce(0) { $0 + $1.waiters.count } } }
+
     private func end(_ question: Question, _ number: Int, with answer: Answer?) {
         let waiters = state.withLock { state -> [CheckedContinuation<Answer?, Never>] in
             // After everybody left, the question may have been asked anew.

@@ -101,6 +101,42 @@ import WebImageTestSupport
         }
     }
 
+    @Test func findsWhatItHasJustStoredWhileOthersAsk() async throws {
+        let cache = fixture.cache()
+        let pictures = try (1...6).map { try solidPNG($0, 1) }
+        let keys = (0..<3).map { ImageCacheKey(source: "\($0)") }
+        await withTaskGroup { group in
+            for (number, key) in keys.enumerated() {
+                group.addTask {
+                    for step in 0..<100 {
+                        let width = 1 + (step + number) % pictures.count
+                        await cache.store(nil, data: pictures[width - 1], for: key, in: .disk)
+                        #expect(await cache.image(for: key, in: .disk)?.image?.width == width)
+                    }
+                }
+                for _ in 0..<2 {
+                    group.addTask { for _ in 0..<200 { _ = await cache.image(for: key, in: .disk) } }
+                }
+            }
+        }
+        #expect(fixture.reports.codes == [])
+    }
+
+    @Test func decodesOnceForThoseInAndOutOfAHurry() async throws {
+        let gate = Gate()
+        let decoder = ProbeDecoder { _ in gate.pass() }
+        let cache = fixture.cache(decoder: decoder)
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        async let first = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .low))
+        try await gate.reached.wait()
+        async let second = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .veryHigh))
+        while cache.queries.waiterCount < 2 { await Task.yield() }
+        gate.open()
+        #expect(await first != nil)
+        #expect(await second != nil)
+        #expect(decoder.callCount == 1)
+    }
+
     // MARK: Damage
 
     @Test func removesWhatCanNotBeDecodedAndReportsItOnce() async throws {
