@@ -1,117 +1,249 @@
 import Dispatch
+import Foundation
+import Glibc
 import WebImageCaching
 import WebImageCore
 
 extension BenchmarkGroup {
     /// The memory cache beside a dictionary behind one lock, which is the least that a thread-safe cache can be: the
-    /// dictionary keeps no order of use and no costs.
+    /// dictionary keeps no order of use, no costs and no times, and has to be told what to evict. And beside `NSCache`,
+    /// with as few entries as it can bear.
     static let memoryCache = BenchmarkGroup(name: "memory-cache") { table in
-        let entries = try MemoryCacheEntries(count: 10_000)
-        let cache = MemoryCache<ImageCacheKey, Image>(costLimit: .max)
-        let dictionary = LockedDictionary()
-        entries.fill(cache)
-        entries.fill(dictionary)
-        guard cache.count == entries.keys.count else { throw WrongResult(description: "entries are missing") }
-
-        for threadCount in [1, 2] {
-            let suffix = threadCount == 1 ? ", 1 thread" : ", \(threadCount) threads"
-            let count = entries.keys.count * MemoryCacheEntries.passCount * threadCount
-            try table.compare(
-                "memory hit" + suffix, operationCount: count,
-                ours: { try entries.find(in: cache, threadCount: threadCount) },
-                yardstick: { try entries.find(in: dictionary, threadCount: threadCount) })
-            try table.compare(
-                "memory miss" + suffix, operationCount: count,
-                ours: { try entries.miss(in: cache, threadCount: threadCount) },
-                yardstick: { try entries.miss(in: dictionary, threadCount: threadCount) })
-            table.compare(
-                "memory set" + suffix, operationCount: count,
-                ours: { entries.replace(in: cache, threadCount: threadCount) },
-                yardstick: { entries.replace(in: dictionary, threadCount: threadCount) })
+        // QUICK=1 leaves the large tables out.
+        for count in getenv("QUICK") == nil ? [20_000, 200_000] : [20_000] {
+            try table.compareWithDictionary(MemoryCacheKeys(count: count) { $0 }, named: "\(count) Int")
+            try table.compareWithDictionary(.imageKeys(count: count), named: "\(count) image keys")
         }
+        try table.compare(
+            MemoryCacheKeys(count: 5_000) { $0 }, MemoryCache<Int, Payload>.self, FoundationCache<Int>.self,
+            named: "5000 Int, NSCache")
     }
 }
 
-private protocol ImageStoring: Sendable {
-    func value(for key: ImageCacheKey) -> Image?
-    func set(_ value: Image, for key: ImageCacheKey, cost: Int)
+/// What the caches hold: an object, as a picture's pixels are.
+private final class Payload: Sendable {
+    let number: Int
+    init(_ number: Int) { self.number = number }
 }
 
-extension MemoryCache: ImageStoring where Key == ImageCacheKey, Value == Image {}
+private protocol BenchmarkedCache<Key>: Sendable {
+    associatedtype Key: Hashable & Sendable
+    init(limit: Int)
+    func value(for key: Key) -> Payload?
+    func set(_ value: Payload, for key: Key)
+    /// Stores where the cache is full; `oldest` is what has to go.
+    func set(_ value: Payload, for key: Key, evicting oldest: Key)
+    var count: Int { get }
+}
 
-private final class LockedDictionary: ImageStoring {
-    private let images = Lock<[ImageCacheKey: Image]>([:])
+extension MemoryCache: BenchmarkedCache where Value == Payload {
+    convenience init(limit: Int) { self.init(costLimit: 4 * limit) }
+    func set(_ value: Payload, for key: Key) { set(value, for: key, cost: 4, expiration: nil) }
+    func set(_ value: Payload, for key: Key, evicting oldest: Key) { set(value, for: key) }
+}
 
-    func value(for key: ImageCacheKey) -> Image? { images.withLock { $0[key] } }
+private final class LockedDictionary<Key: Hashable & Sendable>: BenchmarkedCache {
+    private let values = Lock<[Key: Payload]>([:])
 
-    func set(_ value: Image, for key: ImageCacheKey, cost: Int) {
-        let replaced = images.withLock { $0.updateValue(value, forKey: key) }
+    init(limit: Int) {}
+
+    func value(for key: Key) -> Payload? { values.withLock { $0[key] } }
+
+    func set(_ value: Payload, for key: Key) {
+        let replaced = values.withLock { $0.updateValue(value, forKey: key) }
         withExtendedLifetime(replaced) {}
     }
+
+    func set(_ value: Payload, for key: Key, evicting oldest: Key) {
+        let removed = values.withLock { values in
+            values[key] = value
+            return values.removeValue(forKey: oldest)
+        }
+        withExtendedLifetime(removed) {}
+    }
+
+    var count: Int { values.withLock { $0.count } }
 }
 
-private struct MemoryCacheEntries: Sendable {
-    static let passCount = 5
+/// `NSCache`: each set searches its entries, so that 200,000 of them take minutes.
+private final class FoundationCache<Key: Hashable & Sendable>: BenchmarkedCache, @unchecked Sendable {
+    // `@unchecked`: `NSCache` has a lock of its own.
+    private final class Box: NSObject {
+        let key: Key
+        init(_ key: Key) { self.key = key }
+        override var hash: Int { key.hashValue }
+        override func isEqual(_ object: Any?) -> Bool { (object as? Box)?.key == key }
+    }
 
-    let keys: [ImageCacheKey]
-    let absentKeys: [ImageCacheKey]
-    /// Each has its place as its scale, by which a result is verified.
-    let images: [Image]
+    private let cache = NSCache<Box, Payload>()
+    let count: Int
 
-    init(count: Int) throws(WebImageError) {
-        func keys(_ folder: String) -> [ImageCacheKey] {
-            (0..<count).map { number in
-                ImageCacheKey(source: "https://images.example.org/\(folder)/\(number).jpg", variant: "320x240,fill")
+    init(limit: Int) {
+        cache.totalCostLimit = 4 * limit
+        count = limit
+    }
+
+    func value(for key: Key) -> Payload? { cache.object(forKey: Box(key)) }
+    func set(_ value: Payload, for key: Key) { cache.setObject(value, forKey: Box(key), cost: 4) }
+    func set(_ value: Payload, for key: Key, evicting oldest: Key) { set(value, for: key) }
+}
+
+private struct MemoryCacheKeys<Key: Hashable & Sendable>: Sendable {
+    /// Two sets of keys, in an order that has nothing to do with their places in memory.
+    let stored: [Key]
+    let absent: [Key]
+    /// Equal to the stored ones, but made anew, as a request makes its key.
+    let asked: [Key]
+    let values: [Payload]
+
+    init(count: Int, _ key: (Int) -> Key) {
+        let order = Array(0..<count).shuffled()
+        stored = order.map(key)
+        asked = order.map(key)
+        absent = (count..<2 * count).shuffled().map(key)
+        values = order.map(Payload.init)
+    }
+
+    var count: Int { stored.count }
+
+    /// Calls `body` for each place, divided among threads; how often it was true.
+    func onThreads(_ threadCount: Int, _ body: @Sendable (Int) -> Bool) -> Int {
+        let total = Lock(0)
+        DispatchQueue.concurrentPerform(iterations: threadCount) { thread in
+            var trueCount = 0
+            for place in count / threadCount * thread..<count / threadCount * (thread + 1) where body(place) {
+                trueCount += 1
             }
+            total.withLock { $0 += trueCount }
         }
-        self.keys = keys("stored").shuffled()
-        absentKeys = keys("absent").shuffled()
-        var images: [Image] = []
-        for place in 0..<count {
-            let pixels = try MutablePixelBuffer(width: 1, height: 1).freeze(isOpaque: true)
-            images.append(Image(pixels: pixels, scale: Double(place)))
-        }
-        self.images = images
-    }
-
-    func fill(_ store: some ImageStoring) {
-        for (key, image) in zip(keys, images) { store.set(image, for: key, cost: image.memoryCost) }
+        return total.withLock { $0 }
     }
 
     @inline(never)
-    func find(in store: some ImageStoring, threadCount: Int) throws {
-        let found = onThreads(threadCount) { place in store.value(for: keys[place])?.scale == images[place].scale }
-        guard found == keys.count * Self.passCount * threadCount else {
-            throw WrongResult(description: "a wrong image")
-        }
-    }
-
-    @inline(never)
-    func miss(in store: some ImageStoring, threadCount: Int) throws {
-        let missed = onThreads(threadCount) { place in store.value(for: absentKeys[place]) == nil }
-        guard missed == keys.count * Self.passCount * threadCount else { throw WrongResult(description: "a ghost") }
-    }
-
-    @inline(never)
-    func replace(in store: some ImageStoring, threadCount: Int) {
+    func fill(_ cache: some BenchmarkedCache<Key>, threadCount: Int) {
         _ = onThreads(threadCount) { place in
-            store.set(images[place], for: keys[place], cost: 4)
+            cache.set(values[place], for: asked[place])
             return true
         }
     }
 
-    /// Calls `body` for each place, several times, on each thread, which start at different ones; how often it was true.
-    private func onThreads(_ threadCount: Int, _ body: @Sendable (Int) -> Bool) -> Int {
-        let total = Lock(0)
-        DispatchQueue.concurrentPerform(iterations: threadCount) { thread in
-            let start = keys.count / threadCount * thread
-            var count = 0
-            for _ in 0..<Self.passCount {
-                for place in start..<keys.count where body(place) { count += 1 }
-                for place in 0..<start where body(place) { count += 1 }
-            }
-            total.withLock { $0 += count }
+    @inline(never)
+    func find(in cache: some BenchmarkedCache<Key>, threadCount: Int) throws {
+        let found = onThreads(threadCount) { cache.value(for: asked[$0])?.number == values[$0].number }
+        try verify(found == count, "\(count - found) wrong values")
+    }
+
+    @inline(never)
+    func miss(in cache: some BenchmarkedCache<Key>, threadCount: Int) throws {
+        let missed = onThreads(threadCount) { cache.value(for: absent[$0]) == nil }
+        try verify(missed == count, "\(count - missed) values from nowhere")
+    }
+
+    /// Stores one set of keys where the other one is.
+    @inline(never)
+    func evict(in cache: some BenchmarkedCache<Key>, storing new: [Key], evicting old: [Key], threadCount: Int) throws {
+        _ = onThreads(threadCount) { place in
+            cache.set(values[place], for: new[place], evicting: old[place])
+            return true
         }
-        return total.withLock { $0 }
+        try verify(cache.count == count, "\(cache.count) entries instead of \(count)")
+    }
+
+    /// Four gets to one set.
+    @inline(never)
+    func mix(in cache: some BenchmarkedCache<Key>, threadCount: Int) throws {
+        let good = onThreads(threadCount) { place in
+            guard place % 5 == 0 else { return cache.value(for: asked[place])?.number == values[place].number }
+            cache.set(values[place], for: asked[place])
+            return true
+        }
+        try verify(good == count, "\(count - good) wrong values")
+    }
+
+    private func verify(_ isRight: Bool, _ fault: @autoclosure () -> String) throws {
+        guard isRight else { throw WrongResult(description: fault()) }
+    }
+}
+
+extension MemoryCacheKeys where Key == ImageCacheKey {
+    fileprivate static func imageKeys(count: Int) -> Self {
+        MemoryCacheKeys(count: count) { number in
+            ImageCacheKey(source: "https://images.example.org/photos/\(number).jpg", variant: "320x240,fill")
+        }
+    }
+}
+
+extension BenchmarkTable {
+    fileprivate func compareWithDictionary<Key>(_ keys: MemoryCacheKeys<Key>, named name: String) throws {
+        try compare(keys, MemoryCache<Key, Payload>.self, LockedDictionary<Key>.self, named: name)
+    }
+
+    private typealias Pair<Ours, Theirs> = (ours: Ours, theirs: Theirs)
+
+    /// Six rows for one thread, six for two; all times are for one operation of whichever thread.
+    fileprivate func compare<Key, Ours: BenchmarkedCache<Key>, Theirs: BenchmarkedCache<Key>>(
+        _ keys: MemoryCacheKeys<Key>, _: Ours.Type, _: Theirs.Type, named name: String
+    ) throws {
+        let full = Pair(ours: Ours(limit: keys.count), theirs: Theirs(limit: keys.count))
+        keys.fill(full.ours, threadCount: 1)
+        keys.fill(full.theirs, threadCount: 1)
+        for threads in [1, 2] {
+            func row(_ what: String, ours: () throws -> Void, yardstick: () throws -> Void) rethrows {
+                try compare(
+                    "\(what), \(name), \(threads) thread\(threads == 1 ? "" : "s")", operationCount: keys.count,
+                    roundCount: 9, ours: ours, yardstick: yardstick)
+            }
+            // Kept until the row is measured, so that their release is not.
+            var grown: [Pair<Ours, Theirs>] = []
+            row("grow") {
+                let cache = Ours(limit: keys.count)
+                keys.fill(cache, threadCount: threads)
+                grown.append((cache, full.theirs))
+            } yardstick: {
+                let cache = Theirs(limit: keys.count)
+                keys.fill(cache, threadCount: threads)
+                grown.append((full.ours, cache))
+            }
+            grown = []
+            try row("hit") {
+                try keys.find(in: full.ours, threadCount: threads)
+            } yardstick: {
+                try keys.find(in: full.theirs, threadCount: threads)
+            }
+            try row("miss") {
+                try keys.miss(in: full.ours, threadCount: threads)
+            } yardstick: {
+                try keys.miss(in: full.theirs, threadCount: threads)
+            }
+            row("overwrite") {
+                keys.fill(full.ours, threadCount: threads)
+            } yardstick: {
+                keys.fill(full.theirs, threadCount: threads)
+            }
+            try row("80/20") {
+                try keys.mix(in: full.ours, threadCount: threads)
+            } yardstick: {
+                try keys.mix(in: full.theirs, threadCount: threads)
+            }
+            try compareEviction(keys, full, threads: threads, row: row)
+            keys.fill(full.ours, threadCount: 1)
+        }
+    }
+
+    private func compareEviction<Key, Ours: BenchmarkedCache<Key>, Theirs: BenchmarkedCache<Key>>(
+        _ keys: MemoryCacheKeys<Key>, _ full: Pair<Ours, Theirs>, threads: Int,
+        row: (String, () throws -> Void, () throws -> Void) throws -> Void
+    ) throws {
+        var (ours, theirs) = ((keys.absent, keys.stored), (keys.absent, keys.stored))
+        keys.fill(full.ours, threadCount: 1)
+        try row("evict") {
+            try keys.evict(in: full.ours, storing: ours.0, evicting: ours.1, threadCount: threads)
+            ours = (ours.1, ours.0)
+        } _: {
+            try keys.evict(in: full.theirs, storing: theirs.0, evicting: theirs.1, threadCount: threads)
+            theirs = (theirs.1, theirs.0)
+        }
+        // An even number of rounds, the warm-up among them: the first set of keys is stored again.
+        try keys.find(in: full.ours, threadCount: 1)
     }
 }

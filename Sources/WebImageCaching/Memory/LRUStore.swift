@@ -1,4 +1,4 @@
-/// Entries in order of use, with limits: the value inside a ``MemoryCache``'s lock.
+/// Entries in order of use: the value inside the lock of a ``MemoryShard``.
 ///
 /// Entries sit side by side in one array, without a hole and without an object each. A doubly linked list of positions
 /// runs through them from the newest to the oldest, and an open-addressing table of positions finds them:
@@ -6,8 +6,8 @@
 /// ```
 ///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most half full
 ///                 │       │   │
-///  slots    [ key, value, cost, newer, older | … | … ]
-///            newest → … → oldest, linked by position
+///  slots    [ key, value, cost, stamp, newer, older | … | … ]
+///            newest → … → oldest, linked by position; stamps fall strictly from one to the next
 /// ```
 ///
 /// `Dictionary` could take the table's place, but it hashes under the lock, twice for an insertion; here the caller
@@ -19,35 +19,22 @@ struct LRUStore<Key: Hashable, Value> {
         @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline var cost: Int
+        /// When it was used last, in nanoseconds: later than every older slot's.
+        @usableFromInline var stamp: Int64
+        @usableFromInline var deadline: SlotDeadline
         @usableFromInline let hash: UInt32
-        @usableFromInline var newer: Int32
-        @usableFromInline var older: Int32
+        @usableFromInline var newer: Int32 = -1
+        @usableFromInline var older: Int32 = -1
 
         @inlinable
-        init(key: Key, value: Value, cost: Int, hash: UInt32, newer: Int32, older: Int32) {
+        init(key: Key, value: Value, cost: Int, deadline: SlotDeadline, hash: UInt32) {
             self.key = key
             self.value = value
             self.cost = cost
+            self.stamp = .min
+            self.deadline = deadline
             self.hash = hash
-            self.newer = newer
-            self.older = older
         }
-    }
-
-    /// A place of the table; the hash beside the position saves looking at slots of other keys.
-    @usableFromInline
-    struct Bucket {
-        @usableFromInline var hash: UInt32
-        @usableFromInline var position: Int32
-
-        @inlinable
-        init(hash: UInt32, position: Int32) {
-            self.hash = hash
-            self.position = position
-        }
-
-        @inlinable static var empty: Bucket { Bucket(hash: 0, position: -1) }
-        @inlinable var isEmpty: Bool { position < 0 }
     }
 
     @usableFromInline var slots: ContiguousArray<Slot> = []
@@ -55,13 +42,28 @@ struct LRUStore<Key: Hashable, Value> {
     @usableFromInline var newest: Int32 = -1
     @usableFromInline var oldest: Int32 = -1
     @usableFromInline var totalCost = 0
-    @usableFromInline var costLimit: Int
-    @usableFromInline var countLimit: Int
+    /// The stamp of the oldest slot; `.max` when there is none.
+    @usableFromInline var oldestStamp = Int64.max
+    /// The last stamp given: the next one is later.
+    @usableFromInline var lastStamp = Int64.min
+    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
+    @usableFromInline var earliestDeadline = Int64.max
+    /// How long an entry is kept without being used, in nanoseconds; `.max` for ever.
+    @usableFromInline var ageLimit: Int64
+    @usableFromInline var expirationExtension: ExpirationExtension
+    @usableFromInline var statistics = MemoryCacheStatistics()
 
     @inlinable
-    init(costLimit: Int, countLimit: Int) {
-        self.costLimit = costLimit
-        self.countLimit = countLimit
+    init(ageLimit: Int64 = .max, expirationExtension: ExpirationExtension = .none) {
+        self.ageLimit = ageLimit
+        self.expirationExtension = expirationExtension
+    }
+
+    /// An empty store with the settings and statistics of one that is done with.
+    @inlinable
+    init(succeeding old: LRUStore) {
+        self.init(ageLimit: old.ageLimit, expirationExtension: old.expirationExtension)
+        (statistics, lastStamp) = (old.statistics, old.lastStamp)
     }
 
     @inlinable
@@ -69,36 +71,50 @@ struct LRUStore<Key: Hashable, Value> {
 
     // MARK: Entries
 
+    /// Whether there is an entry that may still be handed out.
     @inlinable
-    func contains(_ key: Key, hash: UInt32) -> Bool { bucketIndex(of: key, hash: hash) != nil }
+    func contains(_ key: Key, hash: UInt32, clock: MemoryClock) -> Bool {
+        guard let bucket = bucketIndex(of: key, hash: hash) else { return false }
+        return causeToGo(Int(buckets[bucket].position), at: clock.now()) == nil
+    }
 
     /// The value, which becomes the newest.
     @inlinable
-    mutating func use(_ key: Key, hash: UInt32) -> Value? {
+    mutating func use(_ key: Key, hash: UInt32, clock: MemoryClock, displaced: inout Displaced) -> Value? {
         guard let bucket = bucketIndex(of: key, hash: hash) else { return nil }
         let position = buckets[bucket].position
-        moveToFront(position)
+        let now = clock.now()
+        if let cause = causeToGo(Int(position), at: now) {
+            statistics.evictionCounts[cause] &+= 1
+            displaced.append(removeSlot(at: position, inBucket: bucket))
+            return nil
+        }
+        if !slots[Int(position)].deadline.isNever {
+            slots[Int(position)].deadline.extend(by: expirationExtension, at: now)
+        }
+        moveToFront(position, now: now)
         return slots[Int(position)].value
     }
 
-    /// Stores the value as the newest and hands out what had to go, for the caller to release outside the lock.
+    /// Stores the value as the newest and hands out the one in whose place it came.
     @inlinable
-    mutating func set(_ value: Value, for key: Key, hash: UInt32, cost: Int, displaced: inout Displaced) {
-        guard cost <= costLimit else {
-            if let slot = remove(key, hash: hash) { displaced.append(slot.value) }
+    mutating func set(
+        _ value: Value, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline, now: Int64,
+        displaced: inout Displaced
+    ) {
+        statistics.insertionCount &+= 1
+        earliestDeadline = min(earliestDeadline, deadline.time)
+        guard let bucket = bucketIndex(of: key, hash: hash) else {
+            insert(Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash), now: now)
             return
         }
-        if let bucket = bucketIndex(of: key, hash: hash) {
-            let position = buckets[bucket].position
-            moveToFront(position)
-            totalCost += cost - slots[Int(position)].cost
-            slots[Int(position)].cost = cost
-            displaced.first = slots[Int(position)].value
-            slots[Int(position)].value = value
-        } else {
-            insert(value, for: key, hash: hash, cost: cost)
-        }
-        evict(toCost: costLimit, toCount: countLimit, displaced: &displaced)
+        let position = buckets[bucket].position
+        moveToFront(position, now: now)
+        totalCost &+= cost &- slots[Int(position)].cost
+        displaced.append(slots[Int(position)].value)
+        slots[Int(position)].cost = cost
+        slots[Int(position)].deadline = deadline
+        slots[Int(position)].value = value
     }
 
     @inlinable
@@ -107,40 +123,54 @@ struct LRUStore<Key: Hashable, Value> {
         return removeSlot(at: buckets[bucket].position, inBucket: bucket)
     }
 
-    /// Takes the oldest entries until both limits hold.
+    /// Takes the oldest entry, if there is one.
     @inlinable
-    mutating func evict(toCost cost: Int, toCount count: Int, displaced: inout Displaced) {
-        while totalCost > cost || slots.count > count, oldest >= 0 {
-            let bucket = bucketIndex(holding: oldest)
-            displaced.append(removeSlot(at: oldest, inBucket: bucket).value)
-        }
+    mutating func removeOldest(because cause: EvictionCause) -> Slot? {
+        guard oldest >= 0 else { return nil }
+        statistics.evictionCounts[cause] &+= 1
+        return removeSlot(at: oldest, inBucket: bucketIndex(holding: oldest))
     }
 
-    /// Values on their way out. The first has a place of its own, so that replacing or evicting one allocates nothing.
-    @usableFromInline
-    struct Displaced {
-        @usableFromInline var first: Value?
-        @usableFromInline var others: [Value] = []
-
-        @inlinable init() {}
-
-        @inlinable
-        mutating func append(_ value: Value) {
-            if first == nil { first = value } else { others.append(value) }
-        }
+    /// Takes all entries whose deadline has passed.
+    mutating func removeExpired(at now: Int64) -> [Slot] {
+        guard earliestDeadline != .max, earliestDeadline <= now / 1_000 else { return [] }
+        let expired = removeAll(because: .expiration) { $0.deadline.isPassed(at: now) }
+        earliestDeadline = slots.reduce(.max) { min($0, $1.deadline.time) }
+        return expired
     }
+
+    /// Takes all entries that `isGone` names.
+    mutating func removeAll(because cause: EvictionCause, where isGone: (Slot) -> Bool) -> [Slot] {
+        var gone: [Slot] = []
+        // Backwards: the last slot, which fills a removed one's place, has been looked at.
+        for position in slots.indices.reversed() where isGone(slots[position]) {
+            statistics.evictionCounts[cause] &+= 1
+            let position = Int32(position)
+            gone.append(removeSlot(at: position, inBucket: bucketIndex(holding: position)))
+        }
+        return gone
+    }
+
+    /// Why the entry may not be handed out any more.
+    @inlinable
+    func causeToGo(_ position: Int, at now: Int64) -> EvictionCause? {
+        if slots[position].deadline.isPassed(at: now) { return .expiration }
+        return isIdle(stamp: slots[position].stamp, at: now) ? .age : nil
+    }
+
+    @inlinable
+    func isIdle(stamp: Int64, at now: Int64) -> Bool { ageLimit != .max && now &- stamp >= ageLimit }
 
     // MARK: Slots
 
     @inlinable
-    mutating func insert(_ value: Value, for key: Key, hash: UInt32, cost: Int) {
+    mutating func insert(_ slot: Slot, now: Int64) {
         if (slots.count + 1) * 2 > buckets.count { growTable() }
         let position = Int32(slots.count)
-        slots.append(Slot(key: key, value: value, cost: cost, hash: hash, newer: -1, older: newest))
-        if newest >= 0 { slots[Int(newest)].newer = position } else { oldest = position }
-        newest = position
-        place(Bucket(hash: hash, position: position))
-        totalCost += cost
+        slots.append(slot)
+        totalCost &+= slot.cost
+        place(Bucket(hash: slot.hash, position: position))
+        linkAsNewest(position, now: now)
     }
 
     /// Removes the entry and fills its place with the last one.
@@ -157,80 +187,73 @@ struct LRUStore<Key: Hashable, Value> {
             slots.swapAt(Int(position), Int(last))
         }
         let slot = slots.removeLast()
-        totalCost -= slot.cost
+        totalCost &-= slot.cost
         return slot
     }
 
     @inlinable
-    mutating func moveToFront(_ position: Int32) {
-        guard position != newest else { return }
-        unlink(position)
+    mutating func moveToFront(_ position: Int32, now: Int64) {
+        if position == newest {
+            stamp(position, now: now)
+        } else {
+            unlink(position)
+            linkAsNewest(position, now: now)
+        }
+    }
+
+    @inlinable
+    mutating func linkAsNewest(_ position: Int32, now: Int64) {
         slots[Int(position)].newer = -1
         slots[Int(position)].older = newest
-        slots[Int(newest)].newer = position
+        if newest >= 0 { slots[Int(newest)].newer = position } else { oldest = position }
         newest = position
+        stamp(position, now: now)
+    }
+
+    /// Gives the newest slot its stamp, which is later than all others' even where the clock was read earlier.
+    @inlinable
+    mutating func stamp(_ position: Int32, now: Int64) {
+        lastStamp = max(now, lastStamp &+ 1)
+        slots[Int(position)].stamp = lastStamp
+        if position == oldest { oldestStamp = lastStamp }
     }
 
     @inlinable
     mutating func unlink(_ position: Int32) {
         let (newer, older) = (slots[Int(position)].newer, slots[Int(position)].older)
+        if older >= 0 { slots[Int(older)].newer = newer }
         if newer >= 0 { slots[Int(newer)].older = older } else { newest = older }
-        if older >= 0 { slots[Int(older)].newer = newer } else { oldest = newer }
-    }
-
-    // MARK: Table
-
-    @inlinable
-    func bucketIndex(of key: Key, hash: UInt32) -> Int? {
-        let mask = buckets.count - 1
-        var index = Int(hash) & mask
-        while !buckets[index].isEmpty {
-            let bucket = buckets[index]
-            if bucket.hash == hash, slots[Int(bucket.position)].key == key { return index }
-            index = (index + 1) & mask
+        if older < 0 {
+            oldest = newer
+            oldestStamp = newer >= 0 ? slots[Int(newer)].stamp : .max
         }
-        return nil
     }
+}
 
-    /// The bucket of an entry that is known to be in the table.
-    @inlinable
-    func bucketIndex(holding position: Int32) -> Int {
-        let mask = buckets.count - 1
-        var index = Int(slots[Int(position)].hash) & mask
-        while buckets[index].position != position { index = (index + 1) & mask }
-        return index
-    }
+extension LRUStore {
+    /// What is on its way out, to be released outside the lock. The first value has a place of its own, so that replacing
+    /// or evicting one allocates nothing.
+    @usableFromInline
+    struct Displaced {
+        @usableFromInline var first: Value?
+        @usableFromInline var others: [Value] = []
+        /// What the release of a key does is its owner's affair as well.
+        @usableFromInline var firstKey: Key?
+        @usableFromInline var otherKeys: [Key] = []
 
-    @inlinable
-    mutating func place(_ bucket: Bucket) {
-        let mask = buckets.count - 1
-        var index = Int(bucket.hash) & mask
-        while !buckets[index].isEmpty { index = (index + 1) & mask }
-        buckets[index] = bucket
-    }
+        @inlinable init() {}
 
-    /// Moves later entries of the probe sequence up, so that no sequence has a gap.
-    @inlinable
-    mutating func emptyBucket(_ index: Int) {
-        let mask = buckets.count - 1
-        var gap = index
-        var next = (gap + 1) & mask
-        while !buckets[next].isEmpty {
-            let home = Int(buckets[next].hash) & mask
-            // It may move to the gap unless its home lies behind the gap.
-            if (next &- home) & mask >= (next &- gap) & mask {
-                buckets[gap] = buckets[next]
-                gap = next
-            }
-            next = (next + 1) & mask
+        @inlinable var isEmpty: Bool { first == nil }
+
+        @inlinable
+        mutating func append(_ value: Value) {
+            if first == nil { first = value } else { others.append(value) }
         }
-        buckets[gap] = .empty
-    }
 
-    @inlinable
-    mutating func growTable() {
-        let old = buckets
-        buckets = ContiguousArray(repeating: .empty, count: old.count * 2)
-        for bucket in old where !bucket.isEmpty { place(bucket) }
+        @inlinable
+        mutating func append(_ slot: Slot) {
+            append(slot.value)
+            if firstKey == nil { firstKey = slot.key } else { otherKeys.append(slot.key) }
+        }
     }
 }

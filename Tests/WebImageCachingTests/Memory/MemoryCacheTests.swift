@@ -1,5 +1,5 @@
 import Testing
-import WebImageTestSupport
+import WebImageCore
 
 @testable import WebImageCaching
 
@@ -157,6 +157,32 @@ import WebImageTestSupport
         #expect(cache.count == 0)
     }
 
+    @Test func releasesKeysOutsideTheLock() {
+        final class ReentrantKey: Hashable, Sendable {
+            let number: Int
+            let release: @Sendable () -> Void
+            init(_ number: Int, release: @escaping @Sendable () -> Void) {
+                (self.number, self.release) = (number, release)
+            }
+            deinit { release() }
+            static func == (first: ReentrantKey, second: ReentrantKey) -> Bool { first.number == second.number }
+            func hash(into hasher: inout Hasher) { hasher.combine(number) }
+        }
+        let releases = Lock(0)
+        let cache = MemoryCache<ReentrantKey, Int>(costLimit: .max, countLimit: 2)
+        for number in 0..<5 {
+            // Under the lock this would never return.
+            let key = ReentrantKey(number) { [weak cache] in
+                _ = cache?.statistics
+                releases.withLock { $0 += 1 }
+            }
+            cache.set(number, for: key)
+        }
+        #expect(releases.withLock { $0 } == 3)
+        cache.removeAll()
+        #expect(releases.withLock { $0 } == 5)
+    }
+
     @Test func findsEntriesWhoseHashesCollide() {
         struct Colliding: Hashable {
             let number: Int
@@ -168,106 +194,5 @@ import WebImageTestSupport
         for number in 0..<200 {
             #expect(cache.value(for: Colliding(number: number)) == (number % 2 == 0 ? nil : number))
         }
-    }
-
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func behavesLikeASimpleModel(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
-        let (costLimit, countLimit) = (seed % 2 == 0 ? 500 : .max / 2, seed % 3 == 0 ? .max : 40)
-        let cache = MemoryCache<String, Int>(costLimit: costLimit, countLimit: countLimit)
-        var model = ModelLRU(costLimit: costLimit, countLimit: countLimit)
-        for step in 0..<10_000 {
-            let key = "k\(Int.random(in: 0..<80, using: &random))"
-            switch Int.random(in: 0..<100, using: &random) {
-            case 0..<45: #expect(cache.value(for: key) == model.use(key))
-            case 45..<85:
-                let cost = Int.random(in: 0..<(step % 50 == 0 ? 600 : 40), using: &random)
-                cache.set(step, for: key, cost: cost)
-                model.set(step, for: key, cost: cost)
-            case 85..<95: #expect(cache.remove(for: key) == model.remove(key))
-            case 95..<97:
-                let cost = Int.random(in: 0..<500, using: &random)
-                cache.trim(toCost: cost)
-                model.trim(toCost: cost, toCount: .max)
-            case 97..<99:
-                let count = Int.random(in: 10..<40, using: &random)
-                cache.trim(toCount: count)
-                model.trim(toCost: .max, toCount: count)
-            default:
-                guard step % 7 == 0 else { continue }
-                cache.removeAll()
-                model.trim(toCost: 0, toCount: 0)
-            }
-            #expect(cache.count == model.entries.count)
-            #expect(cache.totalCost == model.totalCost)
-        }
-        // The order, oldest first, shows as the entries go one by one.
-        while let victim = model.entries.first?.key {
-            #expect(cache.contains(victim))
-            cache.trim(toCount: cache.count - 1)
-            model.entries.removeFirst()
-            #expect(!cache.contains(victim))
-        }
-        #expect(cache.count == 0)
-    }
-
-    @Test func keepsItsCountsUnderSeveralThreads() async {
-        let cache = MemoryCache<Int, Int>(costLimit: 1_000, countLimit: 50)
-        await withTaskGroup { group in
-            for seed in 0..<4 as Range<UInt64> {
-                group.addTask {
-                    var random = SplitMix64(seed: seed)
-                    for _ in 0..<20_000 {
-                        let key = Int.random(in: 0..<100, using: &random)
-                        switch Int.random(in: 0..<3, using: &random) {
-                        case 0: cache.set(key, for: key, cost: key)
-                        case 1: if let value = cache.value(for: key) { #expect(value == key) }
-                        default: cache.remove(for: key)
-                        }
-                    }
-                }
-            }
-        }
-        let left = (0..<100).filter { cache.contains($0) }
-        #expect(cache.count == left.count)
-        #expect(cache.totalCost == left.reduce(0, +))
-        #expect(cache.totalCost <= 1_000 && cache.count <= 50)
-    }
-}
-
-/// What a `MemoryCache` must do, in the plainest way: entries oldest first.
-private struct ModelLRU {
-    var entries: [(key: String, value: Int, cost: Int)] = []
-    let costLimit: Int
-    let countLimit: Int
-
-    init(costLimit: Int, countLimit: Int) {
-        self.costLimit = costLimit
-        self.countLimit = countLimit
-    }
-
-    var totalCost: Int { entries.reduce(0) { $0 + $1.cost } }
-
-    mutating func use(_ key: String) -> Int? {
-        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
-        entries.append(entries.remove(at: index))
-        return entries.last?.value
-    }
-
-    mutating func set(_ value: Int, for key: String, cost: Int) {
-        remove(key)
-        guard cost <= costLimit else { return }
-        entries.append((key, value, cost))
-        trim(toCost: costLimit, toCount: countLimit)
-    }
-
-    @discardableResult
-    mutating func remove(_ key: String) -> Int? {
-        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
-        return entries.remove(at: index).value
-    }
-
-    mutating func trim(toCost cost: Int, toCount count: Int) {
-        while totalCost > cost || entries.count > count { entries.removeFirst() }
     }
 }

@@ -1,0 +1,72 @@
+extension MemoryCache {
+    /// To be called when the program's last window is hidden: removes all values if
+    /// ``Configuration/removesAllInBackground`` is set. Those that are still alive elsewhere are found again.
+    public func didEnterBackground() {
+        if removesAllInBackground { removeCached(because: .background) }
+    }
+
+    /// What the cache has done. It is put together shard by shard: with other threads at work, the numbers need not be of
+    /// one moment.
+    public var statistics: MemoryCacheStatistics {
+        var sum = MemoryCacheStatistics()
+        for shard in shards {
+            shard.locked {
+                var part = shard.store.statistics
+                (part.count, part.totalCost) = (shard.store.slots.count, shard.store.totalCost)
+                sum.add(part)
+            }
+        }
+        return sum
+    }
+
+    /// Counts from 0 again; entries stay.
+    public func resetStatistics() {
+        for shard in shards { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
+    }
+
+    /// Sees to it that memory pressure is heard of, and old entries are swept out, while there are entries.
+    @usableFromInline
+    func keepUp() { upkeep.update(for: self) }
+}
+
+extension MemoryCache: MaintainedCache {
+    var isEmpty: Bool { totals.count == 0 }
+
+    /// When the next entry is to go, in nanoseconds on the cache's clock; `.max` if none is by time.
+    var nextSweep: Int64 {
+        var due = Int64.max
+        for shard in shards {
+            shard.locked {
+                let store = shard.store
+                if store.earliestDeadline < .max / 1_000 { due = min(due, store.earliestDeadline * 1_000) }
+                guard store.ageLimit != .max, store.oldestStamp != .max else { return }
+                let (end, overflows) = store.oldestStamp.addingReportingOverflow(store.ageLimit)
+                if !overflows { due = min(due, end) }
+            }
+        }
+        return due
+    }
+
+    func sweep() {
+        removeExpired()
+        upkeep.rest()
+        keepUp()
+    }
+
+    func respond(to level: MemoryPressureLevel) {
+        switch level {
+        case .warning:
+            let (cost, count) = (totals.cost / 2, totals.count / 2)
+            // Where nothing costs anything, half of the entries.
+            let byCost = totals.cost > 0
+            trim { _ in (byCost ? self.totals.cost > cost : self.totals.count > count) ? .memoryPressure : nil }
+        case .critical: removeCached(because: .memoryPressure)
+        }
+    }
+
+    /// Removes what there is now: what others store meanwhile stays, or this might never end.
+    private func removeCached(because cause: EvictionCause) {
+        let now = clock.now()
+        trim { stamp in stamp <= now ? cause : nil }
+    }
+}

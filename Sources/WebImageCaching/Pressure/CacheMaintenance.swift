@@ -1,0 +1,155 @@
+internal import WebImageCore
+
+/// What ``CacheMaintenance`` knows about a cache.
+protocol MaintainedCache: AnyObject, Sendable {
+    var isEmpty: Bool { get }
+    /// When an entry goes by time, in nanoseconds; `.max` if none does.
+    var nextSweep: Int64 { get }
+    /// Removes what has gone by time, and asks for the next sweep.
+    func sweep()
+    /// Gives memory back.
+    func respond(to level: MemoryPressureLevel)
+}
+
+/// The one thread that looks after the memory caches of a process: it waits for memory pressure, and for the time when
+/// entries are to be swept out.
+///
+/// ```
+///               observePressure, schedule                       nothing left to wait for
+///  no thread ─────────────────────────────▶ waits ──────────────────────────────────▶ lingers for 1 s ──▶ no thread
+///                                             ▲ │ wake, pressure, sweep due               │
+///                                             └─┘◀────────────────────────────────────────┘ something again
+/// ```
+///
+/// It lingers so that a cache that goes from none to one entry and back does not start a thread each time.
+final class CacheMaintenance: Sendable {
+    static let shared = CacheMaintenance()
+
+    /// How long the thread stays without anything to wait for, in nanoseconds.
+    static let lingering: Int64 = 1_000_000_000
+
+    private struct Client {
+        weak var cache: (any MaintainedCache)?
+        var due: Int64
+    }
+
+    /// What the thread is to wait for.
+    private struct Wait: Equatable {
+        var until: Int64
+        var watchesPressure: Bool
+    }
+
+    private struct State {
+        var observers = PressureObservers()
+        var clients: [ObjectIdentifier: Client] = [:]
+        var isRunning = false
+        var isLingering = false
+        /// What the thread waits for; `nil` while it is awake.
+        var wait: Wait?
+
+        /// `nil` if there is nothing to wait for.
+        var neededWait: Wait? {
+            let due = clients.values.reduce(Int64.max) { min($0, $1.due) }
+            guard !observers.receivers.isEmpty || due != .max else { return nil }
+            return Wait(until: due, watchesPressure: !observers.receivers.isEmpty)
+        }
+    }
+
+    private let state = Lock(State())
+    private let clock: MemoryClock
+    private let sensors: any PressureSensing
+    private let startThread: WorkQueue.ThreadStart
+
+    init(
+        clock: MemoryClock = .system, sensors: any PressureSensing = SystemPressureSensors(),
+        startThread: @escaping WorkQueue.ThreadStart = { PlatformThread.start(name: $0, $1) }
+    ) {
+        self.clock = clock
+        self.sensors = sensors
+        self.startThread = startThread
+    }
+
+    func observePressure(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {
+        let number = change { $0.observers.add(receive) }
+        return MemoryPressureObservation { [self] in
+            _ = change { $0.observers.receivers.removeValue(forKey: number) }
+        }
+    }
+
+    /// Sweeps the cache at that time, or a little later; `.max` for not at all.
+    func schedule(_ cache: any MaintainedCache, at due: Int64) {
+        change { $0.clients[ObjectIdentifier(cache)] = due == .max ? nil : Client(cache: cache, due: due) }
+    }
+
+    /// For a cache that is empty, or about to be gone.
+    func forget(_ cache: ObjectIdentifier) { change { $0.clients[cache] = nil } }
+
+    /// Whether the thread is there.
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    private enum Reaction { case none, wake, start }
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, reaction): (Result, Reaction) = state.withLock { state in
+            let result = body(&state)
+            let needed = state.neededWait
+            guard state.isRunning else {
+                state.isRunning = needed != nil
+                return (result, needed == nil ? .none : .start)
+            }
+            // An awake thread looks at the state before it waits.
+            guard let wait = state.wait else { return (result, .none) }
+            guard let needed else { return (result, state.isLingering ? .none : .wake) }
+            let isCovered = needed.until >= wait.until && (wait.watchesPressure || !needed.watchesPressure)
+            return (result, isCovered ? .none : .wake)
+        }
+        switch reaction {
+        case .none: break
+        case .wake: sensors.wake()
+        case .start:
+            // Without a thread, caches still keep their limits; the next change tries again.
+            let isStarted = startThread("webimage-caches") { while self.turn() {} }
+            if !isStarted { state.withLock { $0.isRunning = false } }
+        }
+        return result
+    }
+
+    /// Waits once, and does what there is to do then; `false` when the thread is to end.
+    func turn() -> Bool {
+        let wait: Wait? = state.withLock { state in
+            if let needed = state.neededWait {
+                state.isLingering = false
+                state.wait = needed
+            } else if state.isLingering {
+                (state.isLingering, state.isRunning, state.wait) = (false, false, nil)
+                // Under the lock, since the next thread may start at once.
+                sensors.close()
+            } else {
+                state.isLingering = true
+                // Whoever comes back now finds everything as it was.
+                state.wait = Wait(until: clock.now() + Self.lingering, watchesPressure: true)
+            }
+            return state.wait
+        }
+        guard let wait else { return false }
+        let remaining = wait.until == .max ? nil : max(0, wait.until - clock.now())
+        let level = sensors.wait(nanoseconds: remaining, watchesPressure: wait.watchesPressure)
+        let receivers = state.withLock { state in
+            state.wait = nil
+            return level == nil ? [:] : state.observers.receivers
+        }
+        if let level { for receive in receivers.values { receive(level) } }
+        sweepDueCaches()
+        return true
+    }
+
+    private func sweepDueCaches() {
+        let now = clock.now()
+        let due = state.withLock { state in
+            let due = state.clients.filter { $0.value.due <= now }
+            for id in due.keys { state.clients[id] = nil }
+            return due
+        }
+        for client in due.values { client.cache?.sweep() }
+    }
+}

@@ -1,0 +1,24 @@
+internal import Glibc
+
+/// The kernel's small text files.
+enum TextFile {
+    /// The text, 16 KiB of it at most; `nil` when it can't be read.
+    static func contents(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// The numbers of a file with a name and a number in each line, with or without a colon between them.
+    static func numbers(_ path: String) -> [String: Int] {
+        var numbers: [String: Int] = [:]
+        for line in contents(path)?.split(separator: "\n") ?? [] {
+            let fields = line.split(whereSeparator: { $0 == " " || $0 == ":" })
+            guard fields.count > 1, let number = Int(fields[1]) else { continue }
+            numbers[String(fields[0])] = number
+        }
+        return numbers
+    }
+}

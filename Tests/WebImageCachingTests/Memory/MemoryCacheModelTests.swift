@@ -1,0 +1,187 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct MemoryCacheModelTests {
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    func behavesLikeASimpleModel(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let rule: ExpirationExtension = [.none, .original, .seconds(20)][Int(seed % 3)]
+        let fixture = MemoryCacheFixture<String, Int> { configuration in
+            configuration.costLimit = seed % 2 == 0 ? 500 : .max
+            configuration.countLimit = 40
+            configuration.entryCostLimit = 300
+            configuration.ageLimit = 60
+            configuration.expirationExtension = rule
+        }
+        let cache = fixture.cache
+        var model = ModelCache(
+            costLimit: cache.costLimit, countLimit: 40, entryCostLimit: 300, ageLimit: 60, rule: rule)
+        var faults = 0
+        for step in 0..<20_000 {
+            let key = "k\(Int.random(in: 0..<80, using: &random))"
+            let cost = Int.random(in: 0..<(step % 50 == 0 ? 600 : 40), using: &random)
+            let seconds = Int.random(in: 0..<40, using: &random)
+            switch Int.random(in: 0..<1_000, using: &random) {
+            case 0..<400: if cache.value(for: key) != model.use(key) { faults += 1 }
+            case 400..<550:
+                cache.set(step, for: key, cost: cost)
+                model.set(step, for: key, cost: cost, end: nil, lifetime: nil)
+            case 550..<700:
+                cache.set(step, for: key, cost: cost, expiration: .seconds(Double(seconds)))
+                model.set(step, for: key, cost: cost, end: model.now + seconds, lifetime: seconds)
+            case 700..<720:
+                let date = Date(timeIntervalSince1970: Double(1_000 + model.now + seconds))
+                cache.set(step, for: key, cost: cost, expiration: .date(date))
+                model.set(step, for: key, cost: cost, end: model.now + seconds, lifetime: nil)
+            case 720..<780:
+                if cache.insert(step, for: key, cost: cost) != model.insert(step, for: key, cost: cost) { faults += 1 }
+            case 780..<850: if cache.remove(for: key) != model.remove(key) { faults += 1 }
+            case 850..<900: if cache.contains(key) != model.contains(key) { faults += 1 }
+            case 900..<960:
+                fixture.ticking.advance(seconds: 1)
+                model.now += 1
+            case 960..<970:
+                cache.trim(toCost: cost * 10)
+                model.evict { $0.totalCost > cost * 10 }
+            case 970..<980:
+                cache.trim(toCount: seconds)
+                model.evict { $0.entries.count > seconds }
+            case 980..<985:
+                cache.trim(toAge: Double(seconds))
+                model.evict { $0.now - $0.entries[0].lastUse >= seconds }
+            case 985..<995:
+                cache.removeExpired()
+                model.removeExpired()
+            case 995..<998:
+                cache.countLimit = 20 + seconds
+                cache.ageLimit = 30 + Double(seconds)
+                (model.countLimit, model.ageLimit) = (20 + seconds, 30 + seconds)
+                model.evict { $0.entries.count > $0.countLimit }
+                model.evict { $0.now - $0.entries[0].lastUse >= $0.ageLimit }
+            default:
+                cache.removeAll()
+                model.entries = []
+            }
+            if cache.count != model.entries.count || cache.totalCost != model.totalCost { faults += 1 }
+        }
+        #expect(faults == 0)
+        let statistics = cache.statistics
+        #expect(statistics.count == model.entries.count && statistics.totalCost == model.totalCost)
+        // The order, oldest first, shows as the entries go one by one.
+        while let victim = model.entries.first {
+            let wasThere = cache.contains(victim.key)
+            cache.trim(toCount: cache.count - 1)
+            #expect(wasThere == !model.isGone(victim) && !cache.contains(victim.key))
+            model.entries.removeFirst()
+        }
+        #expect(cache.count == 0 && cache.totalCost == 0)
+    }
+
+    @Test func evictsInTheOrderOfUseWhateverTheNumberOfShards() {
+        for shardCount in [2, 8, 32] {
+            let ticking = TickingClock()
+            let cache = MemoryCache<Int, Int>(
+                configuration: .init(countLimit: 100), clock: ticking.clock, maintenance: .shared,
+                shardCount: shardCount)
+            for key in 0..<100 { cache.set(key, for: key) }
+            for key in stride(from: 0, to: 100, by: 2) { _ = cache.value(for: key) }
+            // First the odd ones go, which were not used, then the even ones.
+            let victims = Array(stride(from: 1, to: 100, by: 2)) + Array(stride(from: 0, to: 100, by: 2))
+            for (index, victim) in victims.enumerated() {
+                #expect(cache.contains(victim))
+                cache.set(index, for: 1_000 + index)
+                #expect(!cache.contains(victim))
+                #expect(cache.count == 100)
+            }
+        }
+    }
+
+    @Test func keepsTheOrderWhenTheClockStandsStill() {
+        let cache = MemoryCache<Int, Int>(
+            configuration: .init(), clock: MemoryClock { 5 }, maintenance: .shared, shardCount: 2)
+        for key in 0..<20 { cache.set(key, for: key) }
+        let stamps = cache.shards.flatMap { shard in shard.store.slots.map(\.stamp) }
+        let first = cache.shards[0].store.slots.map(\.stamp)
+        #expect(stamps.count == 20)
+        #expect(first == first.sorted() && Set(first).count == first.count)
+    }
+}
+
+/// What a `MemoryCache` must do, in the plainest way: entries oldest first, times in whole seconds.
+private struct ModelCache {
+    struct Entry {
+        let key: String
+        let value: Int
+        let cost: Int
+        var lastUse: Int
+        var end: Int?
+        let lifetime: Int?
+    }
+
+    var entries: [Entry] = []
+    var now = 0
+    let costLimit: Int
+    var countLimit: Int
+    let entryCostLimit: Int
+    var ageLimit: Int
+    let rule: ExpirationExtension
+
+    init(costLimit: Int, countLimit: Int, entryCostLimit: Int, ageLimit: Int, rule: ExpirationExtension) {
+        (self.costLimit, self.countLimit, self.entryCostLimit) = (costLimit, countLimit, entryCostLimit)
+        (self.ageLimit, self.rule) = (ageLimit, rule)
+    }
+
+    var totalCost: Int { entries.reduce(0) { $0 + $1.cost } }
+
+    func isGone(_ entry: Entry) -> Bool { now - entry.lastUse >= ageLimit || entry.end.map { $0 <= now } ?? false }
+
+    func contains(_ key: String) -> Bool { entries.contains { $0.key == key && !isGone($0) } }
+
+    mutating func use(_ key: String) -> Int? {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        var entry = entries.remove(at: index)
+        guard !isGone(entry) else { return nil }
+        entry.lastUse = now
+        if let lifetime = entry.lifetime, let end = entry.end {
+            switch rule {
+            case .none: break
+            case .original: entry.end = now + lifetime
+            case .seconds(let seconds): entry.end = max(end, now + Int(seconds))
+            }
+        }
+        entries.append(entry)
+        return entry.value
+    }
+
+    mutating func set(_ value: Int, for key: String, cost: Int, end: Int?, lifetime: Int?) {
+        entries.removeAll { $0.key == key }
+        guard cost <= costLimit, cost <= entryCostLimit else { return }
+        entries.append(Entry(key: key, value: value, cost: cost, lastUse: now, end: end, lifetime: lifetime))
+        evict { $0.totalCost > $0.costLimit || $0.entries.count > $0.countLimit }
+    }
+
+    mutating func insert(_ value: Int, for key: String, cost: Int) -> Bool {
+        guard use(key) == nil else { return false }
+        set(value, for: key, cost: cost, end: nil, lifetime: nil)
+        return contains(key)
+    }
+
+    mutating func remove(_ key: String) -> Int? {
+        guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        let entry = entries.remove(at: index)
+        return isGone(entry) ? nil : entry.value
+    }
+
+    mutating func removeExpired() {
+        let gone = Set(entries.filter(isGone).map(\.key))
+        entries.removeAll { gone.contains($0.key) }
+    }
+
+    mutating func evict(while isNeeded: (ModelCache) -> Bool) {
+        while !entries.isEmpty, isNeeded(self) { entries.removeFirst() }
+    }
+}
