@@ -73,11 +73,13 @@ extension Cache {
 
     /// Removes the entries that nobody has used for `seconds`.
     public func trim(toAge seconds: Double) async {
+        memory.trim(toAge: seconds)
         await disk.trim(toAge: seconds)
     }
 
     /// Removes the entries whose time has passed. They are never handed out, removed or not.
     public func removeExpired() async {
+        memory.removeExpired()
         await disk.removeExpired()
     }
 

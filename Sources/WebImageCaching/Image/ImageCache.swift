@@ -33,7 +33,7 @@ public final class ImageCache: ImageCaching {
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
-    /// The cache of ``DiskCache/Configuration``'s default directory, and 20 % of the memory (at most 1 GiB).
+    /// The cache of ``DiskCache/Configuration``'s default directory, and ``defaultMemory()``.
     public static let shared = ImageCache()
 
     /// Pairs the caches.
@@ -48,10 +48,9 @@ public final class ImageCache: ImageCaching {
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
 
-    /// 20 % of the memory available to the process, at most 1 GiB.
-    public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> {
-        MemoryCache(costLimit: MemoryBudget.defaultImageCost())
-    }
+    /// A memory cache with the configuration for pictures (``MemoryCache/Configuration/images``): 20 % of the memory available
+    /// to the process, at most 1 GiB; 12 hours without a use; what is still on the screen is found again.
+    public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> { MemoryCache(configuration: .images) }
 
     /// The picture, if memory has it: at once, without a look at the disk.
     public func image(inMemoryFor key: ImageCacheKey) -> Image? {

@@ -94,6 +94,55 @@ import WebImageTestSupport
         #expect(await cache.item(for: "ada")?.extendedData == Data("mine".utf8))
     }
 
+    @Test func letsValuesExpireInMemoryAndOnDisk() async throws {
+        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        memory.ticking.set(nanoseconds: fixture.clock.withLock { $0 } * 1_000)
+        let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
+        func advance(seconds: Double) {
+            memory.ticking.advance(seconds: seconds)
+            fixture.advance(seconds: seconds)
+        }
+        for isPromoted in [false, true] {
+            try await cache.set(ada, for: "ada", attributes: DiskCache.Attributes(expiration: .seconds(100)))
+            if isPromoted { memory.cache.removeAll() }
+            #expect(await cache.item(for: "ada")?.tier == (isPromoted ? .disk : .memory))
+            advance(seconds: 99)
+            #expect(await cache.item(for: "ada")?.tier == .memory)
+            advance(seconds: 2)
+            #expect(await cache.value(for: "ada") == nil)
+            #expect(await !cache.contains("ada"))
+        }
+    }
+
+    @Test func trimsMemoryAndDisk() async throws {
+        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
+        func fill() async throws {
+            for name in ["a", "b", "c"] {
+                try await cache.set(ada, for: name)
+                fixture.advance(seconds: 10)
+                memory.ticking.advance(seconds: 10)
+            }
+        }
+        try await fill()
+        await cache.trim(toCount: 2)
+        #expect(memory.cache.count == 2)
+        #expect(await cache.disk.count == 2)
+        #expect(await cache.value(for: "a") == nil)
+        try await fill()
+        await cache.trim(toAge: 25)
+        #expect(memory.cache.count == 2)
+        #expect(await cache.disk.count == 2)
+        await cache.trim(toSize: 0)
+        #expect(await cache.disk.count == 0)
+        try await cache.set(ada, for: "d", attributes: DiskCache.Attributes(expiration: .seconds(1)))
+        fixture.advance(seconds: 2)
+        memory.ticking.advance(seconds: 2)
+        await cache.removeExpired()
+        #expect(await cache.disk.count == 0)
+        #expect(!memory.cache.contains("d"))
+    }
+
     @Test func countsTheBytesOnDiskAsCost() async throws {
         let cache = cache(.identity)
         try await cache.set(Data(300, of: 1), for: "key")

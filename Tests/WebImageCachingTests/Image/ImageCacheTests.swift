@@ -190,6 +190,42 @@ import WebImageTestSupport
         #expect(cache.cachedTier(holding: key) == nil)
     }
 
+    @Test func hasDefaultsForPictures() {
+        let memory = ImageCache(disk: nil).memory
+        #expect(memory.costLimit == MemoryBudget.defaultImageCost())
+        #expect(memory.ageLimit == 12 * 3_600)
+    }
+
+    @Test func findsWhatIsStillOnTheScreenAgain() async throws {
+        let cache = ImageCache(disk: nil)
+        let shown = try solidImage()
+        await cache.store(shown, for: key)
+        cache.memory.trim(toCost: 0)
+        #expect(cache.image(inMemoryFor: key)?.pixels === shown.pixels)
+        await cache.remove(for: key)
+        #expect(cache.image(inMemoryFor: key) == nil)
+    }
+
+    @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
+    func letsPicturesExpireEverywhere(_ tiers: ImageCache.Tiers) async throws {
+        let memory = MemoryCacheFixture<ImageCacheKey, Image>()
+        memory.ticking.set(nanoseconds: fixture.disk.clock.withLock { $0 } * 1_000)
+        let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
+        func advance(seconds: Double) {
+            memory.ticking.advance(seconds: seconds)
+            fixture.disk.advance(seconds: seconds)
+        }
+        let attributes = DiskCache.Attributes(expiration: .seconds(100))
+        await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers, attributes: attributes)
+        #expect(await cache.image(for: key) != nil)
+        advance(seconds: 99)
+        // In memory it has the rest of its time, also when it came there from the disk.
+        #expect(await cache.image(for: key)?.tier == .memory)
+        advance(seconds: 2)
+        #expect(await cache.image(for: key) == nil)
+        #expect(await cache.tier(holding: key) == nil)
+    }
+
     // MARK: Removing
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
