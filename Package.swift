@@ -61,7 +61,7 @@ var targets: [Target] = [
             "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
             "CWebImageKernels",
         ]),
-    library("WebImageCaching", ["WebImageCore", "CWebImageSQLite", "CWebImageDeflate"]),
+    library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
     library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
 
@@ -90,7 +90,7 @@ var targets: [Target] = [
         "WebImageCodingTests",
         ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
-    tests("WebImageCachingTests", ["WebImageCaching", "CWebImageSQLite", "CacheCrashWriter"]),
+    tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),

@@ -70,7 +70,7 @@ import WebImageGTK
     private func clearCaches() {
         let cache = loads.manager.configuration.cache
         Task {
-            await cache.removeAll()
+            await cache.clear()
             show("Caches are empty")
         }
     }

@@ -72,6 +72,15 @@ extension OptionParser {
         return .seconds(seconds)
     }
 
+    /// A number of days, as seconds.
+    func days(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
+        guard let text = option.value else { return nil }
+        guard let days = Double(text), (0...100_000).contains(days) else {
+            throw error("--\(name) takes a number of days, such as 0.5 or 30, not '\(text)'")
+        }
+        return days * 86_400
+    }
+
     /// Fields written as `Name: value`. Of those with one name, in whatever case (RFC 9110, 5.1), the last holds.
     func headers(_ option: Option) throws(ArgumentError) -> [String: String] {
         var headers: [String: String] = [:]

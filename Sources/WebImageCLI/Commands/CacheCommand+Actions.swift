@@ -10,34 +10,7 @@ extension CacheCommand {
         case .get(let key, let path): await get(key, into: path, from: disk)
         case .remove(let keys): await remove(keys, from: disk)
         case .clear: await reportRemoval(from: disk) { await disk.removeAll() }
-        case .trim(let size): await reportRemoval(from: disk) { await disk.trim(toSize: size ?? .max) }
-        }
-    }
-
-    private func printStats(of disk: DiskCache) async -> Bool {
-        let (count, size) = (await disk.count, await disk.totalSize)
-        let directory = disk.configuration.directory.path(percentEncoded: false)
-        report(
-            "\(directory): \(count) entries, \(ByteCount(Int(size)))",
-            ["directory": .string(directory), "entries": .integer(count), "bytes": .integer(Int(size))])
-        return true
-    }
-
-    private func printEntries(of disk: DiskCache) async -> Bool {
-        var last: DiskCache.Entry?
-        while true {
-            let page = await disk.entries(after: last)
-            guard !page.isEmpty else { return true }
-            for entry in page {
-                let (created, lastAccess) = (entry.created.formatted(.iso8601), entry.lastAccess.formatted(.iso8601))
-                report(
-                    "\(entry.key): \(ByteCount(entry.byteCount)), stored \(created), used \(lastAccess)",
-                    [
-                        "key": .string(entry.key), "bytes": .integer(entry.byteCount), "created": .string(created),
-                        "lastAccess": .string(lastAccess),
-                    ])
-            }
-            last = page.last
+        case .trim(let limits): await reportRemoval(from: disk) { await trim(disk, to: limits) }
         }
     }
 
@@ -81,6 +54,13 @@ extension CacheCommand {
         return areAllRemoved
     }
 
+    private func trim(_ disk: DiskCache, to limits: Limits) async {
+        if let count = limits.count { await disk.trim(toCount: count) }
+        if let age = limits.age { await disk.trim(toAge: age) }
+        // What has expired, or was left behind, goes in any case; the flush that follows applies the cache's own limits.
+        await disk.trim(toSize: limits.size ?? .max)
+    }
+
     /// Runs `body` and reports how much less there is after it: what could not be removed does not count as removed.
     private func reportRemoval(from disk: DiskCache, by body: () async -> Void) async -> Bool {
         let (count, size) = (await disk.count, await disk.totalSize)
@@ -108,7 +88,7 @@ extension CacheCommand {
     }
 
     /// - Parameter line: `nil` for what failed and was complained about.
-    private func report(_ line: String?, _ json: JSON) {
+    func report(_ line: String?, _ json: JSON) {
         if isJSON {
             Console.standard.print(json.text)
         } else if let line {

@@ -14,8 +14,16 @@ struct CacheCommand: Command {
         case get(key: String, path: String?)
         case remove(keys: [String])
         case clear
-        /// `size` in bytes; `nil` applies the cache's own limits.
-        case trim(size: Int64?)
+        case trim(Limits)
+    }
+
+    /// How much 'trim' leaves; without any of them the cache's own limits apply.
+    struct Limits {
+        /// In bytes.
+        var size: Int64?
+        var count: Int?
+        /// Since the last use, in seconds.
+        var age: Double?
     }
 
     let action: Action
@@ -29,25 +37,34 @@ struct CacheCommand: Command {
             command: "webimage cache", summary: Self.summary + ".", operands: "ACTION",
             details: """
                 Actions:
-                  stats        how many entries there are, and how large they are together
-                  list         the entries, in the order in which they were stored
+                  stats        how many entries there are, how large, how old and where they are, and how many
+                               look-ups found something
+                  list         the entries, in the order in which they were stored: size, age, last use, expiry
                   get KEY      write the bytes of an entry to --output, or to standard output
                   remove KEY…  remove entries
                   clear        remove everything
                   trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K,
-                               20M, 1G), or to the cache's own limit
+                               20M, 1G), --count entries and --age days, or to the cache's own limits
 
                 An entry's key is the URL its picture came from; 'list' prints it.
                 """)
         let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
         let output = parser.option("output", letter: "o", value: "FILE", help: "Where 'get' writes")
+        let count = parser.option("count", value: "N", help: "How many entries 'trim' leaves")
+        let age = parser.option("age", value: "DAYS", help: "How long 'trim' leaves what nobody uses")
         let json = parser.flag("json", help: "Print one JSON object a line")
         let operands = try parser.parse(arguments)
 
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
         isJSON = json.isSet
         guard let name = operands.first else { throw parser.error("no action given") }
-        action = try Self.action(name, operands: Array(operands.dropFirst()), output: output.value, parser: parser)
+        let limits = Limits(
+            count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
+        action = try Self.action(
+            name, operands: Array(operands.dropFirst()), output: output.value, limits: limits, parser: parser)
+        if name != "trim", limits.count != nil || limits.age != nil {
+            throw parser.error("--count and --age go with 'trim' only")
+        }
         guard case .get(_, let path) = action else {
             if output.value != nil { throw parser.error("--output goes with 'get' only") }
             return
@@ -59,7 +76,7 @@ struct CacheCommand: Command {
     }
 
     private static func action(
-        _ name: String, operands: [String], output: String?, parser: OptionParser
+        _ name: String, operands: [String], output: String?, limits: Limits, parser: OptionParser
     ) throws(ArgumentError) -> Action {
         switch (name, operands.count) {
         case ("stats", 0): return .stats
@@ -67,12 +84,12 @@ struct CacheCommand: Command {
         case ("clear", 0): return .clear
         case ("get", 1): return .get(key: operands[0], path: output)
         case ("remove", 1...): return .remove(keys: operands)
-        case ("trim", 0): return .trim(size: nil)
+        case ("trim", 0): return .trim(limits)
         case ("trim", 1):
             guard let size = byteCount(operands[0]) else {
                 throw parser.error("'trim' takes a size such as 500K, 20M or 1G, not '\(operands[0])'")
             }
-            return .trim(size: size)
+            return .trim(Limits(size: size, count: limits.count, age: limits.age))
         case ("stats", _), ("list", _), ("clear", _): throw parser.error("'\(name)' takes nothing more")
         case ("get", _): throw parser.error("'get' takes one key")
         case ("remove", _): throw parser.error("'remove' takes a key")

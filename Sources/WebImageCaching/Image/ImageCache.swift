@@ -1,48 +1,67 @@
+internal import FoundationEssentials
+internal import WebImageCoding
 public import WebImageCore
 
-/// The caches of a manager: decoded pictures in memory, original bytes on disk.
+/// The caches of a manager: decoded pictures in memory, bytes on disk.
 ///
-/// The disk holds originals under ``ImageCacheKey/source`` (``ImageCacheKey/original``'s text), as they came; memory
-/// holds originals and variants under their whole keys.
-public final class ImageCache: Sendable {
+/// ```
+///  image(for:) ──► memory ──► disk ──► read-only files ──► decode ──► memory, if the query names it
+///                   key        key's text                 CPU queue
+///  store(…)    ──► memory ──► disk: the bytes as they came, else the picture encoded
+/// ```
+///
+/// Originals and variants have keys of their own, in memory and on disk (``ImageCacheKey/description``). A variant goes to
+/// the disk only when asked for: it can be made of its original again. Every call names the ``Tiers`` it is about, and
+/// answers say where they come from. What can't be decoded is removed from the disk, reported once, and counts as
+/// missing.
+///
+/// Every method may be called from any thread. `async` ones read and decode on threads of the library; those whose names
+/// begin with `cached` block.
+public final class ImageCache: ImageCaching {
     /// Decoded pictures; an entry costs its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>
     /// The bytes as they came; `nil` where nothing is to be kept on disk.
     public let disk: DiskCache?
+    /// How this cache was set up.
+    public let configuration: Configuration
 
-    /// The cache of ``DiskCache/Configuration``'s default directory, and 20 % of the memory (at most 1 GiB).
+    private let onFailure: @Sendable (WebImageError) -> Void
+    let changes = ChangeMonitor<ImageCacheKey>()
+    let queries = SharedQueries<Question, ImageCacheResult>()
+    /// Bytes wait in memory for a thread that decodes: those of so many pictures that none of the threads has to wait.
+    let turns = Turns(count: DecodingQueue.shared.threadCount + 2)
+    /// Read-only files that could not be decoded; each is reported once.
+    let damagedFiles = Lock<Set<String>>([])
+
+    /// The cache of ``DiskCache/Configuration``'s default directory, and ``defaultMemory()``.
     public static let shared = ImageCache()
 
     /// Pairs the caches.
     public init(
-        memory: MemoryCache<ImageCacheKey, Image> = MemoryCache(costLimit: MemoryBudget.defaultImageCost()),
-        disk: DiskCache? = DiskCache()
+        memory: MemoryCache<ImageCacheKey, Image> = ImageCache.defaultMemory(), disk: DiskCache? = DiskCache(),
+        configuration: Configuration = Configuration()
     ) {
         self.memory = memory
         self.disk = disk
+        self.configuration = configuration
+        onFailure =
+            configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
+
+    /// A memory cache with the configuration for pictures (``MemoryCache/Configuration/images``): 20 % of the memory available
+    /// to the process, at most 1 GiB; 12 hours without a use; what is still on the screen is found again.
+    public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> { MemoryCache(configuration: .images) }
 
     /// The picture, if memory has it: at once, without a look at the disk.
-    public func image(inMemoryFor key: ImageCacheKey) -> Image? { memory.value(for: key) }
-
-    /// Keeps the picture in memory, at the cost of its bytes.
-    public func store(_ image: Image, for key: ImageCacheKey) {
-        memory.set(image, for: key, cost: image.memoryCost)
+    public func image(inMemoryFor key: ImageCacheKey) -> Image? {
+        image(inMemoryFor: key, allowsAnimated: configuration.allowsAnimated)
     }
 
-    /// Removes the picture from memory, and from the disk the original that it was made of, as the disk holds nothing
-    /// else of it; other variants stay in memory.
-    public func remove(for key: ImageCacheKey) async {
-        memory.remove(for: key)
-        guard let disk else { return }
-        await withCheckedContinuation { continuation in
-            disk.remove(for: key.source) { continuation.resume() }
-        }
+    func image(inMemoryFor key: ImageCacheKey, allowsAnimated: Bool) -> Image? {
+        let image = memory.value(for: key)
+        if allowsAnimated { return image }
+        return image?.firstFrame ?? memory.value(for: key.firstFrame)
     }
 
-    /// Empties memory, then the disk.
-    public func removeAll() async {
-        memory.removeAll()
-        await disk?.removeAll()
-    }
+    func report(_ error: WebImageError) { onFailure(error) }
 }

@@ -28,11 +28,11 @@ extension ValueRevival where Value: AnyObject {
 extension ValueRevival where Value == Image {
     /// Pictures whose pixels are alive, as on the screen.
     ///
-    /// One that keeps its bytes (``WebImageCore/Image/data``) is not found again: bytes can't be held without keeping
-    /// them in memory.
+    /// One that keeps its bytes (``WebImageCore/Image/data``), its frames or its user's own is not found again: bytes can't be held
+    /// without keeping them in memory.
     public static var weakPixels: ValueRevival {
         ValueRevival { image in
-            guard image.data == nil else { return nil }
+            guard image.data == nil, image.animation == nil, image.extendedData == nil else { return nil }
             let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
             let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
             return { [weak pixels = image.pixels] in

@@ -35,6 +35,8 @@ extension WebImageError {
         case .outOfMemory: 305
         case .notInCache: 400
         case .diskCache: 401
+        case .archiving: 402
+        case .damagedCacheEntry: 403
         }
     }
 }

@@ -84,6 +84,10 @@ extension WebImageError: CustomStringConvertible {
             "\(key) is not in the cache, and the request allows no other source."
         case .diskCache(let path, let reason):
             "The disk cache at \(path) \(reason.description)"
+        case .archiving(let key, let reason):
+            "The value for \(key) could not be turned into bytes (\(reason)), so it was not cached. Check its archiver."
+        case .damagedCacheEntry(let key, let reason):
+            "What the cache held for \(key) could not be read and counts as missing: \(reason)"
         }
     }
 

@@ -82,6 +82,10 @@ public enum WebImageError: Error, Sendable, Equatable {
     case notInCache(key: String)
     /// The disk cache can't be used for now; loads go on without it.
     case diskCache(path: String, reason: DiskCacheFailure)
+    /// A value could not be turned into bytes for the disk; the archiver's own words.
+    case archiving(key: String, reason: String)
+    /// What a cache held on disk could not be turned back into a value. It was removed, unless it lay in a read-only file.
+    case damagedCacheEntry(key: String, reason: String)
 
     /// Why a server was not trusted.
     public enum CertificateFailure: Sendable, Hashable {

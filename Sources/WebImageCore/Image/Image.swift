@@ -18,6 +18,8 @@ public struct Image: Sendable {
     /// The frames of a moving picture, of which ``pixels`` are the first; `nil` for a still, or where only the first
     /// frame was wanted.
     public var animation: (any AnimationSource)?
+    /// The caller's own, kept with the picture by caches, on disk too.
+    public var extendedData: Data?
     /// Whether rows or detail are still missing.
     public var isPartial: Bool
     /// Whether it was decoded at a smaller size than the file's own.
@@ -37,6 +39,7 @@ public struct Image: Sendable {
         self.frameCount = frameCount
         self.data = data
         self.animation = animation
+        self.extendedData = nil
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
@@ -50,6 +53,9 @@ public struct Image: Sendable {
     public var size: PointSize {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
     }
-    /// The memory it takes, in bytes: pixels, and the file, once where ``data`` and ``animation`` both keep it.
-    public var memoryCost: Int { pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) }
+    /// The memory it takes, in bytes: pixels, the file, once where ``data`` and ``animation`` both keep it, and
+    /// ``extendedData``.
+    public var memoryCost: Int {
+        pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) + (extendedData?.count ?? 0)
+    }
 }

@@ -43,6 +43,50 @@ import WebImageTestSupport
         #expect(stats.directory.hasPrefix(tool.path("cache-home/webimage/images")))
     }
 
+    @Test func tellsWhereValuesAreAndHowLookUpsWent() async throws {
+        let before = try await stats()
+        // Each was looked for before it was loaded.
+        #expect(before.hits == 0 && before.misses == 3 && before.hitPercent == 0)
+        #expect(before.segments.count == 1 && before.segments.liveBytes == before.bytes)
+        #expect(before.segments.bytes >= before.bytes && before.indexBytes > 0)
+        #expect(before.files == StatsObject.Files(count: 0, bytes: 0))
+        #expect(before.oldestCreation != nil && before.newestAccess != nil && before.evictions == 0)
+
+        #expect(try await tool.run("get", addresses[0]).status == 0)
+        #expect(try await tool.run("cache", "trim", "--count", "2").status == 0)
+        let after = try await stats()
+        #expect(after.hits == 1 && after.misses == 3 && after.hitPercent == 25)
+        #expect(after.entries == 2 && after.evictions == 1)
+
+        let text = try await tool.run("cache", "stats").output
+        #expect(text.contains("2 entries"))
+        #expect(text.contains("4, of which 1 found something (25 %)"))
+        #expect(text.contains("2 in 1 segments"))
+    }
+
+    @Test func tellsOfAnEmptyCache() async throws {
+        #expect(try await tool.run("cache", "clear").status == 0)
+        let stats = try await stats()
+        #expect(stats.entries == 0 && stats.oldestCreation == nil && stats.segments.liveBytes == 0)
+        #expect(try await tool.run("cache", "list").output.isEmpty)
+    }
+
+    @Test func tellsAgesAndExpiries() async throws {
+        let path = tool.path("own")
+        let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
+        let expiring = DiskCache.Attributes(expiration: .seconds(86_400 * 10.5))
+        cache.store(Data(count: 10), for: "expiring", attributes: expiring)
+        cache.store(Data(count: 1 << 20), for: "large")
+        await cache.flush()
+        let entries = try await tool.run("cache", "list", "--cache-dir", path, "--json").objects(EntryObject.self)
+        #expect(entries.map(\.place) == ["segment", "file"])
+        #expect(entries.map { $0.expires != nil } == [true, false])
+        #expect(entries.allSatisfy { (0..<3_600).contains($0.age ?? -1) })
+        let lines = try await tool.run("cache", "list", "--cache-dir", path).output.split(separator: "\n")
+        #expect(lines.map { $0.contains("expires in 10 days") } == [true, false])
+        #expect(lines.allSatisfy { $0.contains(": ") && $0.contains(" ago, used ") })
+    }
+
     @Test func listsWhatIsThere() async throws {
         let objects = try await tool.run("cache", "list", "--json").objects(EntryObject.self)
         #expect(objects.map(\.key) == addresses)
@@ -99,6 +143,22 @@ import WebImageTestSupport
         #expect(removal == RemovalObject(removed: 1, bytes: pictures[1].count))
         let keys = try await tool.run("cache", "list", "--json").objects(EntryObject.self).map(\.key)
         #expect(keys == [addresses[0], addresses[2]])
+    }
+
+    @Test func trimsByCountAndAge() async throws {
+        let byCount = try await tool.run("cache", "trim", "--count", "1", "--json").object(RemovalObject.self)
+        #expect(byCount == RemovalObject(removed: 2, bytes: pictures[0].count + pictures[1].count))
+        #expect(try await tool.run("cache", "trim", "--age", "1", "--json").object(RemovalObject.self).removed == 0)
+        #expect(try await tool.run("cache", "trim", "--age", "0", "--json").object(RemovalObject.self).removed == 1)
+    }
+
+    @Test(arguments: [
+        ["stats", "--count", "1"], ["trim", "--count", "-1"], ["trim", "--age", "x"], ["clear", "--age", "1"],
+    ])
+    func refusesLimitsThatMakeNoSense(_ arguments: [String]) async throws {
+        let run = try await tool.run(["cache"] + arguments)
+        #expect(run.status == 2)
+        #expect(run.errors.contains(arguments[1]))
     }
 
     @Test func failsWhereNoCacheCanBe() async throws {

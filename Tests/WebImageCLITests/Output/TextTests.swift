@@ -22,4 +22,15 @@ import Testing
         (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB"),
     ])
     func namesByteCounts(count: Int, text: String) { #expect(ByteCount(count).description == text) }
+
+    @Test(
+        arguments: [
+            (-5, "0 s"), (0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3_599, "59 min"), (3_600, "1 h"),
+            (172_799, "47 h"),
+            (172_800, "2 days"), (86_400 * 400, "400 days"),
+        ] as [(Double, String)])
+    func namesAges(seconds: Double, text: String) {
+        let start = Date(timeIntervalSince1970: 1_000_000_000)
+        #expect(Age(from: start, to: start + seconds).description == text)
+    }
 }

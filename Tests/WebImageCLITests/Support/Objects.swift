@@ -47,9 +47,29 @@ struct ConversionObject: Decodable, Equatable {
 
 /// What `cache stats --json` prints.
 struct StatsObject: Decodable, Equatable {
+    struct Segments: Decodable, Equatable {
+        var count: Int
+        var bytes: Int
+        var liveBytes: Int
+    }
+
+    struct Files: Decodable, Equatable {
+        var count: Int
+        var bytes: Int
+    }
+
     var directory: String
     var entries: Int
     var bytes: Int
+    var hits: Int
+    var misses: Int
+    var hitPercent: Double?
+    var evictions: Int
+    var oldestCreation: String?
+    var newestAccess: String?
+    var segments: Segments
+    var files: Files
+    var indexBytes: Int
 }
 
 /// What `cache list --json`, `cache get --json` and `cache remove --json` print.
@@ -58,6 +78,9 @@ struct EntryObject: Decodable, Equatable {
     var bytes: Int?
     var created: String?
     var lastAccess: String?
+    var expires: String?
+    var age: Double?
+    var place: String?
     var path: String?
     var error: ErrorObject?
 }

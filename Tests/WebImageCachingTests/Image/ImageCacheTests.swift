@@ -1,66 +1,259 @@
 import FoundationEssentials
 import Testing
+import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageCaching
 
 @Suite struct ImageCacheTests {
-    private let fixture: DiskFixture
+    private let fixture: ImageCacheFixture
     private let cache: ImageCache
-    private let key = ImageCacheKey(source: "http://example.org/a.jpg")
-    private let thumbnailKey = ImageCacheKey(source: "http://example.org/a.jpg", variant: "thumb")
+    private let key: ImageCacheKey
+    private let thumbnailKey: ImageCacheKey
 
     init() throws {
-        fixture = try DiskFixture()
-        cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: fixture.cache())
+        fixture = try ImageCacheFixture()
+        cache = fixture.cache()
+        (key, thumbnailKey) = (fixture.key, fixture.thumbnailKey)
     }
 
-    private func image(_ width: Int, _ height: Int) throws -> Image {
-        Image(pixels: try MutablePixelBuffer(width: width, height: height).freeze(isOpaque: false))
+    // MARK: Storing
+
+    @Test func costsAPictureItsBytes() async throws {
+        var image = try solidImage(30, 20)
+        image.extendedData = Data(7, of: 1)
+        await cache.store(image, for: key, in: .memory)
+        #expect(cache.memory.totalCost == 30 * 20 * 4 + 7)
+        #expect(cache.image(inMemoryFor: key)?.width == 30)
     }
 
-    @Test func costsAPictureItsBytes() throws {
-        let image = try image(30, 20)
-        cache.store(image, for: key)
-        #expect(cache.memory.totalCost == image.memoryCost)
-        #expect(image.memoryCost >= 30 * 20 * 4)
-        #expect(cache.image(inMemoryFor: key)?.pixels.width == 30)
+    @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
+    func storesWhereItIsTold(_ tiers: ImageCache.Tiers) async throws {
+        await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers)
+        #expect(cache.memory.contains(key) == tiers.contains(.memory))
+        #expect(await cache.disk?.contains(key.description) == tiers.contains(.disk))
+        #expect(await cache.tier(holding: key) == (tiers.contains(.memory) ? .memory : .disk))
+        #expect(await cache.tier(holding: key, in: .memory) == (tiers.contains(.memory) ? .memory : nil))
+        #expect(await cache.tier(holding: key, in: .disk) == (tiers.contains(.disk) ? .disk : nil))
+        #expect(await cache.contains(key, in: tiers))
+        #expect(await !cache.contains(key, in: []))
     }
 
-    @Test func keepsAVariantApartFromItsOriginal() throws {
-        cache.store(try image(3, 2), for: thumbnailKey)
-        #expect(cache.image(inMemoryFor: key) == nil)
-        cache.store(try image(30, 20), for: key)
+    @Test func findsAtOnceWhatIsStored() async throws {
+        let data = try solidPNG()
+        storeAtOnce(try solidImage(), data)
+        #expect(cache.image(inMemoryFor: key) != nil)
+        #expect(await cache.data(for: key, in: .disk)?.data == data)
+    }
+
+    private func storeAtOnce(_ image: Image?, _ data: Data?) { cache.store(image, data: data, for: key) }
+
+    @Test func leavesBytesAsTheyAre() async throws {
+        let data = try solidPNG() + Data("behind the end".utf8)
+        await cache.store(try solidImage(), data: data, for: key)
+        #expect(await cache.disk?.data(for: key.source) == data)
+        cache.memory.removeAll()
+        let result = await cache.image(for: key)
+        #expect(result?.data == data && result?.tier == .disk)
+    }
+
+    @Test func keepsAVariantApartFromItsOriginal() async throws {
+        await cache.store(try solidImage(3, 2), for: thumbnailKey)
+        #expect(await cache.image(for: key) == nil)
+        await cache.store(try solidImage(30, 20), for: key)
         #expect(cache.image(inMemoryFor: thumbnailKey)?.width == 3)
         #expect(cache.image(inMemoryFor: key)?.width == 30)
     }
 
-    @Test func removesFromMemoryAndDisk() async throws {
-        cache.store(try image(3, 2), for: key)
-        cache.store(try image(3, 2), for: thumbnailKey)
-        await cache.disk?.storeNow(Data(10, of: 1), for: key.source)
+    @Test func writesAVariantOnlyWhenAsked() async throws {
+        let original = try solidPNG(30, 20)
+        await cache.store(nil, data: original, for: key)
+        await cache.store(try solidImage(3, 2), for: thumbnailKey)
+        #expect(await cache.disk?.count == 1)
+        await cache.store(try solidImage(3, 2), for: thumbnailKey, in: .all)
+        #expect(await cache.disk?.count == 2)
+        #expect(await cache.disk?.contains("http://example.org/a.png#thumb") == true)
+        #expect(await cache.disk?.data(for: key.source) == original)
+        cache.memory.removeAll()
+        #expect(await cache.image(for: thumbnailKey)?.image?.width == 3)
+    }
+
+    @Test func decodesBytesThatComeWithoutAPicture() async throws {
+        await cache.store(nil, data: try solidPNG(), for: key)
+        #expect(cache.image(inMemoryFor: key)?.width == 8)
+        #expect(await cache.disk?.contains(key.source) == true)
+    }
+
+    @Test func doesNotKeepBytesThatAreNoPicture() async throws {
+        await cache.store(nil, data: Data("no picture".utf8), for: key)
+        #expect(await cache.tier(holding: key) == nil)
+        #expect(fixture.reports.codes == [403])
+    }
+
+    @Test func doesNotStoreWhatIsPartial() async throws {
+        let data = try solidPNG()
+        await cache.store(try solidImage(), data: data, for: key)
+        var partial = try solidImage(2, 2)
+        partial.isPartial = true
+        await cache.store(partial, data: Data(3, of: 1), for: key)
+        #expect(cache.image(inMemoryFor: key)?.width == 8)
+        #expect(await cache.disk?.data(for: key.source) == data)
+    }
+
+    @Test func givesTheLastStoreTheLastWord() async throws {
+        let gate = Gate()
+        let cache = fixture.cache { configuration in
+            configuration.serializer = { _, data, _ in
+                gate.pass()
+                return data
+            }
+        }
+        // The first has work to do, during which the second comes.
+        async let first: Void = cache.store(try solidImage(1, 1), data: Data(1, of: 1), for: key, in: .disk)
+        try await gate.reached.wait()
+        let data = try solidPNG()
+        await cache.store(nil, data: data, for: key, in: .disk)
+        gate.open()
+        try await first
+        #expect(await cache.data(for: key)?.data == data)
+    }
+
+    // MARK: Looking up
+
+    @Test func putsIntoMemoryOnlyWhatWasAskedOfMemory() async throws {
+        await cache.store(nil, data: try solidPNG(30, 20), for: key, in: .disk)
+        #expect(await cache.image(for: key, in: .memory) == nil)
+        #expect(await cache.image(for: key, in: .disk)?.image?.width == 30)
+        #expect(cache.memory.count == 0)
+        #expect(await cache.image(for: key, in: .all)?.tier == .disk)
+        #expect(cache.memory.totalCost == 30 * 20 * 4)
+        #expect(await cache.image(for: key, in: .all)?.tier == .memory)
+        #expect(await cache.image(for: key, in: .disk)?.tier == .disk)
+    }
+
+    @Test func keepsScaleAndExtendedData() async throws {
+        var image = try solidImage()
+        image.scale = 2
+        image.isTransformed = true
+        await cache.store(
+            image, data: try solidPNG(), for: key,
+            attributes: DiskCache.Attributes(extendedData: Data("mine".utf8), responseMetadata: Data("etag".utf8)))
+        let inMemory = await cache.image(for: key)
+        #expect(inMemory?.extendedData == Data("mine".utf8))
+
+        cache.memory.removeAll()
+        let onDisk = await cache.image(for: key)
+        #expect(onDisk?.tier == .disk)
+        #expect(onDisk?.image?.scale == 2)
+        #expect(onDisk?.image?.size == PointSize(width: 4, height: 3))
+        #expect(onDisk?.image?.isTransformed == true)
+        #expect(onDisk?.image?.extendedData == Data("mine".utf8))
+        #expect(onDisk?.extendedData == Data("mine".utf8))
+        #expect(onDisk?.responseMetadata == Data("etag".utf8))
+        #expect(await cache.image(for: key)?.extendedData == Data("mine".utf8))
+    }
+
+    @Test func answersForBytesWithoutDecoding() async throws {
+        let decoder = ProbeDecoder()
+        let cache = fixture.cache(decoder: decoder)
+        let data = try solidPNG()
+        await cache.store(nil, data: data, for: key, in: .disk)
+        let result = await cache.data(for: key)
+        #expect(result?.data == data && result?.image == nil && result?.tier == .disk)
+        #expect(decoder.callCount == 0 && cache.memory.count == 0)
+        #expect(await cache.data(for: key, in: .memory) == nil)
+    }
+
+    @Test func worksWithoutADisk() async throws {
+        let cache = fixture.cache(hasDisk: false)
+        await cache.store(try solidImage(), data: try solidPNG(), for: key)
+        #expect(await cache.image(for: key)?.tier == .memory)
+        #expect(await cache.image(for: key, in: .disk) == nil)
+        await cache.remove(for: key)
+        #expect(await cache.tier(holding: key) == nil)
+        await cache.clear()
+    }
+
+    @Test func blocksForThoseWhoCanNotAwait() throws {
+        let data = try solidPNG()
+        cache.store(nil, data: data, for: key, in: .disk)
+        #expect(cache.cachedTier(holding: key) == .disk)
+        #expect(cache.cachedData(for: key)?.data == data)
+        #expect(cache.cachedImage(for: key, in: .disk)?.image?.width == 8)
+        #expect(cache.memory.count == 0)
+        #expect(cache.cachedImage(for: key)?.tier == .disk)
+        #expect(cache.cachedImage(for: key)?.tier == .memory)
+        #expect(cache.cachedTier(holding: key) == .memory)
+        cache.remove(for: key)
+        #expect(cache.cachedImage(for: key) == nil && cache.cachedData(for: key) == nil)
+        #expect(cache.cachedTier(holding: key) == nil)
+    }
+
+    @Test func hasDefaultsForPictures() {
+        let memory = ImageCache(disk: nil).memory
+        #expect(memory.costLimit == MemoryBudget.defaultImageCost())
+        #expect(memory.ageLimit == 12 * 3_600)
+    }
+
+    @Test func findsWhatIsStillOnTheScreenAgain() async throws {
+        let cache = ImageCache(disk: nil)
+        let shown = try solidImage()
+        await cache.store(shown, for: key)
+        cache.memory.trim(toCost: 0)
+        #expect(cache.image(inMemoryFor: key)?.pixels === shown.pixels)
         await cache.remove(for: key)
         #expect(cache.image(inMemoryFor: key) == nil)
-        #expect(cache.image(inMemoryFor: thumbnailKey) != nil)
-        #expect(await cache.disk?.data(for: key.source) == nil)
     }
 
-    @Test func removingAVariantTakesItsOriginalFromTheDisk() async throws {
-        cache.store(try image(30, 20), for: key)
-        cache.store(try image(3, 2), for: thumbnailKey)
-        await cache.disk?.storeNow(Data(10, of: 1), for: key.source)
-        await cache.remove(for: thumbnailKey)
-        #expect(cache.image(inMemoryFor: thumbnailKey) == nil)
-        #expect(cache.image(inMemoryFor: key) != nil)
-        #expect(await cache.disk?.data(for: key.source) == nil)
+    @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
+    func letsPicturesExpireEverywhere(_ tiers: ImageCache.Tiers) async throws {
+        let memory = MemoryCacheFixture<ImageCacheKey, Image>()
+        memory.ticking.set(nanoseconds: fixture.disk.clock.withLock { $0 } * 1_000)
+        let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
+        func advance(seconds: Double) {
+            memory.ticking.advance(seconds: seconds)
+            fixture.disk.advance(seconds: seconds)
+        }
+        let attributes = DiskCache.Attributes(expiration: .seconds(100))
+        await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers, attributes: attributes)
+        #expect(await cache.image(for: key) != nil)
+        advance(seconds: 99)
+        // In memory it has the rest of its time, also when it came there from the disk.
+        #expect(await cache.image(for: key)?.tier == .memory)
+        advance(seconds: 2)
+        #expect(await cache.image(for: key) == nil)
+        #expect(await cache.tier(holding: key) == nil)
     }
 
-    @Test func emptiesMemoryAndDisk() async throws {
-        cache.store(try image(3, 2), for: key)
-        await cache.disk?.storeNow(Data(10, of: 1), for: key.source)
-        await cache.removeAll()
-        #expect(cache.memory.count == 0)
+    // MARK: Removing
+
+    @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
+    func removesWhereItIsTold(_ tiers: ImageCache.Tiers) async throws {
+        await cache.store(try solidImage(), data: try solidPNG(), for: key)
+        await cache.store(try solidImage(), for: thumbnailKey, in: .all)
+        await cache.remove(for: key, from: tiers)
+        #expect(cache.memory.contains(key) == !tiers.contains(.memory))
+        #expect(await cache.disk?.contains(key.source) == !tiers.contains(.disk))
+        #expect(await cache.tier(holding: thumbnailKey, in: .memory) == .memory)
+        #expect(await cache.tier(holding: thumbnailKey, in: .disk) == .disk)
+    }
+
+    @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
+    func emptiesWhatItIsTold(_ tiers: ImageCache.Tiers) async throws {
+        await cache.store(try solidImage(), data: try solidPNG(), for: key)
+        await cache.clear(tiers)
+        #expect(cache.memory.count == (tiers.contains(.memory) ? 0 : 1))
+        #expect(await cache.disk?.count == (tiers.contains(.disk) ? 0 : 1))
+    }
+
+    @Test func tellsHowFarEmptyingIs() async throws {
+        for number in 0..<10 {
+            await cache.store(nil, data: Data(10, of: 1), for: ImageCacheKey(source: "\(number)"), in: .disk)
+        }
+        let last = Lock((0, 0))
+        await cache.clear { removed, total in last.withLock { $0 = (removed, total) } }
+        #expect(last.withLock { $0 } == (10, 10))
         #expect(await cache.disk?.count == 0)
     }
 }

@@ -1,0 +1,206 @@
+internal import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+
+extension ImageCache {
+    /// The picture; `nil` when none of the tiers has it, or the task was cancelled.
+    ///
+    /// Memory answers without a turn of another thread. What comes from the disk is decoded once for all who ask at the
+    /// same time, and put into memory only if `tiers` has memory.
+    public func image(
+        for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
+    ) async -> ImageCacheResult? {
+        let options = permitted(options)
+        if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
+        guard tiers.contains(.disk) else { return nil }
+        // Who asks after a change must not share an answer from before it. All who wait for an answer keep the count alive:
+        // it begins anew when nobody is at work on the key.
+        let passage = changes.begin(key)
+        defer { _ = changes.end(passage) }
+        let question = Question(
+            key: key, tiers: tiers, decodesForDisplay: options.decodesForDisplay,
+            allowsAnimated: options.allowsAnimated, changeCount: changes.changeCount(of: key))
+        return await queries.answer(to: question) { await self.answer(to: question, options) }
+    }
+
+    /// The bytes as they are stored, without decoding them; `nil` when none of the tiers has any. Memory has those that a
+    /// picture kept.
+    public func data(for key: ImageCacheKey, in tiers: Tiers = .all) async -> ImageCacheResult? {
+        if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
+        guard tiers.contains(.disk) else { return nil }
+        return await storedBytes(for: key)?.result
+    }
+
+    /// Where the picture is; `nil` when none of the tiers has it. Asking does not count as a use.
+    public func tier(holding key: ImageCacheKey, in tiers: Tiers = .all) async -> CacheTier? {
+        if tiers.contains(.memory), isInMemory(key) { return .memory }
+        guard tiers.contains(.disk) else { return nil }
+        if await disk?.contains(key.description) == true { return .disk }
+        guard !configuration.bundled.isEmpty else { return nil }
+        return await withCheckedContinuation { continuation in
+            BundledImages.queue.submit {
+                continuation.resume(returning: self.bundledPath(for: key) == nil ? nil : .bundled)
+            }
+        }
+    }
+
+    // MARK: Blocking
+
+    /// As ``image(for:in:options:)``; blocks on the disk and decodes on the calling thread.
+    @available(*, noasync, message: "It blocks on the disk; use image(for:in:options:)")
+    public func cachedImage(
+        for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
+    ) -> ImageCacheResult? {
+        let options = permitted(options)
+        if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
+        guard tiers.contains(.disk) else { return nil }
+        let passage = changes.begin(key)
+        guard let stored = storedBytesBlocking(for: key) else {
+            _ = changes.end(passage)
+            return nil
+        }
+        return decode(stored, passage, promotes: tiers.contains(.memory), options, Cancellation())
+    }
+
+    /// As ``data(for:in:)``; blocks on the disk.
+    @available(*, noasync, message: "It blocks on the disk; use data(for:in:)")
+    public func cachedData(for key: ImageCacheKey, in tiers: Tiers = .all) -> ImageCacheResult? {
+        if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
+        return tiers.contains(.disk) ? storedBytesBlocking(for: key)?.result : nil
+    }
+
+    /// As ``tier(holding:in:)``; blocks on the disk.
+    @available(*, noasync, message: "It blocks on the disk; use tier(holding:in:)")
+    public func cachedTier(holding key: ImageCacheKey, in tiers: Tiers = .all) -> CacheTier? {
+        if tiers.contains(.memory), isInMemory(key) { return .memory }
+        guard tiers.contains(.disk) else { return nil }
+        if disk?.isCached(key.description) == true { return .disk }
+        return bundledPath(for: key) == nil ? nil : .bundled
+    }
+
+    // MARK: Memory
+
+    private func permitted(_ options: ImageQueryOptions) -> ImageQueryOptions {
+        var options = options
+        options.decodesForDisplay = options.decodesForDisplay && configuration.decodesForDisplay
+        options.allowsAnimated = options.allowsAnimated && configuration.allowsAnimated
+        return options
+    }
+
+    private func resultInMemory(for key: ImageCacheKey, _ options: ImageQueryOptions) -> ImageCacheResult? {
+        image(inMemoryFor: key, allowsAnimated: options.allowsAnimated).map { image in
+            ImageCacheResult(image: image, data: image.data, tier: .memory, extendedData: image.extendedData)
+        }
+    }
+
+    private func dataInMemory(for key: ImageCacheKey) -> ImageCacheResult? {
+        guard let image = memory.value(for: key), let data = image.data else { return nil }
+        return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
+    }
+
+    private func isInMemory(_ key: ImageCacheKey) -> Bool {
+        memory.contains(key) || !configuration.allowsAnimated && memory.contains(key.firstFrame)
+    }
+
+    // MARK: Disk
+
+    /// What has one answer for all who ask at the same time, at the priority of the first.
+    struct Question: Hashable, Sendable {
+        let key: ImageCacheKey
+        let tiers: Tiers
+        let decodesForDisplay: Bool
+        let allowsAnimated: Bool
+        let changeCount: Int
+    }
+
+    private func answer(to question: Question, _ options: ImageQueryOptions) async -> ImageCacheResult? {
+        guard await turns.begin(priority: options.priority) else { return nil }
+        defer { turns.end() }
+        let passage = changes.begin(question.key)
+        guard let stored = await storedBytes(for: question.key) else {
+            _ = changes.end(passage)
+            return nil
+        }
+        let promotes = question.tiers.contains(.memory)
+        let result = await DecodingQueue.run(priority: options.priority) { cancellation in
+            self.decode(stored, passage, promotes: promotes, options, cancellation)
+        }
+        guard let result else {
+            // It never ran.
+            _ = changes.end(passage)
+            return nil
+        }
+        return result
+    }
+
+    /// Decodes, puts the picture into memory if that is wanted, and ends the passage.
+    private func decode(
+        _ stored: StoredBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, promotes: Bool,
+        _ options: ImageQueryOptions, _ cancellation: Cancellation
+    ) -> ImageCacheResult? {
+        // Somebody may have decoded it in the meantime, or stored it.
+        if promotes, let result = resultInMemory(for: passage.key, options) {
+            _ = changes.end(passage)
+            return result
+        }
+        var result = stored.result
+        do throws(WebImageError) {
+            guard options.decodesForDisplay else {
+                result.info = try configuration.codecs.info(of: stored.data)
+                _ = changes.end(passage)
+                return result
+            }
+            let decoding = DecodingOptions(
+                damage: .refuse, limits: configuration.decodingLimits, cancellation: cancellation)
+            var image = try configuration.codecs.decode(stored.data, options: decoding)
+            stored.record.apply(to: &image)
+            // The frames after the first are in the bytes alone.
+            if image.isAnimated { image.data = stored.data }
+            let picture = options.allowsAnimated ? image : image.firstFrame
+            promote(promotes ? picture : nil, isWhole: options.allowsAnimated || !image.isAnimated, stored, passage)
+            result.image = picture
+            return result
+        } catch {
+            giveUp(path: stored.path, passage, error)
+            return nil
+        }
+    }
+
+    /// - Parameter isWhole: whether it is all that the key stands for, and not the first frame of it.
+    private func promote(
+        _ image: Image?, isWhole: Bool, _ stored: StoredBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage
+    ) {
+        let key = isWhole ? passage.key : passage.key.firstFrame
+        var isInserted = false
+        if let image, !changes.hasChanged(since: passage) {
+            isInserted = memory.insert(
+                image, for: key, cost: image.memoryCost, expiration: stored.expires.map(CacheExpiration.date) ?? .never)
+        }
+        if changes.end(passage), isInserted { memory.remove(for: key) }
+    }
+
+    /// Ends the passage of what could not be decoded: it is removed, unless somebody has stored something else in the
+    /// meantime. What is only too large for the limits, or for the memory that is left now, stays.
+    ///
+    /// - Parameter path: of the read-only file it came from, which stays too; `nil` for the disk cache.
+    func giveUp(path: String?, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError) {
+        var passage = passage
+        let key = passage.key
+        defer { _ = changes.end(passage) }
+        switch error {
+        case .cancelled:
+            return
+        case .decoding, .unrecognizedFormat:
+            let isFirst =
+                if let path {
+                    damagedFiles.withLock { $0.insert(path).inserted }
+                } else {
+                    changes.changeIfUnchanged(&passage) { disk?.remove(for: key.description) }
+                }
+            guard isFirst else { return }
+            report(.damagedCacheEntry(key: key.description, reason: error.description))
+        default:
+            report(error)
+        }
+    }
+}

@@ -1,0 +1,281 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct CacheTests {
+    private struct Person: Codable, Sendable, Equatable {
+        var name: String
+        var age = 36
+    }
+
+    private let fixture: DiskFixture
+    private let reports = Reports()
+    private let ada = Person(name: "Ada")
+
+    init() throws { fixture = try DiskFixture() }
+
+    /// A cache with a memory of its own, on the directory.
+    private func cache<Value>(
+        _ archiver: CacheArchiver<Value>, cost: (@Sendable (Value, Int) -> Int)? = nil
+    ) -> Cache<Value> {
+        Cache(
+            disk: fixture.cache(), archiver: archiver, memory: MemoryCache(costLimit: 1_000),
+            cost: cost ?? { _, byteCount in byteCount }, onFailure: { [reports] in reports.add($0) })
+    }
+
+    private func people() -> Cache<Person> { cache(.codable) }
+
+    // MARK: Both tiers
+
+    @Test func keepsValuesInMemoryAndOnDisk() async throws {
+        let cache = people()
+        #expect(await cache.value(for: "ada") == nil)
+        try await cache.set(ada, for: "ada")
+        #expect(await cache.item(for: "ada")?.tier == .memory)
+        #expect(await cache.value(for: "ada") == ada)
+        cache.memory.removeAll()
+        #expect(await cache.contains("ada"))
+        let fromDisk = await cache.item(for: "ada")
+        #expect(fromDisk?.tier == .disk && fromDisk?.value == ada)
+        #expect(await cache.item(for: "ada")?.tier == .memory)
+        // Another process has a memory of its own.
+        #expect(await people().value(for: "ada") == ada)
+    }
+
+    @Test func worksForThoseWhoCanNotAwait() throws {
+        let cache = people()
+        try cache.set(ada, for: "ada")
+        #expect(cache.cachedItem(for: "ada")?.tier == .memory)
+        cache.memory.removeAll()
+        #expect(cache.isCached("ada"))
+        #expect(cache.cachedItem(for: "ada")?.tier == .disk)
+        #expect(cache.cachedItem(for: "ada")?.tier == .memory)
+        #expect(cache.cachedValue(for: "ada") == ada)
+        cache.remove(for: "ada")
+        #expect(!cache.isCached("ada") && cache.cachedValue(for: "ada") == nil)
+        try cache.set(ada, for: "ada")
+        try cache.set(nil, for: "ada")
+        #expect(cache.cachedValue(for: "ada") == nil)
+    }
+
+    @Test func removesValues() async throws {
+        let cache = people()
+        for name in ["a", "b", "c"] { try await cache.set(Person(name: name), for: name) }
+        await cache.remove(for: "a")
+        try await cache.set(nil, for: "b")
+        #expect(await cache.value(for: "a") == nil)
+        #expect(await cache.value(for: "b") == nil)
+        #expect(await cache.disk.count == 1)
+        await cache.removeAll()
+        #expect(await cache.value(for: "c") == nil)
+        #expect(cache.memory.count == 0)
+        #expect(await cache.disk.count == 0)
+    }
+
+    @Test func tellsHowFarRemovingIs() async throws {
+        let cache = people()
+        for number in 0..<10 { try await cache.set(ada, for: "\(number)") }
+        let last = Lock((0, 0))
+        await cache.removeAll { removed, total in last.withLock { $0 = (removed, total) } }
+        #expect(last.withLock { $0 } == (10, 10))
+        #expect(cache.memory.count == 0)
+    }
+
+    @Test func keepsExtendedData() async throws {
+        let cache = people()
+        let attributes = DiskCache.Attributes(extendedData: Data("mine".utf8))
+        try await cache.set(ada, for: "ada", attributes: attributes)
+        #expect(await cache.item(for: "ada")?.extendedData == Data("mine".utf8))
+        cache.memory.removeAll()
+        #expect(await cache.item(for: "ada")?.extendedData == Data("mine".utf8))
+        #expect(await cache.item(for: "ada")?.extendedData == Data("mine".utf8))
+    }
+
+    @Test func letsValuesExpireInMemoryAndOnDisk() async throws {
+        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        memory.ticking.set(nanoseconds: fixture.clock.withLock { $0 } * 1_000)
+        let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
+        func advance(seconds: Double) {
+            memory.ticking.advance(seconds: seconds)
+            fixture.advance(seconds: seconds)
+        }
+        for isPromoted in [false, true] {
+            try await cache.set(ada, for: "ada", attributes: DiskCache.Attributes(expiration: .seconds(100)))
+            if isPromoted { memory.cache.removeAll() }
+            #expect(await cache.item(for: "ada")?.tier == (isPromoted ? .disk : .memory))
+            advance(seconds: 99)
+            #expect(await cache.item(for: "ada")?.tier == .memory)
+            advance(seconds: 2)
+            #expect(await cache.value(for: "ada") == nil)
+            #expect(await !cache.contains("ada"))
+        }
+    }
+
+    @Test func trimsMemoryAndDisk() async throws {
+        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
+        func fill() async throws {
+            for name in ["a", "b", "c"] {
+                try await cache.set(ada, for: name)
+                fixture.advance(seconds: 10)
+                memory.ticking.advance(seconds: 10)
+            }
+        }
+        try await fill()
+        await cache.trim(toCount: 2)
+        #expect(memory.cache.count == 2)
+        #expect(await cache.disk.count == 2)
+        #expect(await cache.value(for: "a") == nil)
+        try await fill()
+        await cache.trim(toAge: 25)
+        #expect(memory.cache.count == 2)
+        #expect(await cache.disk.count == 2)
+        await cache.trim(toSize: 0)
+        #expect(await cache.disk.count == 0)
+        try await cache.set(ada, for: "d", attributes: DiskCache.Attributes(expiration: .seconds(1)))
+        fixture.advance(seconds: 2)
+        memory.ticking.advance(seconds: 2)
+        await cache.removeExpired()
+        #expect(await cache.disk.count == 0)
+        #expect(!memory.cache.contains("d"))
+    }
+
+    @Test func countsTheBytesOnDiskAsCost() async throws {
+        let cache = cache(.identity)
+        try await cache.set(Data(300, of: 1), for: "key")
+        #expect(cache.memory.totalCost == 300)
+        cache.memory.removeAll()
+        _ = await cache.value(for: "key")
+        #expect(cache.memory.totalCost == 300)
+        // One above the limit is on disk alone.
+        try await cache.set(Data(1_001, of: 1), for: "large")
+        #expect(await cache.item(for: "large")?.tier == .disk)
+        #expect(cache.memory.totalCost == 300)
+    }
+
+    @Test func countsTheCostItIsTold() async throws {
+        let cache = cache(.identity, cost: { value, byteCount in value.count + byteCount + 1 })
+        try await cache.set(Data(10, of: 1), for: "key")
+        #expect(cache.memory.totalCost == 21)
+        cache.memory.removeAll()
+        _ = await cache.value(for: "key")
+        #expect(cache.memory.totalCost == 21)
+    }
+
+    // MARK: Archivers
+
+    @Test func reportsAValueThatCanNotBeArchivedAndKeepsNoneOfIt() async throws {
+        struct Refusal: Error {}
+        let cache = cache(
+            CacheArchiver<String>(
+                archive: { value in
+                    if value == "bad" { throw Refusal() }
+                    return Data(value.utf8)
+                }, unarchive: { String(decoding: $0, as: UTF8.self) }))
+        try await cache.set("good", for: "key")
+        await #expect(throws: WebImageError.archiving(key: "key", reason: "Refusal()")) {
+            try await cache.set("bad", for: "key")
+        }
+        #expect(await cache.value(for: "key") == nil)
+        #expect(await !cache.disk.contains("key"))
+    }
+
+    @Test(arguments: [false, true])
+    func countsWhatCanNotBeReadAsMissing(_ throwsError: Bool) async throws {
+        let cache = cache(
+            CacheArchiver<String>(
+                archive: { Data($0.utf8) },
+                unarchive: { data in
+                    guard throwsError else { return nil }
+                    throw WebImageError.truncatedValue
+                }))
+        try await cache.set("value", for: "key")
+        cache.memory.removeAll()
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { #expect(await cache.value(for: "key") == nil) } }
+        }
+        #expect(await !cache.disk.contains("key"))
+        #expect(reports.codes == [403])
+        #expect(cache.memory.count == 0)
+    }
+
+    @Test func readsNothingIntoDamagedJSON() async throws {
+        let cache = people()
+        for text in ["", "{", "{\"name\":\"Ada\"}", "[]", "null", "\u{1}"] {
+            await cache.disk.storeNow(Data(text.utf8), for: "key")
+            #expect(await cache.value(for: "key") == nil, "\(text)")
+        }
+        #expect(reports.codes == Array(repeating: 403, count: 6))
+    }
+
+    // MARK: At the same time
+
+    @Test func doesNotKeepInMemoryWhatIsOutOfDate() async throws {
+        let gate = Gate()
+        let cache = cache(
+            CacheArchiver<String>(
+                archive: { Data($0.utf8) },
+                unarchive: { data in
+                    gate.pass()
+                    return String(decoding: data, as: UTF8.self)
+                }))
+        await cache.disk.storeNow(Data("old".utf8), for: "key")
+        let reading = Task { await cache.value(for: "key") }
+        try await gate.reached.wait()
+        await cache.remove(for: "key")
+        gate.open()
+        #expect(await reading.value == "old")
+        #expect(cache.memory.count == 0)
+        #expect(await cache.value(for: "key") == nil)
+    }
+
+    @Test func agreesWithItsDiskAfterManyThreadsWroteAtOnce() async throws {
+        let cache = cache(.identity)
+        let keys = (0..<4).map { "\($0)" }
+        await withTaskGroup { group in
+            for seed in 0..<4 {
+                group.addTask {
+                    var random = SplitMix64(seed: UInt64(seed))
+                    for step in 0..<300 {
+                        let key = keys.randomElement(using: &random) ?? ""
+                        switch Int.random(in: 0..<10, using: &random) {
+                        case 0: await cache.remove(for: key)
+                        case 1...5: try? await cache.set(Data("\(seed) \(step)".utf8), for: key)
+                        case 6: cache.memory.removeAll()
+                        default: _ = await cache.value(for: key)
+                        }
+                    }
+                }
+            }
+        }
+        for key in keys {
+            let inMemory = cache.memory.value(for: key)?.value
+            let onDisk = await cache.disk.data(for: key)
+            #expect(inMemory == nil || inMemory == onDisk)
+        }
+        #expect(reports.codes == [])
+    }
+
+    // MARK: Names
+
+    @Test func isCalledLikeItsDirectory() {
+        let cache = Cache<Data>(directory: URL(filePath: fixture.folder.path("profiles")))
+        #expect(cache.name == "profiles")
+        #expect(cache.memory.costLimit == 64 << 20)
+    }
+
+    @Test(arguments: [
+        ("profiles", "profiles"), ("a/b", "a%2Fb"), ("..", "%2E."), (".hidden", "%2Ehidden"), ("a.b", "a.b"),
+        ("100%", "100%25"), ("", "%"), ("a\0b", "a%00b"), ("größe", "größe"),
+    ])
+    func makesADirectoryOfEachName(_ name: String, _ fileName: String) {
+        #expect(Cache<Data>.fileName(for: name) == fileName)
+    }
+}
+
+extension WebImageError {
+    fileprivate static let truncatedValue = WebImageError.decoding(format: .png, reason: .truncated)
+}

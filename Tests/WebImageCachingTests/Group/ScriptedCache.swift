@@ -1,0 +1,81 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// A cache of one's own, that keeps pictures in a dictionary, counts its calls, and answers when it is told to.
+final class ScriptedCache: ImageCaching {
+    private struct State {
+        var images: [ImageCacheKey: Image] = [:]
+        var calls: [String] = []
+    }
+
+    let name: String
+    private let log: Lock<[String]>?
+    private let state = Lock(State())
+    /// What each call waits for; `nil` for nothing.
+    private let door: Countdown?
+    let cancelled = Countdown()
+    let reached = Countdown()
+
+    /// - Parameter log: gets the name at each call.
+    init(_ name: String = "", door: Countdown? = nil, log: Lock<[String]>? = nil) {
+        self.name = name
+        self.door = door
+        self.log = log
+    }
+
+    var calls: [String] { state.withLock { $0.calls } }
+
+    func put(_ image: Image, for key: ImageCacheKey) { state.withLock { $0.images[key] = image } }
+
+    private func call(_ what: String) async {
+        state.withLock { $0.calls.append(what) }
+        log?.withLock { $0.append(name) }
+        reached.signal()
+        guard let door else { return }
+        await withTaskCancellationHandler {
+            try? await door.wait()
+        } onCancel: {
+            cancelled.signal()
+        }
+    }
+
+    func image(inMemoryFor key: ImageCacheKey) -> Image? { state.withLock { $0.images[key] } }
+
+    func image(
+        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
+    ) async -> ImageCacheResult? {
+        await call("image")
+        return image(inMemoryFor: key).map { ImageCacheResult(image: $0, tier: .memory) }
+    }
+
+    func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+        await call("data")
+        return image(inMemoryFor: key)?.data.map { ImageCacheResult(data: $0, tier: .disk) }
+    }
+
+    func store(
+        _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
+        attributes: DiskCache.Attributes
+    ) async {
+        await call("store \(tiers.rawValue)")
+        state.withLock { $0.images[key] = image }
+    }
+
+    func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
+        await call("remove")
+        state.withLock { $0.images[key] = nil }
+    }
+
+    func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
+        await call("tier")
+        return image(inMemoryFor: key) == nil ? nil : .memory
+    }
+
+    func clear(_ tiers: ImageCache.Tiers) async {
+        await call("clear")
+        state.withLock { $0.images = [:] }
+    }
+}

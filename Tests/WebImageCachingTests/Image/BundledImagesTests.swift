@@ -1,0 +1,102 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+@Suite struct BundledImagesTests {
+    private let fixture: ImageCacheFixture
+    private let folder: TemporaryDirectory
+    private let key: ImageCacheKey
+
+    init() throws {
+        fixture = try ImageCacheFixture()
+        folder = try TemporaryDirectory()
+        key = fixture.key
+    }
+
+    private func cache() -> ImageCache {
+        fixture.cache { $0.bundled = [.directory(URL(filePath: folder.path))] }
+    }
+
+    @Test func areFoundByHostAndPath() async throws {
+        let data = try solidPNG()
+        try folder.write(data, to: "example.org/a.png")
+        let cache = cache()
+        #expect(await cache.tier(holding: key) == .bundled)
+        #expect(await cache.data(for: key)?.data == data)
+        let result = await cache.image(for: key)
+        #expect(result?.tier == .bundled && result?.image?.width == 8)
+        #expect(await cache.image(for: key)?.tier == .memory)
+        // Memory alone has none, and there are no variants.
+        cache.memory.removeAll()
+        #expect(await cache.image(for: key, in: .memory) == nil)
+        #expect(await cache.image(for: fixture.thumbnailKey) == nil)
+        // They are not copied.
+        #expect(await cache.disk?.count == 0)
+    }
+
+    @Test func areReadForThoseWhoBlock() throws {
+        try folder.write(try solidPNG(), to: "example.org/a.png")
+        let cache = cache()
+        #expect(cache.cachedTier(holding: key) == .bundled)
+        #expect(cache.cachedData(for: key)?.tier == .bundled)
+        #expect(cache.cachedImage(for: key)?.tier == .bundled)
+    }
+
+    @Test func comeAfterTheDisk() async throws {
+        try folder.write(try solidPNG(1, 1), to: "example.org/a.png")
+        let cache = cache()
+        await cache.store(nil, data: try solidPNG(2, 2), for: key, in: .disk)
+        #expect(await cache.image(for: key, in: .disk)?.image?.width == 2)
+        await cache.remove(for: key)
+        #expect(await cache.image(for: key, in: .disk)?.image?.width == 1)
+        await cache.clear()
+        #expect(await cache.image(for: key, in: .disk)?.image?.width == 1)
+    }
+
+    @Test func areFoundByAClosureInOrder() async throws {
+        try folder.write(try solidPNG(1, 1), to: "one")
+        try folder.write(try solidPNG(2, 2), to: "two")
+        let (one, two) = (folder.path("one"), folder.path("two"))
+        let cache = fixture.cache { configuration in
+            configuration.bundled = [
+                BundledImages { $0.variant == "thumb" ? one : "/nowhere" }, BundledImages { _ in two },
+            ]
+        }
+        #expect(await cache.image(for: fixture.thumbnailKey)?.image?.width == 1)
+        #expect(await cache.image(for: key)?.image?.width == 2)
+    }
+
+    @Test func staysAndIsReportedOnceWhenDamaged() async throws {
+        try folder.write(try solidPNG().prefix(60), to: "example.org/a.png")
+        let cache = cache()
+        for _ in 0..<3 { #expect(await cache.image(for: key) == nil) }
+        #expect(fixture.reports.codes == [403])
+        #expect(access(folder.path("example.org/a.png"), F_OK) == 0)
+    }
+
+    @Test func arePlainFiles() async throws {
+        try folder.write(Data(), to: "example.org/x")
+        #expect(mkfifo(folder.path("example.org/a.png"), 0o600) == 0)
+        let cache = cache()
+        #expect(await cache.image(for: key) == nil)
+        #expect(await cache.tier(holding: key) == nil)
+        #expect(await cache.image(for: ImageCacheKey(source: "http://example.org/")) == nil)
+        #expect(fixture.reports.codes == [])
+    }
+
+    @Test(
+        arguments: [
+            ("https://example.org/a/b%20c.png", "example.org/a/b c.png"), ("http://h:8080/a?x=1#y", "h:8080/a?x=1"),
+            ("avatars/3.png", "avatars/3.png"), ("https://example.org/../../etc/passwd", nil),
+            ("https://example.org/%2E%2E/%2e%2e/etc/passwd", nil), ("https://example.org/a%00b", nil),
+            ("/etc/passwd", nil),
+            ("../x", nil), ("", nil), ("https://example.org", "example.org"), ("data:image/png;base64,AA", nil),
+        ] as [(String, String?)])
+    func haveAPathBelowTheDirectory(_ source: String, _ path: String?) {
+        #expect(BundledImages.relativePath(for: source) == path)
+    }
+}

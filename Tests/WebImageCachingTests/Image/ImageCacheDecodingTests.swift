@@ -1,0 +1,245 @@
+import FoundationEssentials
+import Testing
+import WebImageCoding
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// What happens between the bytes on disk and the picture.
+@Suite struct ImageCacheDecodingTests {
+    private let fixture: ImageCacheFixture
+    private let key: ImageCacheKey
+
+    init() throws {
+        fixture = try ImageCacheFixture()
+        key = fixture.key
+    }
+
+    // MARK: Sharing
+
+    @Test func decodesOnceForAllWhoAskAtTheSameTime() async throws {
+        let gate = Gate()
+        let decoder = ProbeDecoder { _ in gate.pass() }
+        let cache = fixture.cache(decoder: decoder)
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        let widths = try await withThrowingTaskGroup(of: Int?.self) { group in
+            for _ in 0..<20 { group.addTask { await cache.image(for: key)?.image?.width } }
+            try await gate.reached.wait()
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(widths == Array(repeating: 8, count: 20))
+        #expect(decoder.callCount == 1)
+    }
+
+    @Test func stopsDecodingWhenNobodyWantsIt() async throws {
+        let gate = Gate()
+        let seen = Lock<Cancellation?>(nil)
+        let decoder = ProbeDecoder { options in
+            seen.withLock { $0 = options.cancellation }
+            gate.pass()
+        }
+        let cache = fixture.cache(decoder: decoder)
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        let first = Task { await cache.image(for: key) }
+        let second = Task { await cache.image(for: key) }
+        try await gate.reached.wait()
+        first.cancel()
+        // It does not wait for the decoder, which still hangs.
+        #expect(await first.value == nil)
+        second.cancel()
+        #expect(await second.value == nil)
+        #expect(seen.withLock { $0?.isCancelled } == true)
+        gate.open()
+        #expect(fixture.reports.codes == [])
+        #expect(await cache.disk?.contains(key.source) == true)
+    }
+
+    @Test func leavesOthersAloneWhenOneIsCancelled() async throws {
+        let gate = Gate()
+        let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        let first = Task { await cache.image(for: key) }
+        try await gate.reached.wait()
+        let second = Task { await cache.image(for: key) }
+        first.cancel()
+        #expect(await first.value == nil)
+        gate.open()
+        #expect(await second.value?.image?.width == 8)
+    }
+
+    // MARK: Changes meanwhile
+
+    @Test func doesNotPutIntoMemoryWhatIsOutOfDate() async throws {
+        let gate = Gate()
+        let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
+        await cache.store(nil, data: try solidPNG(1, 1), for: key, in: .disk)
+        let before = Task { await cache.image(for: key)?.image?.width }
+        try await gate.reached.wait()
+        await cache.store(nil, data: try solidPNG(2, 2), for: key, in: .disk)
+        // It must not share the answer of who asked before.
+        let after = Task { await cache.image(for: key)?.image?.width }
+        gate.open()
+        #expect(await before.value == 1)
+        #expect(await after.value == 2)
+        #expect(await cache.image(for: key)?.image?.width == 2)
+    }
+
+    @Test func doesNotBringBackWhatWasRemoved() async throws {
+        for clears in [false, true] {
+            let gate = Gate()
+            let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
+            await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+            let query = Task { await cache.image(for: key)?.image?.width }
+            try await gate.reached.wait()
+            if clears { await cache.clear() } else { await cache.remove(for: key) }
+            gate.open()
+            #expect(await query.value == 8)
+            #expect(cache.memory.count == 0)
+            #expect(await cache.tier(holding: key) == nil)
+        }
+    }
+
+    @Test func findsWhatItHasJustStoredWhileOthersAsk() async throws {
+        let cache = fixture.cache()
+        let pictures = try (1...6).map { try solidPNG($0, 1) }
+        let keys = (0..<3).map { ImageCacheKey(source: "\($0)") }
+        await withTaskGroup { group in
+            for (number, key) in keys.enumerated() {
+                group.addTask {
+                    for step in 0..<100 {
+                        let width = 1 + (step + number) % pictures.count
+                        await cache.store(nil, data: pictures[width - 1], for: key, in: .disk)
+                        #expect(await cache.image(for: key, in: .disk)?.image?.width == width)
+                    }
+                }
+                for _ in 0..<2 {
+                    group.addTask { for _ in 0..<200 { _ = await cache.image(for: key, in: .disk) } }
+                }
+            }
+        }
+        #expect(fixture.reports.codes == [])
+    }
+
+    @Test func decodesOnceForThoseInAndOutOfAHurry() async throws {
+        let gate = Gate()
+        let decoder = ProbeDecoder { _ in gate.pass() }
+        let cache = fixture.cache(decoder: decoder)
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        async let first = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .low))
+        try await gate.reached.wait()
+        async let second = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .veryHigh))
+        while cache.queries.waiterCount < 2 { await Task.yield() }
+        gate.open()
+        #expect(await first != nil)
+        #expect(await second != nil)
+        #expect(decoder.callCount == 1)
+    }
+
+    // MARK: Damage
+
+    @Test func removesWhatCanNotBeDecodedAndReportsItOnce() async throws {
+        let gate = Gate()
+        let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
+        await cache.store(nil, data: try solidPNG().prefix(60), for: key, in: .disk)
+        // Two that share nothing, since they ask for different tiers, come upon the same bytes.
+        async let first = cache.image(for: key)
+        async let second = cache.image(for: key, in: .disk)
+        try await gate.reached.wait()
+        gate.open()
+        #expect(await first == nil)
+        #expect(await second == nil)
+        #expect(fixture.reports.codes == [403])
+        #expect(fixture.reports.all.first?.description.contains(key.source) == true)
+        #expect(await cache.disk?.contains(key.source) == false)
+        #expect(await cache.image(for: key) == nil)
+        #expect(fixture.reports.codes == [403])
+    }
+
+    @Test func keepsWhatIsOnlyTooLarge() async throws {
+        let cache = fixture.cache { $0.decodingLimits.pixelCount = 47 }
+        await cache.store(nil, data: try solidPNG(8, 6), for: key, in: .disk)
+        #expect(await cache.image(for: key) == nil)
+        #expect(fixture.reports.codes == [303])
+        #expect(await cache.disk?.contains(key.source) == true)
+    }
+
+    // MARK: Without pixels
+
+    @Test func answersWithoutPixelsWhereNoneAreWanted() async throws {
+        let decoder = ProbeDecoder()
+        for isOption in [true, false] {
+            let cache = fixture.cache(decoder: decoder) { $0.decodesForDisplay = isOption }
+            let data = try solidPNG()
+            await cache.store(nil, data: data, for: key, in: .disk)
+            let result = await cache.image(
+                for: key, in: .all, options: ImageQueryOptions(decodesForDisplay: !isOption))
+            #expect(result?.image == nil && result?.data == data)
+            #expect(result?.info?.size == PixelSize(width: 8, height: 6))
+            #expect(cache.memory.count == 0)
+            #expect(decoder.callCount == 0)
+            // Pixels that are there are no trouble.
+            await cache.store(try solidImage(3, 2), for: key, in: .memory)
+            #expect(await cache.image(for: key)?.image?.width == 3)
+        }
+    }
+
+    @Test func removesWhatHasNoHeader() async throws {
+        let cache = fixture.cache { $0.decodesForDisplay = false }
+        await cache.store(nil, data: Data("no picture".utf8), for: key, in: .disk)
+        #expect(await cache.image(for: key) == nil)
+        #expect(await cache.disk?.contains(key.source) == false)
+        #expect(fixture.reports.codes == [403])
+    }
+
+    // MARK: Animation
+
+    @Test func keepsTheBytesOfAnAnimation() async throws {
+        let cache = fixture.cache()
+        let data = try animatedGIF()
+        await cache.store(nil, data: data, for: key, in: .disk)
+        let image = try #require(await cache.image(for: key)?.image)
+        #expect(image.frameCount > 1 && image.data == data)
+        #expect(cache.memory.totalCost == image.pixels.byteCount + data.count)
+        // A still picture needs no bytes any more.
+        let still = ImageCacheKey(source: "still")
+        await cache.store(nil, data: try solidPNG(), for: still, in: .disk)
+        #expect(await cache.image(for: still)?.image?.data == nil)
+    }
+
+    @Test func givesTheFirstFrameWhereNoAnimationIsWanted() async throws {
+        let cache = fixture.cache()
+        await cache.store(nil, data: try animatedGIF(), for: key, in: .disk)
+        let options = ImageQueryOptions(allowsAnimated: false)
+        let fromDisk = await cache.image(for: key, in: .all, options: options)
+        #expect(fromDisk?.image?.frameCount == 1 && fromDisk?.image?.data == nil && fromDisk?.tier == .disk)
+        // It has not taken the animation's place.
+        #expect(!cache.memory.contains(key))
+        #expect(await cache.image(for: key, in: .all, options: options)?.tier == .memory)
+        #expect(await cache.image(for: key, in: .memory) == nil)
+        let animated = await cache.image(for: key)
+        #expect(animated?.tier == .disk && animated?.image?.frameCount ?? 0 > 1)
+        // Nor does the animation take its place.
+        let fromMemory = await cache.image(for: key, in: .all, options: options)
+        #expect(fromMemory?.tier == .memory && fromMemory?.image?.frameCount == 1 && fromMemory?.image?.data == nil)
+    }
+
+    @Test func keepsOnlyFirstFramesInACacheWithoutAnimation() async throws {
+        let gif = try animatedGIF()
+        let cache = fixture.cache { $0.allowsAnimated = false }
+        let animated = try CodecRegistry.shared.decode(gif)
+        await cache.store(animated, data: gif, for: key)
+        #expect(cache.image(inMemoryFor: key)?.frameCount == 1)
+        #expect(await cache.tier(holding: key, in: .memory) == .memory)
+        #expect(cache.memory.value(for: key) == nil)
+        #expect(cache.memory.totalCost == animated.pixels.byteCount)
+        #expect(await cache.disk?.data(for: key.source) == gif)
+        // What takes its place, or removes it, finds it under its other key.
+        await cache.store(try solidImage(3, 2), data: try solidPNG(), for: key)
+        #expect(cache.image(inMemoryFor: key)?.width == 3)
+        await cache.store(animated, data: gif, for: key)
+        await cache.remove(for: key)
+        #expect(cache.memory.count == 0)
+    }
+}

@@ -1,0 +1,43 @@
+import FoundationEssentials
+import WebImageCoding
+import WebImageCore
+
+/// A picture of one colour.
+func solidImage(_ width: Int = 8, _ height: Int = 6, alpha: UInt8 = 255) throws -> Image {
+    var pixels = try MutablePixelBuffer(width: width, height: height)
+    pixels.withUnsafeMutableBytes { bytes in
+        for index in bytes.indices { bytes[index] = index % 4 == 3 ? alpha : min(alpha, 100) }
+    }
+    return Image(pixels: pixels.freeze(isOpaque: alpha == 255))
+}
+
+/// A picture as a file.
+func solidPNG(_ width: Int = 8, _ height: Int = 6) throws -> Data {
+    try CodecRegistry.shared.encode(try solidImage(width, height), as: .png)
+}
+
+/// A committed picture of several frames.
+func animatedGIF() throws -> Data {
+    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    return try Data(contentsOf: tests.appending(path: "Fixtures/images/animated.gif"))
+}
+
+/// Decodes PNG, counts, and calls out before each.
+final class ProbeDecoder: ImageDecoder {
+    private let calls = Lock(0)
+    private let onDecode: @Sendable (DecodingOptions) -> Void
+
+    init(onDecode: @escaping @Sendable (DecodingOptions) -> Void = { _ in }) { self.onDecode = onDecode }
+
+    var format: ImageFormat { .png }
+    var callCount: Int { calls.withLock { $0 } }
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo { try PNGDecoder().info(of: data) }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        calls.withLock { $0 += 1 }
+        onDecode(options)
+        return try PNGDecoder().decode(data, options: options)
+    }
+}

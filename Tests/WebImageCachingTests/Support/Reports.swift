@@ -1,0 +1,11 @@
+import WebImageCore
+
+/// What a cache reported.
+final class Reports: Sendable {
+    private let errors = Lock<[WebImageError]>([])
+
+    var all: [WebImageError] { errors.withLock { $0 } }
+    var codes: [Int] { all.map(\.code) }
+
+    func add(_ error: WebImageError) { errors.withLock { $0.append(error) } }
+}
