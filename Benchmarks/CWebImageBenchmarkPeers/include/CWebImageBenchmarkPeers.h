@@ -13,4 +13,8 @@ bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_
 // Decodes a PNG that is not interlaced to RGBA with straight alpha, one call a row. False if it does not fit.
 bool peer_decode_png(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
+// Encodes opaque RGBA as RGB with libpng's own choice of filters and zlib's `level`; returns the file's length.
+size_t peer_encode_png(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int level, uint8_t *data, size_t capacity);
+
 #endif
