@@ -5,7 +5,7 @@ Needs Debian's python3-pil and python3-numpy; run it with /usr/bin/python3. Its 
 neither. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
 
 PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
-pixels come from Pillow.
+pixels come from Pillow. Animated GIFs come from gif_animations.py, which needs imagemagick and webp.
 """
 
 import io
