@@ -13,6 +13,10 @@ extension WebImageManager {
         public var codecs: CodecRegistry
         /// What to refuse to decode.
         public var decodingLimits: DecodingLimits
+        /// What becomes of a file that is cut or damaged. By default it is an error, so that nobody takes half a picture for a
+        /// whole one; programs that show pictures to people may rather show the good part, as browsers do. Such a picture has
+        /// ``WebImageCore/Image/isPartial`` set and is not cached.
+        public var damage = DecodingOptions.Damage.refuse
         /// Where callbacks run unless a load names its own; `nil`, the default, is a serial queue of the manager's.
         public var callbackQueue: (any CallbackQueue)?
         /// The least progress worth a report, as a fraction of the whole length, 0 to 1; 0, the default, reports each piece.

@@ -40,7 +40,7 @@ extension Pipeline {
         work.run { priority in
             let cancellation = Cancellation()
             // What the disk holds was whole once: where it is not, a loader may still have the rest.
-            let damage: DecodingOptions.Damage = bytes.origin == .diskCache ? .refuse : .showGoodPart
+            let damage = bytes.origin == .diskCache ? .refuse : self.damage
             let options = DecodingOptions(
                 thumbnail: context.request.thumbnail, scale: context.request.scale, damage: damage,
                 limits: decodingLimits, cancellation: cancellation)

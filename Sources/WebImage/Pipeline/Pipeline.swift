@@ -19,6 +19,7 @@ final class Pipeline: Sendable {
     let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
+    let damage: DecodingOptions.Damage
     let decodingQueue: WorkQueue
     let bodyStorage: BodyStorage
     let minimumProgressInterval: Double
@@ -35,6 +36,7 @@ final class Pipeline: Sendable {
         loaders = configuration.loaders
         codecs = configuration.codecs
         decodingLimits = configuration.decodingLimits
+        damage = configuration.damage
         bodyStorage = configuration.bodyStorage
         minimumProgressInterval = configuration.minimumProgressInterval
         decodingQueue = DecodingQueue.shared
