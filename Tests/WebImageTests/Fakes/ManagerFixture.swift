@@ -10,7 +10,8 @@ struct ManagerFixture {
     let manager: WebImageManager
 
     init(
-        decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil
+        decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil,
+        damage: DecodingOptions.Damage? = nil
     ) throws {
         directory = try TemporaryDirectory()
         loader = ScriptedLoader(isCacheable: isCacheable)
@@ -19,9 +20,10 @@ struct ManagerFixture {
             disk: DiskCache(in: directory))
         let codecs = CodecRegistry()
         if let decoder { codecs.register(decoder) }
-        manager = WebImageManager(
-            configuration: WebImageManager.Configuration(
-                cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue))
+        var configuration = WebImageManager.Configuration(
+            cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
+        if let damage { configuration.damage = damage }
+        manager = WebImageManager(configuration: configuration)
     }
 
     static func url(_ name: String) throws -> URL {

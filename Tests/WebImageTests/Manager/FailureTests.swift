@@ -40,6 +40,27 @@ import WebImageTestSupport
         await expectNothingCached()
     }
 
+    @Test func showsTheGoodPartOfADamagedPictureIfAskedTo() async throws {
+        let fixture = try ManagerFixture(damage: .showGoodPart)
+        let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
+        async let loaded = fixture.manager.image(at: url)
+        try await fixture.nextLoad().answer(Data(png.prefix(png.count - 20)), contentType: "image/png")
+        let image = try await loaded
+        #expect(image.isPartial)
+        #expect(image.pixels.size == PixelSize(width: 64, height: 64))
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
+    }
+
+    @Test func replacesADamagedEntryAlsoWhereGoodPartsAreShown() async throws {
+        let fixture = try ManagerFixture(damage: .showGoodPart)
+        let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
+        fixture.cache.disk?.store(png.prefix(png.count - 20), for: url.absoluteString)
+        let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(2))
+        #expect(response.origin == .remote)
+        #expect(!response.image.isPartial)
+    }
+
     @Test func reportsTheLoadersError() async throws {
         let results = Results()
         fixture.manager.load(WebImageRequest(url), completion: results.note)
