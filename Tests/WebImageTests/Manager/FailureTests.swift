@@ -21,6 +21,18 @@ import WebImageTestSupport
         return results.errors.first
     }
 
+    /// A picture whose first half of bytes holds about half of its rows.
+    private func noisePNG(_ size: PixelSize) throws -> Data {
+        var random = SplitMix64(seed: 1)
+        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in bytes.indices {
+                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random)
+            }
+        }
+        return try PNGEncoder().encode(Image(pixels: pixels.freeze(isOpaque: true)), options: EncodingOptions())
+    }
+
     private func expectNothingCached() async {
         #expect(fixture.manager.cachedImage(for: url) == nil)
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
@@ -42,9 +54,9 @@ import WebImageTestSupport
 
     @Test func showsTheGoodPartOfADamagedPictureIfAskedTo() async throws {
         let fixture = try ManagerFixture(damage: .showGoodPart)
-        let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
+        let png = try noisePNG(PixelSize(width: 64, height: 64))
         async let loaded = fixture.manager.image(at: url)
-        try await fixture.nextLoad().answer(Data(png.prefix(png.count - 20)), contentType: "image/png")
+        try await fixture.nextLoad().answer(Data(png.prefix(png.count / 2)), contentType: "image/png")
         let image = try await loaded
         #expect(image.isPartial)
         #expect(image.pixels.size == PixelSize(width: 64, height: 64))
@@ -54,8 +66,8 @@ import WebImageTestSupport
 
     @Test func replacesADamagedEntryAlsoWhereGoodPartsAreShown() async throws {
         let fixture = try ManagerFixture(damage: .showGoodPart)
-        let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
-        fixture.cache.disk?.store(png.prefix(png.count - 20), for: url.absoluteString)
+        let png = try noisePNG(PixelSize(width: 64, height: 64))
+        fixture.cache.disk?.store(png.prefix(png.count / 2), for: url.absoluteString)
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(2))
         #expect(response.origin == .remote)
         #expect(!response.image.isPartial)
