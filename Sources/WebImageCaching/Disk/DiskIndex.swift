@@ -51,6 +51,12 @@ final class DiskIndex {
         var hits: Int64 = 0
         var misses: Int64 = 0
         var evictions: Int64 = 0
+
+        /// Whether sums with these numbers can't overflow: a damaged page may say anything.
+        fileprivate var arePossible: Bool {
+            0...DiskDirectory.largestByteCount ~= size
+                && [nextID, count, segment, nextSegment, hits, misses, evictions].allSatisfy { 0..<(.max / 2) ~= $0 }
+        }
     }
 
     let connection: SQLiteConnection
@@ -173,10 +179,7 @@ final class DiskIndex {
                 segment: row.integer(4), nextSegment: row.integer(5), hits: row.integer(6), misses: row.integer(7),
                 evictions: row.integer(8))
         }
-        // What a damaged page says must not overflow the sums that are made with it.
-        guard 0...DiskDirectory.largestByteCount ~= totals.size, 0..<(.max / 2) ~= totals.nextID,
-            0..<(.max / 2) ~= totals.nextSegment
-        else { throw .index(code: SQLITE_CORRUPT, message: "a size of \(totals.size) bytes") }
+        guard totals.arePossible else { throw .index(code: SQLITE_CORRUPT, message: "impossible totals") }
     }
 
     // MARK: Outside
