@@ -6,7 +6,8 @@ package import WebImageCore
 /// Bytes on disk by key, whole or absent whatever happens to the process, the least recently used of which go first.
 ///
 /// Nothing blocks the caller, and nothing fails: when the directory can't be used, stores do nothing and loads find
-/// nothing, and ``Configuration/onFailure`` is told once for each cause. Several caches, also in several processes, may
+/// nothing, and ``Configuration/onFailure`` is told once for each cause; a directory that can only be read is read, and
+/// stores and removals have no effect there. Several caches, also in several processes, may
 /// use one directory at once.
 ///
 /// ```

@@ -94,16 +94,19 @@ extension DiskWriter {
     /// commit, or between the commit and the deletion. In a transaction, so that nobody is just writing there.
     func sweep(_ index: DiskIndex) throws(DiskFault) {
         let current = directory.valuesPath(generation: index.generation)
-        for name in DiskDirectory.names(in: directory.path) where name.hasPrefix(DiskDirectory.valuesPrefix) {
+        let names = DiskDirectory.names(in: directory.path)
+        // Where the index has been replaced, another generation is the good one.
+        guard directory.indexIdentity == indexIdentity else { return }
+        for name in names where name.hasPrefix(DiskDirectory.valuesPrefix) {
             let folder = "\(directory.path)/\(name)"
             guard folder != current else { continue }
             for file in DiskDirectory.names(in: folder) { unlink("\(folder)/\(file)") }
             rmdir(folder)
         }
-        var names = DiskDirectory.names(in: current)[...]
-        while !names.isEmpty {
-            let some = names.prefix(256)
-            names = names.dropFirst(some.count)
+        var rest = DiskDirectory.names(in: current)[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(256)
+            rest = rest.dropFirst(some.count)
             try index.transaction { () throws(DiskFault) in
                 for name in some {
                     if let number = SegmentFile.number(name), let end = try index.end(ofSegment: number) {

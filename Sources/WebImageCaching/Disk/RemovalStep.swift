@@ -1,13 +1,13 @@
-/// How many entries go in one transaction: as many as a tenth of a second takes.
+/// How many entries go in one transaction: as many as half a second takes, within bounds.
 ///
 /// Other processes' changes wait for a transaction, so it must end; gets don't. But entries that go next are anywhere in
 /// the index, each on pages of its own. The more go at once, the more share a page, and the fewer times each page is
 /// written: see Decisions.md.
 struct RemovalStep {
-    private static let counts = 64...4_096
-    private static let time = Duration.milliseconds(100)
+    private static let counts = 512...4_096
+    private static let time = Duration.milliseconds(500)
 
-    private(set) var count = 512
+    private(set) var count = 1_024
 
     /// Calls `body` with the most entries that it may remove.
     ///

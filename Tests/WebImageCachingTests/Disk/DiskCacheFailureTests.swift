@@ -236,8 +236,8 @@ import WebImageTestSupport
         // All pages but the first, which holds the schema.
         let file = open(fixture.indexPath, O_WRONLY)
         let size = lseek(file, 0, SEEK_END)
-        let noise = [UInt8](repeating: 0xA5, count: Int(size) - 16_384)
-        #expect(pwrite(file, noise, noise.count, 16_384) == noise.count)
+        let noise = [UInt8](repeating: 0xA5, count: Int(size) - 4_096)
+        #expect(pwrite(file, noise, noise.count, 4_096) == noise.count)
         close(file)
 
         let cache = fixture.cache()
