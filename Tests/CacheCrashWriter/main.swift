@@ -7,6 +7,7 @@ import WebImageTestSupport
 //   prints a ``ChangeRecord`` before and after each. Versions begin at SEED * 2^32.
 // CacheCrashWriter read DIRECTORY OWNER: looks the keys up until its standard input ends; status 3 for a wrong value, 6 where
 //   it never found one.
+// CacheCrashWriter look DIRECTORY: looks the keys up as a user with no rights, and stores one; status as above.
 // CacheCrashWriter clear DIRECTORY: removes everything.
 
 let arguments = CommandLine.arguments
@@ -17,7 +18,7 @@ configuration.freeSpaceFloor = 0
 configuration.onFailure = { error in
     var line = "\(error)\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
-    exit(4)
+    if arguments[1] != "look" { exit(4) }
 }
 let cache = DiskCache(configuration: configuration)
 
@@ -38,6 +39,19 @@ case ("read", 4):
             foundCount += 1
         }
     }
+    exit(foundCount > 0 ? 0 : 6)
+case ("look", 3):
+    guard setgid(65_534) == 0, setuid(65_534) == 0 else { exit(2) }
+    var foundCount = 0
+    for number in 0..<WriterKeys.count {
+        let key = WriterKeys.name(number, owner: "")
+        guard let data = await cache.data(for: key) else { continue }
+        guard CheckedValue.version(of: data, key: key) != nil else { exit(3) }
+        foundCount += 1
+    }
+    cache.store(CheckedValue.make(key: "new", version: 1, byteCount: 100), for: "new")
+    await cache.flush()
+    guard await !cache.contains("new") else { exit(3) }
     exit(foundCount > 0 ? 0 : 6)
 case ("clear", 3):
     await cache.removeAll()

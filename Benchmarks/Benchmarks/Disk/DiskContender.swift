@@ -21,7 +21,7 @@ enum DiskContender: String, CaseIterable, Sendable {
     }
 
     /// As many changes as go into one transaction, as in our cache.
-    static let batchCount = 256
+    static let batchCount = 1_024
 
     /// Opens what is in the directory, or makes it.
     func open(_ directory: String) throws -> any DiskStore {

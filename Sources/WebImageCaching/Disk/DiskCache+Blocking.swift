@@ -24,7 +24,8 @@ extension DiskCache {
         return isPresent(key)
     }
 
-    /// Returns when everything that was stored or removed before is on disk, or could not be written.
+    /// Returns when everything that was stored or removed before is on disk, or could not be written. Never returns where
+    /// a completion, or the progress of a removal, calls it: the writing waits for these.
     public func waitUntilWritten() {
         let end = DispatchSemaphore(value: 0)
         submit { _ in end.signal() }

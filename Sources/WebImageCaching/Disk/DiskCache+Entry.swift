@@ -132,14 +132,21 @@ extension DiskCache.Entry {
         self.responseMetadata = responseMetadata
     }
 
+    /// Microseconds since 1970.
+    struct Times: Sendable {
+        let created: Int64
+        let modified: Int64
+        var accessed: Int64
+    }
+
     /// One that waits to be written.
-    init(key: String, byteCount: Int, attachments: DiskAttachments, time: Int64) {
+    init(key: String, byteCount: Int, attachments: DiskAttachments, times: Times) {
         id = 0
         self.key = key
         self.byteCount = byteCount
-        created = Date(microseconds: time)
-        modified = created
-        lastAccess = created
+        created = Date(microseconds: times.created)
+        modified = Date(microseconds: times.modified)
+        lastAccess = Date(microseconds: times.accessed)
         expires = attachments.deadline.date
         place = .memory
         extendedData = attachments.extendedData

@@ -3,12 +3,12 @@ internal import FoundationEssentials
 extension DiskCache {
     // MARK: Removing much
 
-    /// Removes what is stored when this is called, step by step.
+    /// Removes everything: at once for look-ups, and step by step on disk, which takes longer than ``removeAll()`` does.
     ///
-    /// - Parameter progress: called on a thread of the disk pool with how many entries are gone, and how many there were;
-    ///   first with 0.
+    /// - Parameter progress: called on a thread of the disk pool with how many entries are gone from the disk, and how many
+    ///   there were; first with 0.
     public func removeAll(progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void) async {
-        await onLane { $0.removeAll(progress: progress) }
+        await removeAll(telling: progress)
     }
 
     /// Removes the first entries in the order of ``Configuration/evictionOrder`` until the values take no more than `size`

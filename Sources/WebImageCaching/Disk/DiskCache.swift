@@ -6,7 +6,8 @@ package import WebImageCore
 /// Bytes on disk by key, whole or absent whatever happens to the process, the least recently used of which go first.
 ///
 /// Nothing blocks the caller, and nothing fails: when the directory can't be used, stores do nothing and loads find
-/// nothing, and ``Configuration/onFailure`` is told once for each cause. Several caches, also in several processes, may
+/// nothing, and ``Configuration/onFailure`` is told once for each cause; a directory that can only be read is read, and
+/// stores and removals have no effect there. Several caches, also in several processes, may
 /// use one directory at once.
 ///
 /// ```
@@ -145,17 +146,21 @@ public final class DiskCache: Sendable {
     func findItem(_ key: String) -> Item? {
         let now = now()
         switch lookUp(key, now: now) {
-        case .found(let data, let attachments, let time):
+        case .found(let data, let attachments, let times):
             noteUse(of: key, now: now)
             return Item(
-                data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, time: time))
+                data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, times: times))
         case .removed: return miss()
         case .unknown(let staged):
             var entry: Entry?
             let result = withReader { reader throws(DiskFault) in
-                let result = try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
-                if case .found(_, let record) = result { entry = try reader.entry(key, record, staged: staged) }
-                return result
+                while true {
+                    let result = try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
+                    guard case .found(_, let record) = result else { return result }
+                    entry = try reader.entry(key, record, staged: staged)
+                    // Where it has been replaced since it was read, there is another now.
+                    if entry != nil { return result }
+                }
             }
             guard case .found(let data, let record)? = accept(result, now: now), let entry else { return miss() }
             noteUse(of: record, staged: staged, now: now)
@@ -166,15 +171,16 @@ public final class DiskCache: Sendable {
     func findEntry(_ key: String) -> Entry? {
         let now = now()
         switch lookUp(key, now: now) {
-        case .found(let data, let attachments, let time):
-            return Entry(key: key, byteCount: data.count, attachments: attachments, time: time)
+        case .found(let data, let attachments, let times):
+            return Entry(key: key, byteCount: data.count, attachments: attachments, times: times)
         case .removed: return nil
         case .unknown(let staged):
             let entry = withReader { reader throws(DiskFault) -> Entry? in
-                guard let record = try reader.record(for: key), !isExpired(record, staged: staged, now: now) else {
-                    return nil
+                while let record = try reader.record(for: key), !isExpired(record, staged: staged, now: now) {
+                    // `nil` where it has been replaced in between: there is another now.
+                    if let entry = try reader.entry(key, record, staged: staged) { return entry }
                 }
-                return try reader.entry(key, record, staged: staged)
+                return nil
             }
             return entry ?? nil
         }
@@ -308,9 +314,11 @@ public final class DiskCache: Sendable {
     }
 
     /// Removes everything: at once for look-ups, and on disk when this returns. Files are deleted afterwards.
-    public func removeAll() async {
+    public func removeAll() async { await removeAll(telling: nil) }
+
+    func removeAll(telling progress: DiskStaging.ClearProgress?) async {
         await withCheckedContinuation { continuation in
-            state.withLock { $0.staging.removeAll { continuation.resume() } }
+            state.withLock { $0.staging.removeAll(progress: progress) { continuation.resume() } }
             drain()
         }
     }
@@ -339,7 +347,9 @@ public final class DiskCache: Sendable {
 
     /// How many changes were written; `nil` when there was nothing to do.
     private func writeBatch(includesAccesses: Bool = true) -> Int? {
-        let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses) }
+        // Where others have to go to make room, which of them depends on uses that were noted since.
+        let makesRoom = writer.isShortOfSpace(adding: state.withLock { $0.staging.byteCount })
+        let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses || makesRoom) }
         guard !batch.isEmpty else { return nil }
         let aftermath = writer.write(batch)
         let completions = state.withLock { $0.staging.finish(batch) }

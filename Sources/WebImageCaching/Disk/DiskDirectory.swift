@@ -75,6 +75,36 @@ struct DiskDirectory: Sendable {
         return try body()
     }
 
+    /// Runs `body` as ``withExclusiveLock(_:)`` does, also in a directory that can only be read; where that has no lock yet,
+    /// there is nobody who could hold it.
+    func withReadersLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
+        guard isReadOnly else { return try withExclusiveLock(body) }
+        let descriptor = open(lockPath, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        while descriptor >= 0, flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        return try body()
+    }
+
+    /// Whether this process may change nothing in it, as it is another user's, or on a file system mounted like that.
+    var isReadOnly: Bool { access(path, W_OK) != 0 && [EACCES, EROFS, EPERM].contains(errno) }
+
+    /// What tells whether an index has been written since, for readers that SQLite does not tell; `nil` while there is a
+    /// log, without which the index may be half of one.
+    var settledIndex: SettledIndex? {
+        var (log, index) = (stat(), stat())
+        if stat(indexPath + "-wal", &log) == 0, log.st_size > 0 { return nil }
+        guard stat(indexPath, &index) == 0 else { return nil }
+        let modified = index.st_mtim
+        return SettledIndex(
+            byteCount: Int64(index.st_size), modified: Int64(modified.tv_sec), nanoseconds: Int64(modified.tv_nsec))
+    }
+
+    struct SettledIndex: Equatable, Sendable {
+        let byteCount: Int64
+        let modified: Int64
+        let nanoseconds: Int64
+    }
+
     /// What tells one index file from another at the same path; `nil` when there is none.
     var indexIdentity: FileIdentity? {
         var status = stat()
@@ -89,6 +119,9 @@ struct DiskDirectory: Sendable {
 
     /// More bytes than any cache holds (1 PiB), and few enough that sums of such numbers can't overflow.
     static let largestByteCount: Int64 = 1 << 50
+
+    /// A number of bytes as an index has it, whose pages may be damaged; sums of such numbers can't overflow.
+    static func possibleByteCount(_ stored: Int64) -> Int64 { min(max(0, stored), largestByteCount) }
 
     /// What the file system has left for this user, in bytes; at most ``largestByteCount``.
     var freeByteCount: Int64? {

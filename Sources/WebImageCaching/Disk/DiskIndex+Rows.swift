@@ -22,7 +22,7 @@ extension DiskIndex {
 
         init(_ statement: SQLiteStatement) {
             id = statement.integer(0)
-            size = statement.integer(1)
+            size = DiskDirectory.possibleByteCount(statement.integer(1))
             segment = statement.integer(2)
             offset = statement.integer(3)
             checksum = UInt32(truncatingIfNeeded: statement.integer(4))
@@ -53,10 +53,17 @@ extension DiskIndex {
         return row
     }
 
-    /// The entries that go next, each with the time that says so.
-    func firstRows(limit: Int) throws(DiskFault) -> [(row: Row, time: Int64)] {
-        var rows: [(Row, Int64)] = []
-        try statements.findFirst.run(Int64(limit)) { rows.append((Row($0), $0.integer(Row.columnCount))) }
+    /// The entries that go next, as long as `isIncluded` says so of each and the time that puts it there.
+    func firstRows(limit: Int, while isIncluded: (_ row: Row, _ time: Int64) -> Bool) throws(DiskFault) -> [Row] {
+        var rows: [Row] = []
+        try statements.findFirst.visitRows(
+            Int64(limit),
+            while: { statement in
+                let row = Row(statement)
+                guard isIncluded(row, statement.integer(Row.columnCount)) else { return false }
+                rows.append(row)
+                return true
+            })
         return rows
     }
 
@@ -72,9 +79,10 @@ extension DiskIndex {
         return rows
     }
 
-    func rows(after id: Int64, before end: Int64, limit: Int) throws(DiskFault) -> [Row] {
+    /// Those with numbers smaller than `end`, the oldest first.
+    func rows(before end: Int64, limit: Int) throws(DiskFault) -> [Row] {
         var rows: [Row] = []
-        try statements.findAfter.run(id, end, Int64(limit)) { rows.append(Row($0)) }
+        try statements.findBefore.run(end, Int64(limit)) { rows.append(Row($0)) }
         return rows
     }
 
@@ -83,9 +91,7 @@ extension DiskIndex {
         let key: String
         let size: Int64
         let checksum: UInt32
-        /// Microseconds since 1970, as all times here.
-        let created: Int64
-        let accessed: Int64
+        let times: DiskCache.Entry.Times
         let attachments: DiskAttachments
     }
 
@@ -97,7 +103,8 @@ extension DiskIndex {
         let (deadline, attachments) = (entry.attachments.deadline, entry.attachments)
         try statements.insert.run(
             id, entry.key.diskHash, entry.size, place?.segment ?? 0, place?.offset ?? 0, Int64(entry.checksum),
-            entry.created, entry.accessed, deadline.storedTime, deadline.lifetime, attachments.isEmpty ? 0 as Int64 : 1,
+            entry.times.created, entry.times.modified, entry.times.accessed, deadline.storedTime, deadline.lifetime,
+            attachments.isEmpty ? 0 as Int64 : 1,
             entry.key)
         if !attachments.isEmpty {
             try statements.insertAttachment.run(id, attachments.extendedData, attachments.responseMetadata)
@@ -120,6 +127,11 @@ extension DiskIndex {
         }
         totals.count -= 1
         totals.size -= row.size
+    }
+
+    /// Deletes entries in the order of their numbers, as neighbours share pages.
+    func delete(_ rows: [Row]) throws(DiskFault) {
+        for row in rows.sorted(by: { $0.id < $1.id }) { try delete(row) }
     }
 
     /// Deletes all rows without reading them. The files are left to a sweep.

@@ -51,6 +51,12 @@ final class DiskIndex {
         var hits: Int64 = 0
         var misses: Int64 = 0
         var evictions: Int64 = 0
+
+        /// Whether sums with these numbers can't overflow: a damaged page may say anything.
+        fileprivate var arePossible: Bool {
+            0...DiskDirectory.largestByteCount ~= size
+                && [nextID, count, segment, nextSegment, hits, misses, evictions].allSatisfy { 0..<(.max / 2) ~= $0 }
+        }
     }
 
     let connection: SQLiteConnection
@@ -70,7 +76,10 @@ final class DiskIndex {
         guard version == 0 || version == Self.version else { throw .olderIndex }
         if version == 0 { try Self.makeTables(connection) }
         try connection.execute(
-            "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -8192")
+            """
+            PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 33554432; PRAGMA wal_autocheckpoint = 4096;
+            PRAGMA cache_size = -8192
+            """)
         if order != .access {
             // Few caches want it, so others need not keep it up.
             try connection.execute(
@@ -89,8 +98,8 @@ final class DiskIndex {
     }
 
     private static func makeTables(_ connection: SQLiteConnection) throws(DiskFault) {
-        // The first two must come before the first table.
-        try connection.execute("PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
+        // The first two must come before the first table. Most changes touch rows that are alone on their pages.
+        try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
         let generation = Int64.random(in: 1 ... .max)
         try connection.execute(
             """
@@ -173,10 +182,7 @@ final class DiskIndex {
                 segment: row.integer(4), nextSegment: row.integer(5), hits: row.integer(6), misses: row.integer(7),
                 evictions: row.integer(8))
         }
-        // What a damaged page says must not overflow the sums that are made with it.
-        guard 0...DiskDirectory.largestByteCount ~= totals.size, 0..<(.max / 2) ~= totals.nextID,
-            0..<(.max / 2) ~= totals.nextSegment
-        else { throw .index(code: SQLITE_CORRUPT, message: "a size of \(totals.size) bytes") }
+        guard totals.arePossible else { throw .index(code: SQLITE_CORRUPT, message: "impossible totals") }
     }
 
     // MARK: Outside

@@ -3,7 +3,9 @@ internal import FoundationEssentials
 
 /// A connection that only looks things up, for one thread at a time.
 ///
-/// It never makes or repairs anything: when the index is not there, there is nothing to be found.
+/// It never makes or repairs anything: when the index is not there, there is nothing to be found. A directory that can only
+/// be read is no obstacle, though SQLite would make a log there: as long as no other process has one, the index is read
+/// without, and what it says is believed when the bytes have the right checksum.
 final class DiskReader {
     enum Result {
         case found(Data, Record)
@@ -28,6 +30,8 @@ final class DiskReader {
     /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
     let identity: DiskDirectory.FileIdentity
     let generation: Int64
+    /// The index as it was when this reader took it for one that nobody changes; `nil` where SQLite looks after changes.
+    let settledIndex: DiskDirectory.SettledIndex?
     private let valuesPath: String
     /// Entries with smaller numbers are from before the machine started.
     private let bootFirstID: Int64
@@ -42,7 +46,14 @@ final class DiskReader {
     ) throws(DiskFault) {
         self.identity = identity
         self.checksAll = checksAll
-        connection = try SQLiteConnection(path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+        let settledIndex = directory.isReadOnly ? directory.settledIndex : nil
+        self.settledIndex = settledIndex
+        connection =
+            if settledIndex != nil {
+                try SQLiteConnection(unchanging: directory.indexPath)
+            } else {
+                try SQLiteConnection(path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+            }
         // 0 while another thread makes the tables.
         guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
         // The log is the writer's business.
@@ -52,7 +63,7 @@ final class DiskReader {
         try connection.prepare("SELECT generation, boot_first_id, boot FROM cache").run { row in
             generation = row.integer(0)
             // As long as no writer has opened it since the machine started, all entries are from before.
-            if row.text(2) == DiskDirectory.bootIdentity { bootFirstID = row.integer(1) }
+            if row.text(2) == DiskDirectory.bootIdentity, settledIndex == nil { bootFirstID = row.integer(1) }
         }
         self.generation = generation
         self.bootFirstID = bootFirstID
@@ -60,6 +71,11 @@ final class DiskReader {
         find = try connection.prepare("SELECT \(DiskIndex.Row.columns), key FROM entry WHERE hash = ?")
         describe = try connection.prepare("SELECT created, modified, accessed FROM entry WHERE id = ?")
         attachment = try connection.prepare("SELECT extended, metadata FROM attachment WHERE id = ?")
+    }
+
+    /// Whether somebody else has changed the index after all.
+    func isOutOfDate(in directory: DiskDirectory) -> Bool {
+        settledIndex != nil && settledIndex != directory.settledIndex
     }
 
     /// - Parameter isExpired: whether an entry is no longer to be found.

@@ -45,7 +45,7 @@ final class DiskReaders: Sendable {
             if let idle {
                 reader = idle
             } else {
-                let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+                let opened = try directory.withReadersLock { () throws(DiskFault) in
                     try DiskReader(directory: directory, identity: identity, checksAll: checksAll)
                 }
                 guard let opened else { return nil }
@@ -75,8 +75,8 @@ final class DiskReaders: Sendable {
             closeAll()
             return nil
         }
-        if let idle, idle.identity != identity {
-            // All of them are of the old file.
+        if let idle, idle.identity != identity || idle.isOutOfDate(in: directory) {
+            // All of them are of the old file, or its old contents.
             closeAll()
             return (identity, nil, state.withLock { $0.generation })
         }
@@ -119,13 +119,18 @@ final class DiskReaders: Sendable {
     func closeDeletedSegments() { closeSegments(onlyDeleted: true) }
 
     private func closeSegments(onlyDeleted: Bool) {
-        let (idle, generation) = state.withLock { state in
-            defer { state.idle = [] }
-            return (state.idle, state.generation)
+        // One at a time: a look-up that found none at rest would open another, and each of them would stay.
+        for _ in 0..<idleCount {
+            let (reader, generation) = state.withLock { state in
+                (state.idle.isEmpty ? nil : state.idle.removeFirst(), state.generation)
+            }
+            guard let reader else { return }
+            reader.closeSegments(onlyDeleted: onlyDeleted)
+            state.withLock { if $0.generation == generation { $0.idle.append(reader) } }
         }
-        for reader in idle { reader.closeSegments(onlyDeleted: onlyDeleted) }
-        state.withLock { if $0.generation == generation { $0.idle += idle } }
     }
+
+    var idleCount: Int { state.withLock { $0.idle.count } }
 
     /// Looks after open segments from time to time while there are reads, and closes them when there are none any more:
     /// nothing runs while a cache is not used.

@@ -17,11 +17,10 @@ struct DiskStaging {
         fileprivate(set) var change: Change
         /// No two changes have the same.
         let number: Int
-        /// Microseconds since 1970.
-        let time: Int64
-        /// When it was used last.
-        fileprivate(set) var accessed: Int64
+        fileprivate(set) var times: DiskCache.Entry.Times
         fileprivate(set) var completions: [@Sendable () -> Void]
+        /// Whether no batch has taken it.
+        fileprivate(set) var isWaiting = true
 
         /// What the disk will hold of it.
         var valueByteCount: Int { if case .store(let data, _) = change { data.count } else { 0 } }
@@ -38,16 +37,20 @@ struct DiskStaging {
     struct Batch {
         /// Set when everything goes before the changes are made.
         var clearNumber: Int?
+        /// Told how that goes, if anybody wants to know.
+        var clearProgress: [ClearProgress] = []
         var changes: [Pending] = []
         var accesses = DiskAccesses()
 
         /// When the earliest of its changes and accesses happened.
-        var firstTime: Int64 { min(changes.map(\.time).min() ?? .max, accesses.firstTime) }
+        var firstTime: Int64 { min(changes.map(\.times.modified).min() ?? .max, accesses.firstTime) }
         var isEmpty: Bool { clearNumber == nil && changes.isEmpty && accesses.isEmpty }
     }
 
+    typealias ClearProgress = @Sendable (_ removed: Int, _ total: Int) -> Void
+
     enum Lookup {
-        case found(Data, DiskAttachments, time: Int64)
+        case found(Data, DiskAttachments, DiskCache.Entry.Times)
         case removed
         /// The disk knows; these, if any, are newer than what it keeps beside the bytes.
         case unknown(DiskAttachments?)
@@ -73,8 +76,8 @@ struct DiskStaging {
     private var pending: [String: Pending] = [:]
     /// Keys in order of their change, without those that a batch has taken.
     private var waiting: [String] = []
-    private var isWaiting: Set<String> = []
     private var clearNumber: Int?
+    private var clearProgress: [ClearProgress] = []
     private var clearCompletions: [@Sendable () -> Void] = []
     private var accesses = DiskAccesses()
     /// Those of the batch that is being written.
@@ -111,8 +114,11 @@ struct DiskStaging {
         _ attachments: DiskAttachments, for key: String, now: Int64, completion: (@Sendable () -> Void)?
     ) -> Bool {
         guard byteCount == 0 || byteCount + attachments.byteCount <= byteLimit else { return false }
-        switch pending[key]?.change {
-        case .store(let data, _): add(.store(data, attachments), for: key, now: now, completion: completion)
+        let staged = pending[key]
+        switch staged?.change {
+        case .store(let data, _):
+            add(
+                .store(data, attachments), for: key, created: staged?.times.created, now: now, completion: completion)
         case .remove: add(.remove, for: key, now: now, completion: completion)
         case .update, nil: add(.update(attachments), for: key, now: now, completion: completion)
         }
@@ -123,24 +129,32 @@ struct DiskStaging {
         add(.remove, for: key, now: now, completion: completion)
     }
 
-    private mutating func add(_ change: Change, for key: String, now: Int64, completion: (@Sendable () -> Void)?) {
-        let replaced = pending[key]
-        let completions = (replaced?.completions ?? []) + (completion.map { [$0] } ?? [])
+    /// - Parameter created: when the bytes were stored, if that was before.
+    private mutating func add(
+        _ change: Change, for key: String, created: Int64? = nil, now: Int64, completion: (@Sendable () -> Void)?
+    ) {
         let time = nextTime(now)
+        let times = DiskCache.Entry.Times(created: created ?? time, modified: time, accessed: time)
         let new = Pending(
-            key: key, change: change, number: nextNumber(), time: time, accessed: time, completions: completions)
-        byteCount += new.byteCount - (replaced?.byteCount ?? 0)
-        pending[key] = new
-        if isWaiting.insert(key).inserted { waiting.append(key) }
+            key: key, change: change, number: nextNumber(), times: times, completions: completion.map { [$0] } ?? [])
+        byteCount += new.byteCount
+        // Looked for once, as hashing the key is most of the price.
+        guard let replaced = pending.updateValue(new, forKey: key) else {
+            waiting.append(key)
+            return
+        }
+        byteCount -= replaced.byteCount
+        if !replaced.isWaiting { waiting.append(key) }
+        if !replaced.completions.isEmpty { pending[key]?.completions = replaced.completions + new.completions }
     }
 
-    mutating func removeAll(completion: (@Sendable () -> Void)?) {
+    mutating func removeAll(progress: ClearProgress? = nil, completion: (@Sendable () -> Void)?) {
         clearNumber = nextNumber()
         clearCompletions += pending.values.flatMap(\.completions)
         if let completion { clearCompletions.append(completion) }
+        if let progress { clearProgress.append(progress) }
         pending = [:]
         waiting = []
-        isWaiting = []
         accesses.forgetEntries()
         byteCount = 0
     }
@@ -148,11 +162,11 @@ struct DiskStaging {
     // MARK: Looking up
 
     func lookUp(_ key: String) -> Lookup {
-        switch pending[key]?.change {
-        case .store(let data, let attachments): .found(data, attachments, time: pending[key]?.time ?? 0)
+        guard let staged = pending[key] else { return clearNumber == nil ? .unknown(nil) : .removed }
+        return switch staged.change {
+        case .store(let data, let attachments): .found(data, attachments, staged.times)
         case .remove: .removed
         case .update(let attachments): clearNumber == nil ? .unknown(attachments) : .removed
-        case nil: clearNumber == nil ? .unknown(nil) : .removed
         }
     }
 
@@ -168,10 +182,10 @@ struct DiskStaging {
             found.change = .store(data, attachments)
             expires = attachments.deadline.time
         }
-        found.accessed = time
+        found.times.accessed = time
         pending[key] = found
         // Its batch may be on the way already: the row comes before this is written down.
-        if !isWaiting.contains(key) { accesses.note(key, time: time, expires: expires) }
+        if !found.isWaiting { accesses.note(key, time: time, expires: expires) }
         return accesses.count >= Self.accessCountLimit
     }
 
@@ -193,14 +207,16 @@ struct DiskStaging {
 
     /// - Parameter includesAccesses: whether noted accesses go with it although they are few.
     mutating func nextBatch(includesAccesses: Bool = true) -> Batch {
-        var batch = Batch(clearNumber: clearNumber)
+        var batch = Batch(clearNumber: clearNumber, clearProgress: clearProgress)
+        clearProgress = []
         var byteCount = 0
         var taken = 0
         for key in waiting {
             guard batch.changes.count < Self.batchCountLimit, byteCount < Self.batchByteLimit else { break }
             taken += 1
-            isWaiting.remove(key)
-            guard let change = pending[key] else { continue }
+            guard let place = pending.index(forKey: key) else { continue }
+            pending.values[place].isWaiting = false
+            let change = pending.values[place]
             byteCount += change.byteCount
             batch.changes.append(change)
         }
@@ -215,7 +231,7 @@ struct DiskStaging {
 
     private mutating func takeAccesses() -> DiskAccesses {
         var taken = accesses
-        accesses = taken.split { isWaiting.contains($0) }
+        accesses = taken.split { pending[$0]?.isWaiting == true }
         takenAccesses = taken
         return taken
     }
@@ -229,9 +245,12 @@ struct DiskStaging {
             completions = clearCompletions
             clearCompletions = []
         }
-        for change in batch.changes where pending[change.key]?.number == change.number {
+        for change in batch.changes {
+            guard let place = pending.index(forKey: change.key), pending.values[place].number == change.number else {
+                continue
+            }
             byteCount -= change.byteCount
-            pending[change.key] = nil
+            pending.remove(at: place)
             completions += change.completions
         }
         takenAccesses = DiskAccesses()

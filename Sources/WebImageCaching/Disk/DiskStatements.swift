@@ -1,7 +1,7 @@
 /// The statements of the connection that writes, prepared once.
 struct DiskStatements {
     let readTotals, writeTotals: SQLiteStatement
-    let find, findByID, findFirst, findExpired, findInSegment, findAfter: SQLiteStatement
+    let find, findByID, findFirst, findExpired, findInSegment, findBefore: SQLiteStatement
     let insert, insertAttachment, delete, deleteAttachment, noteAccess, noteAccessByHash, move, update: SQLiteStatement
     let newestTime, shiftTimes: SQLiteStatement
     let insertSegment, segmentSize, changeSegment, setSegmentSize, findEmpty, deleteSegment, findSparse: SQLiteStatement
@@ -21,11 +21,11 @@ struct DiskStatements {
         findFirst = try connection.prepare("SELECT \(row), \(time) FROM entry ORDER BY \(time), id LIMIT ?")
         findExpired = try connection.prepare("SELECT \(row) FROM entry WHERE expires <= ? ORDER BY expires LIMIT ?")
         findInSegment = try connection.prepare("SELECT \(row) FROM entry WHERE segment = ? LIMIT ?")
-        findAfter = try connection.prepare("SELECT \(row) FROM entry WHERE id > ? AND id < ? ORDER BY id LIMIT ?")
+        findBefore = try connection.prepare("SELECT \(row) FROM entry WHERE id < ? ORDER BY id LIMIT ?")
         insert = try connection.prepare(
             """
             INSERT INTO entry (id, hash, size, segment, offset, checksum, created, modified, accessed, expires, lifetime,
-            attached, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12)
+            attached, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         insertAttachment = try connection.prepare("REPLACE INTO attachment (id, extended, metadata) VALUES (?, ?, ?)")
         delete = try connection.prepare("DELETE FROM entry WHERE id = ?")

@@ -11,9 +11,6 @@ extension DiskWriter {
         var sparesLast = false
     }
 
-    /// Entries go this many at a time: a transaction that is short for others, and for whoever waits for the lane.
-    private static let stepCount = 64
-
     /// What ``DiskCache/trim(toSize:)`` and its like do: the age limit and expirations always apply.
     func trim(to target: TrimTarget) {
         _ = withIndex { index throws(DiskFault) in
@@ -82,9 +79,13 @@ extension DiskWriter {
         return max(0, floor + byteCount - free)
     }
 
+    /// Whether `byteCount` more would take from what the file system is to have left. Opens nothing.
+    func isShortOfSpace(adding byteCount: Int) -> Bool {
+        byteCount > 0 && missingByteCount(adding: Int64(byteCount)) > 0
+    }
+
     /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the first entries.
     func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
-        guard byteCount > 0, missingByteCount(adding: byteCount) > 0 else { return }
         try enforceLimits(index, adding: byteCount)
         if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
     }
@@ -99,14 +100,14 @@ extension DiskWriter {
     /// are one walk.
     private func trim(_ index: DiskIndex, to target: TrimTarget) throws(DiskFault) {
         let earliestTime = max(target.earliestTime, now() - Self.microseconds(ofAge: configuration.ageLimit))
-        try evict(from: index) { () throws(DiskFault) in
+        try evict(from: index) { limit throws(DiskFault) in
             try settleTimes(in: index, before: .max)
             var (size, count) = (index.totals.size, index.totals.count)
-            return try index.firstRows(limit: Self.stepCount).prefix { row, time in
+            return try index.firstRows(limit: limit) { row, time in
                 defer { (size, count) = (size - row.size, count - 1) }
                 if target.sparesLast, count == 1, size <= sizeLimit { return time < earliestTime }
                 return size > target.size || count > target.count || time < earliestTime
-            }.map(\.row)
+            }
         }
         try index.transaction { () throws(DiskFault) in index.totals.trimmed = now() }
     }
@@ -115,21 +116,21 @@ extension DiskWriter {
         let now = now()
         // Mostly there are none, and no transaction is needed to know.
         guard try !index.expiredRows(at: now, limit: 1).isEmpty else { return }
-        try evict(from: index) { () throws(DiskFault) in try index.expiredRows(at: now, limit: Self.stepCount) }
+        try evict(from: index) { limit throws(DiskFault) in try index.expiredRows(at: now, limit: limit) }
     }
 
-    /// Deletes what `choose` returns, each time in a transaction of its own, until that is less than a whole step.
+    /// Deletes what `choose` returns, step by step, until that is less than it may be.
     private func evict(
-        from index: DiskIndex, choose: () throws(DiskFault) -> [DiskIndex.Row]
+        from index: DiskIndex, choose: (_ limit: Int) throws(DiskFault) -> [DiskIndex.Row]
     ) throws(DiskFault) {
-        var count: Int
-        repeat {
-            count = try change(index) { () throws(DiskFault) in
-                let rows = try choose()
-                for row in rows { try index.delete(row) }
+        var step = RemovalStep()
+        while try step.run({ limit throws(DiskFault) in
+            try change(index) { () throws(DiskFault) in
+                let rows = try choose(limit)
+                try index.delete(rows)
                 index.totals.evictions += Int64(rows.count)
                 return rows.count
             }
-        } while count == Self.stepCount
+        }) {}
     }
 }

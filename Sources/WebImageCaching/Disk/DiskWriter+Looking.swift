@@ -53,9 +53,9 @@ extension DiskIndex {
         var liveCount: Int64 = 0
         try connection.prepare("SELECT count(*), sum(size), sum(live_size), sum(live_count) FROM segment").run { row in
             result.segments.count = Int(row.integer(0))
-            result.segments.byteCount = row.integer(1)
-            result.segments.liveByteCount = row.integer(2)
-            liveCount = row.integer(3)
+            result.segments.byteCount = DiskDirectory.possibleByteCount(row.integer(1))
+            result.segments.liveByteCount = DiskDirectory.possibleByteCount(row.integer(2))
+            liveCount = max(0, row.integer(3))
         }
         result.files.count = Int(max(0, totals.count - liveCount))
         result.files.byteCount = max(0, totals.size - result.segments.liveByteCount)

@@ -46,28 +46,35 @@ extension DiskWriter {
         _ = withIndex { index throws(DiskFault) in try index.shrink() }
     }
 
-    /// Removes what there is now, the oldest first.
-    ///
-    /// - Parameter progress: called between transactions with how many are gone, and how many there were.
-    func removeAll(progress: (_ removed: Int, _ total: Int) -> Void) {
-        guard let totals = totals() else { return }
+    /// Removes all entries, and tells those who want to know how it goes; whether files are left for ``sweepCleared()``.
+    func removeAll(progress: [DiskStaging.ClearProgress]) -> Bool {
+        // Where one step fails, there may be room for the whole, or the index goes.
+        progress.isEmpty || !removeInSteps { removed, total in progress.forEach { $0(removed, total) } }
+            ? removeAll() : false
+    }
+
+    /// Removes what there is now, the oldest first; whether all of it is gone.
+    private func removeInSteps(progress: (_ removed: Int, _ total: Int) -> Void) -> Bool {
+        guard let totals = totals() else { return false }
         let total = Int(totals.count)
-        var (lastID, removed) = (0 as Int64, 0)
+        var removed = 0
         progress(0, total)
-        while true {
-            let count = withIndex { index throws(DiskFault) in
-                try change(index) { () throws(DiskFault) in
-                    let rows = try index.rows(after: lastID, before: totals.nextID, limit: 256)
-                    for row in rows { try index.delete(row) }
-                    lastID = rows.last?.id ?? lastID
+        let isDone = withIndex { index throws(DiskFault) in
+            var step = RemovalStep()
+            while try step.run({ limit throws(DiskFault) in
+                let count = try change(index) { () throws(DiskFault) in
+                    let rows = try index.rows(before: totals.nextID, limit: limit)
+                    try index.delete(rows)
                     return rows.count
                 }
-            }
-            guard let count, count > 0 else { break }
-            removed += count
-            progress(min(removed, total), total)
+                removed += count
+                if count > 0 { progress(min(removed, total), total) }
+                return count
+            }) {}
+            try index.shrink()
+            return true
         }
-        _ = withIndex { index throws(DiskFault) in try index.shrink() }
+        return isDone == true
     }
 
     /// Removes the index, and with it all entries: the next use makes a new one, and sweeps the files of this one.
@@ -87,16 +94,19 @@ extension DiskWriter {
     /// commit, or between the commit and the deletion. In a transaction, so that nobody is just writing there.
     func sweep(_ index: DiskIndex) throws(DiskFault) {
         let current = directory.valuesPath(generation: index.generation)
-        for name in DiskDirectory.names(in: directory.path) where name.hasPrefix(DiskDirectory.valuesPrefix) {
+        let names = DiskDirectory.names(in: directory.path)
+        // Where the index has been replaced, another generation is the good one.
+        guard directory.indexIdentity == indexIdentity else { return }
+        for name in names where name.hasPrefix(DiskDirectory.valuesPrefix) {
             let folder = "\(directory.path)/\(name)"
             guard folder != current else { continue }
             for file in DiskDirectory.names(in: folder) { unlink("\(folder)/\(file)") }
             rmdir(folder)
         }
-        var names = DiskDirectory.names(in: current)[...]
-        while !names.isEmpty {
-            let some = names.prefix(256)
-            names = names.dropFirst(some.count)
+        var rest = DiskDirectory.names(in: current)[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(256)
+            rest = rest.dropFirst(some.count)
             try index.transaction { () throws(DiskFault) in
                 for name in some {
                     if let number = SegmentFile.number(name), let end = try index.end(ofSegment: number) {

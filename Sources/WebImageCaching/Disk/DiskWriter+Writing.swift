@@ -15,12 +15,19 @@ extension DiskWriter {
 
     func write(_ batch: DiskStaging.Batch) -> Aftermath {
         var aftermath: Aftermath = []
-        if batch.clearNumber != nil, removeAll() { aftermath.insert(.cleared) }
+        if batch.clearNumber != nil, removeAll(progress: batch.clearProgress) { aftermath.insert(.cleared) }
+        var batch = batch
         guard !batch.changes.isEmpty || !batch.accesses.isEmpty else { return aftermath }
         var needsSpace = false
         let rest = withIndex { index throws(DiskFault) -> Aftermath in
             do throws(DiskFault) {
-                try makeRoom(index, for: batch.changes.reduce(0) { $0 + Int64($1.valueByteCount) })
+                let byteCount = batch.changes.reduce(0) { $0 + (isStorable($1) ? $1.valueByteCount : 0) }
+                if isShortOfSpace(adding: byteCount) {
+                    // First, as they say what goes first.
+                    try commit(DiskStaging.Batch(accesses: batch.accesses), to: index)
+                    batch.accesses = DiskAccesses()
+                    try makeRoom(index, for: Int64(byteCount))
+                }
                 try commit(batch, to: index)
             } catch let fault where fault.isFullDisk {
                 report(fault.failure)
@@ -36,6 +43,8 @@ extension DiskWriter {
         if needsSpace { discardIndex() }
         return aftermath.union(rest ?? [])
     }
+
+    private func isStorable(_ change: DiskStaging.Pending) -> Bool { change.valueByteCount <= sizeLimit }
 
     /// Changes the index and, once that is committed, deletes the files that lost their last entry by it.
     func change<Result>(_ index: DiskIndex, _ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
@@ -83,14 +92,14 @@ extension DiskWriter {
         case .remove:
             if let old, isOfKey { try index.delete(old) }
         case .update(let attachments):
-            if let old, isOfKey { try index.update(old, to: attachments, time: pending.time) }
+            if let old, isOfKey { try index.update(old, to: attachments, time: pending.times.modified) }
         case .store(let data, let attachments):
             if let old { try index.delete(old) }
             let size = Int64(data.count)
-            guard stores, size <= sizeLimit else { return }
+            guard stores, isStorable(pending) else { return }
             let entry = DiskIndex.NewEntry(
-                key: pending.key, size: size, checksum: Checksum.of(data), created: pending.time,
-                accessed: pending.accessed, attachments: attachments)
+                key: pending.key, size: size, checksum: Checksum.of(data), times: pending.times,
+                attachments: attachments)
             if size <= min(Int64(max(0, configuration.fileThreshold)), SegmentFile.largestValue) {
                 let place = try index.reserve(size)
                 _ = try index.insert(entry, at: place)

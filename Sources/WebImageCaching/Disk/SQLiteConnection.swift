@@ -5,10 +5,26 @@ final class SQLiteConnection {
     private let handle: OpaquePointer
 
     /// Opens the file; makes it, empty, if `creates` is set and there is none.
-    init(path: String, creates: Bool, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
+    convenience init(path: String, creates: Bool, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
+        let flags = SQLITE_OPEN_READWRITE | (creates ? SQLITE_OPEN_CREATE : 0)
+        try self.init(name: path, flags: flags, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+    }
+
+    /// Opens a file that nobody changes, without locks and without a log.
+    convenience init(unchanging path: String) throws(DiskFault) {
+        // The name is a URI, in which these bytes mean something.
+        let escaped = path.utf8.reduce(into: "") { name, byte in
+            let isPlain = byte > 0x20 && byte < 0x7F && !"%?#".utf8.contains(byte)
+            name += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        try self.init(
+            name: "file:\(escaped)?immutable=1", flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+            busyTimeoutMilliseconds: 0)
+    }
+
+    private init(name: String, flags: Int32, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (creates ? SQLITE_OPEN_CREATE : 0)
-        let status = sqlite3_open_v2(path, &opened, flags, nil)
+        let status = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard let opened else { throw .index(code: SQLITE_NOMEM, message: "out of memory") }
         handle = opened
         // From here on deinit closes the handle, as SQLite wants even when opening failed.

@@ -18,6 +18,18 @@ final class SQLiteStatement {
     func run<each Argument: SQLiteArgument>(
         _ arguments: repeat each Argument, body: (SQLiteStatement) -> Void = { _ in }
     ) throws(DiskFault) {
+        try visitRows(
+            repeat each arguments,
+            while: { row in
+                body(row)
+                return true
+            })
+    }
+
+    /// Runs the statement and calls `body` for each row, until that returns `false`.
+    func visitRows<each Argument: SQLiteArgument>(
+        _ arguments: repeat each Argument, while body: (SQLiteStatement) -> Bool
+    ) throws(DiskFault) {
         // A row left standing would keep its read transaction open, and with it the log from being recycled.
         defer {
             sqlite3_reset(statement)
@@ -32,7 +44,7 @@ final class SQLiteStatement {
         guard status == SQLITE_OK else { throw connection.fault() }
         while true {
             switch sqlite3_step(statement) {
-            case SQLITE_ROW: body(self)
+            case SQLITE_ROW: if !body(self) { return }
             case SQLITE_DONE: return
             default: throw connection.fault()
             }

@@ -27,6 +27,29 @@ import WebImageTestSupport
         #expect(entry.responseMetadata == Data(5, of: 9))
     }
 
+    @Test(arguments: [false, true]) func anUpdateLeavesTheTimeWhenTheBytesWereStored(isWritten: Bool) async throws {
+        let cache = fixture.cache()
+        let other = try await lockedIndex(of: cache)
+        cache.store(Data(10, of: 1), for: "key")
+        let created = try #require(await cache.entry(for: "key")).created
+        fixture.advance(seconds: 10)
+        cache.update(attributes, for: "key")
+        try other.execute("COMMIT")
+        if isWritten { await cache.flush() }
+        let entry = try #require(await cache.entry(for: "key"))
+        #expect(entry.created == created)
+        #expect(entry.modified == created.addingTimeInterval(10))
+        #expect(entry.extendedData == attributes.extendedData)
+    }
+
+    /// Whoever holds it keeps changes waiting until it commits.
+    private func lockedIndex(of cache: DiskCache) async throws -> SQLiteConnection {
+        await cache.flush()
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        return other
+    }
+
     @Test func replacingAValueDropsWhatWasKeptBesideIt() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)

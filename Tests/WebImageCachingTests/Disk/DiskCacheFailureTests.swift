@@ -1,4 +1,5 @@
 import CWebImageSQLite
+import CacheCrashWriter
 import FoundationEssentials
 import Glibc
 import Testing
@@ -68,6 +69,58 @@ import WebImageTestSupport
         #expect(await cache.data(for: "old") == nil)
         #expect(await cache.data(for: "new") == Data(50_000, of: 2))
         #expect(fixture.reported.isEmpty)
+    }
+
+    /// A file system that is mounted for reading, as a container's is, and later for writing.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func readsADirectoryThatCanOnlyBeRead() async throws {
+        let disk = try SmallFileSystem(mebibytes: 4)
+        let path = disk.path + "/100% of #1?"
+        var filler: DiskCache? = fixture.cache(at: path)
+        for byteCount in [10, 50_000] { await filler?.storeNow(Data(byteCount, of: 1), for: "\(byteCount)") }
+        try await fixture.end(&filler)
+        try disk.makeReadOnly()
+
+        let cache = fixture.cache(at: path)
+        for _ in 0..<2 {
+            for byteCount in [10, 50_000] {
+                #expect(await cache.data(for: "\(byteCount)") == Data(byteCount, of: 1))
+                await cache.storeNow(Data(5, of: 2), for: "new")
+            }
+            #expect(await cache.item(for: "10")?.entry.byteCount == 10)
+            #expect(await cache.data(for: "new") == nil)
+        }
+        await cache.flush()
+        #expect(fixture.reported == [.system(errno: EROFS)])
+
+        try disk.makeReadOnly(false)
+        fixture.advance(seconds: 61)
+        await fixture.cache(at: path).storeNow(Data(20, of: 3), for: "10")
+        #expect(await cache.data(for: "10") == Data(20, of: 3))
+        #expect(fixture.reported.count == 1)
+    }
+
+    /// Another user's cache, which is open or not, and may be read or not.
+    @Test(
+        .enabled(if: geteuid() == 0, "needs the right to become another user"), arguments: [false, true],
+        [false, true])
+    func readsAnotherUsersCacheWhereThatIsAllowed(isOpen: Bool, isReadable: Bool) async throws {
+        let key = WriterKeys.name(0, owner: "")
+        var cache: DiskCache? = fixture.cache()
+        await cache?.storeNow(CheckedValue.make(key: key, version: 1, byteCount: 1_000), for: key)
+        if !isOpen { try await fixture.end(&cache) }
+        chmod(fixture.folder.path, 0o755)
+        for name in ["", "/lock", "/index.sqlite", "/index.sqlite-wal", "/index.sqlite-shm"] {
+            chmod(fixture.directory + name, isReadable ? 0o755 : 0o700)
+        }
+        for file in fixture.segmentFiles {
+            chmod(file, isReadable ? 0o644 : 0o600)
+            chmod(URL(filePath: file).deletingLastPathComponent().path, isReadable ? 0o755 : 0o700)
+        }
+        let stranger = try CacheWriterProcess(["look", fixture.directory])
+        #expect(stranger.waitForEnd() == (isReadable ? 0 : 6))
+        #expect(fixture.reported.isEmpty)
+        withExtendedLifetime(cache) {}
     }
 
     /// Another process may delete the directory, and make it again.
@@ -183,8 +236,8 @@ import WebImageTestSupport
         // All pages but the first, which holds the schema.
         let file = open(fixture.indexPath, O_WRONLY)
         let size = lseek(file, 0, SEEK_END)
-        let noise = [UInt8](repeating: 0xA5, count: Int(size) - 16_384)
-        #expect(pwrite(file, noise, noise.count, 16_384) == noise.count)
+        let noise = [UInt8](repeating: 0xA5, count: Int(size) - 4_096)
+        #expect(pwrite(file, noise, noise.count, 4_096) == noise.count)
         close(file)
 
         let cache = fixture.cache()
@@ -317,9 +370,9 @@ import WebImageTestSupport
         #expect(await cache.count == 0)
     }
 
-    @Test(.enabled(if: FullDisk.isAvailable, "needs the right to mount a small tmpfs"))
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
     func aFullDiskIsReportedOnceAndWhatIsStoredStaysGood() async throws {
-        let disk = try FullDisk(mebibytes: 4)
+        let disk = try SmallFileSystem(mebibytes: 4)
         let cache = fixture.cache(at: disk.path + "/cache")
         for number in 0..<120 {
             let byteCount = number % 2 == 0 ? 15_000 : 90_000
@@ -337,22 +390,4 @@ import WebImageTestSupport
         #expect(await cache.data(for: "again") == Data(90_000, of: 1))
         #expect(fixture.reported.count == 1)
     }
-}
-
-/// A small file system, unmounted when the test ends.
-private final class FullDisk {
-    let path: String
-    private let folder: TemporaryDirectory
-
-    static var isAvailable: Bool { (try? FullDisk(mebibytes: 1)) != nil }
-
-    init(mebibytes: Int) throws {
-        folder = try TemporaryDirectory()
-        path = folder.path("disk")
-        guard mkdir(path, 0o700) == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(mebibytes)m") == 0 else {
-            throw POSIXError(.EPERM)
-        }
-    }
-
-    deinit { umount2(path, Int32(MNT_DETACH)) }
 }

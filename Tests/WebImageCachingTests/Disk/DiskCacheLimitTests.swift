@@ -162,14 +162,34 @@ import WebImageTestSupport
 
     @Test func removesAllWithProgress() async {
         let cache = fixture.cache()
-        for number in 0..<600 { cache.store(Data(number == 7 ? 30_000 : 10, of: 1), for: "\(number)") }
+        let total = 3_000
+        for number in 0..<total { cache.store(Data(number == 7 ? 30_000 : 10, of: 1), for: "\(number)") }
         await cache.flush()
-        let steps = Lock<[[Int]]>([])
-        await cache.removeAll { removed, total in steps.withLock { $0.append([removed, total]) } }
-        #expect(steps.withLock { $0 } == [[0, 600], [256, 600], [512, 600], [600, 600]])
+        let steps = Lock<[Int]>([])
+        await cache.removeAll { removed, count in
+            #expect(count == total)
+            steps.withLock { $0.append(removed) }
+        }
+        let removed = steps.withLock { $0 }
+        #expect(removed.first == 0 && removed.last == total && removed.count > 2)
+        #expect(zip(removed, removed.dropFirst()).allSatisfy { $0 < $1 })
         #expect(await cache.count == 0)
         #expect(fixture.valueFiles.isEmpty)
         #expect(fixture.segmentFiles.isEmpty)
+    }
+
+    /// From the first word of it on; what is stored since then stays.
+    @Test func removesAllForLookUpsBeforeItsFirstStep() async {
+        let cache = fixture.cache()
+        for number in 0..<700 { cache.store(Data(10, of: 1), for: "\(number)") }
+        await cache.flush()
+        await cache.removeAll { removed, _ in
+            for number in 0..<700 { #expect(!cache.isCached("\(number)")) }
+            if removed == 0 { cache.store(Data(10, of: 2), for: "new") }
+        }
+        #expect(await cache.data(for: "new") == Data(10, of: 2))
+        #expect(await keys(cache) == ["new"])
+        #expect(await fixture.cache().count == 1)
     }
 
     // MARK: Without async

@@ -190,6 +190,65 @@ import WebImageTestSupport
         #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
     }
 
+    /// Whatever a damaged page says, nothing overflows, and the cache goes on.
+    @Test(arguments: [
+        "UPDATE cache SET hits = 9223372036854775807", "UPDATE cache SET misses = -9223372036854775808",
+        "UPDATE cache SET evictions = 9223372036854775807", "UPDATE cache SET count = -9223372036854775808",
+        "UPDATE cache SET segment = 9223372036854775807", "UPDATE entry SET size = -9223372036854775808",
+        "UPDATE entry SET size = 9223372036854775807", "UPDATE segment SET live_size = -9223372036854775808",
+        "UPDATE segment SET live_count = -9223372036854775808",
+    ])
+    func survivesImpossibleNumbers(change: String) async throws {
+        do {
+            let cache = fixture.cache()
+            for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "\(number)") }
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try other.execute(change)
+        }
+        let cache = fixture.cache()
+        for number in 0..<5 { _ = await cache.data(for: "\(number)") }
+        _ = await cache.statistics()
+        for number in 0..<5 { cache.remove(for: "\(number)") }
+        await cache.trim(toCount: 3)
+        await cache.flush()
+        _ = await cache.statistics()
+        await cache.removeAll()
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        #expect(await cache.data(for: "new") == Data(10, of: 2))
+        #expect(await cache.count == 1)
+    }
+
+    /// The use is noted in memory only when the next store has to make room.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func makesRoomInTheOrderOfUsesThatAreNotWrittenYet() async throws {
+        let disk = try SmallFileSystem(mebibytes: 16)
+        let path = disk.path + "/cache"
+        let filler = fixture.cache(at: path)
+        for key in ["used", "unused", "other"] { await filler.storeNow(Data(1 << 20, of: 1), for: key) }
+        let free = try #require(DiskDirectory(path: path).freeByteCount)
+        let cache = fixture.cache(at: path, freeSpaceFloor: free - 256 << 10)
+        // A cache numbers its events from the clock's time on.
+        fixture.advance(seconds: 1)
+        #expect(await cache.data(for: "used") != nil)
+        await cache.storeNow(Data(1 << 20, of: 2), for: "new")
+        #expect(await cache.entries().map(\.key) == ["used", "other", "new"])
+        #expect(await cache.statistics().hits == 1)
+    }
+
+    /// It is not going to be stored, so none has to go for it.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func makesNoRoomForAValueAboveTheSizeLimit() async throws {
+        let disk = try SmallFileSystem(mebibytes: 16)
+        let path = disk.path + "/cache"
+        let filler = fixture.cache(at: path)
+        for key in ["first", "second"] { await filler.storeNow(Data(1 << 20, of: 1), for: key) }
+        let free = try #require(DiskDirectory(path: path).freeByteCount)
+        let cache = fixture.cache(at: path, sizeLimit: 4 << 20, freeSpaceFloor: free - 256 << 10)
+        await cache.storeNow(Data(5 << 20, of: 2), for: "too large")
+        #expect(await cache.entries().map(\.key) == ["first", "second"])
+        #expect(fixture.reported.isEmpty)
+    }
+
     @Test func givesTheSpaceOfRemovedValuesBack() async {
         let cache = fixture.cache()
         for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }

@@ -32,4 +32,10 @@ final class SmallFileSystem {
 
     /// Gives back what ``fill()`` took.
     func clear() { unlink(ballastPath) }
+
+    /// As long as nobody has a file of it open for writing; not even root may write then.
+    func makeReadOnly(_ isReadOnly: Bool = true) throws {
+        let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
+        guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw POSIXError(.EBUSY) }
+    }
 }
