@@ -18,11 +18,14 @@ extension LRUStore {
 
     /// Where the key's entry is; -1 when it has none.
     @inlinable
+    @inline(__always)
     func position(of key: Key, hash: UInt32) -> Int32 {
         var index = Int(hash) & bucketMask
         while true {
             let bucket = buckets[index]
-            if bucket.isEmpty || bucket.hash == hash && slots[Int(bucket.position)].key == key { return bucket.position }
+            if bucket.isEmpty || bucket.hash == hash && slots[Int(bucket.position)].key == key {
+                return bucket.position
+            }
             index = (index &+ 1) & bucketMask
         }
     }

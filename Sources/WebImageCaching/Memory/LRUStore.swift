@@ -50,33 +50,41 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
         }
     }
 
+    // First, in the order of need, what each use touches: with the lock, it is in two cache lines.
+
+    /// All initialized: `bucketMask + 1` of them, twice as many as ``capacity``.
+    @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
+    @usableFromInline var bucketMask: Int
     /// Initialized where there is an entry: at the positions that the list goes through.
     @usableFromInline var slots: UnsafeMutablePointer<Slot>
     /// Initialized below ``usedCapacity``.
     @usableFromInline var links: UnsafeMutablePointer<Link>
-    /// All initialized: `bucketMask + 1` of them, twice as many as ``capacity``.
-    @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
-    @usableFromInline var bucketMask: Int
-    /// Positions there is room for.
-    @usableFromInline var capacity: Int
-    /// Positions that have been used; those from here on never were.
-    @usableFromInline var usedCapacity = 0
-    /// The first position of the free ones below ``usedCapacity``, -1 if there is none.
-    @usableFromInline var firstFree: Int32 = -1
-    @usableFromInline var count = 0
     @usableFromInline var newest: Int32 = -1
     @usableFromInline var oldest: Int32 = -1
-    @usableFromInline var totalCost = 0
-    /// The stamp of the oldest entry; `.max` when there is none.
-    @usableFromInline var oldestStamp = Int64.max
     /// The last stamp given: the next one is later.
     @usableFromInline var lastStamp = Int64.min
-    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
-    @usableFromInline var earliestDeadline = Int64.max
+    @usableFromInline var hitCount = 0
+    @usableFromInline var missCount = 0
     /// How long an entry is kept without being used, in nanoseconds; `.max` for ever.
     @usableFromInline var ageLimit: Int64
+    /// The stamp of the oldest entry; `.max` when there is none.
+    @usableFromInline var oldestStamp = Int64.max
+    /// The one that other shards know of.
+    @usableFromInline var announcedStamp = Int64.max
+    @usableFromInline var count = 0
+    @usableFromInline var totalCost = 0
+    @usableFromInline var insertionCount = 0
+    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
+    @usableFromInline var earliestDeadline = Int64.max
+    /// The first position of the free ones below ``usedCapacity``, -1 if there is none.
+    @usableFromInline var firstFree: Int32 = -1
+    /// Positions that have been used; those from here on never were.
+    @usableFromInline var usedCapacity = 0
+    /// Positions there is room for.
+    @usableFromInline var capacity: Int
     @usableFromInline let expirationExtension: ExpirationExtension
-    @usableFromInline var statistics = MemoryCacheStatistics()
+    @usableFromInline var weakHitCount = 0
+    @usableFromInline var evictionCounts = MemoryCacheStatistics.EvictionCounts()
 
     init(ageLimit: Int64 = .max, expirationExtension: ExpirationExtension = .none) {
         self.ageLimit = ageLimit
@@ -105,10 +113,35 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
     @inlinable
     static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
+    /// An empty store with its settings and counts.
+    func successor() -> LRUStore {
+        var successor = LRUStore(ageLimit: ageLimit, expirationExtension: expirationExtension)
+        (successor.lastStamp, successor.announcedStamp) = (lastStamp, announcedStamp)
+        (successor.hitCount, successor.missCount, successor.weakHitCount) = (hitCount, missCount, weakHitCount)
+        (successor.insertionCount, successor.evictionCounts) = (insertionCount, evictionCounts)
+        return successor
+    }
+
+    /// What it holds and has done; setting it sets what it has done.
+    var statistics: MemoryCacheStatistics {
+        get {
+            var statistics = MemoryCacheStatistics()
+            (statistics.hitCount, statistics.weakHitCount, statistics.missCount) = (hitCount, weakHitCount, missCount)
+            (statistics.insertionCount, statistics.evictionCounts) = (insertionCount, evictionCounts)
+            (statistics.count, statistics.totalCost) = (count, totalCost)
+            return statistics
+        }
+        set {
+            (hitCount, weakHitCount, missCount) = (newValue.hitCount, newValue.weakHitCount, newValue.missCount)
+            (insertionCount, evictionCounts) = (newValue.insertionCount, newValue.evictionCounts)
+        }
+    }
+
     // MARK: Entries
 
     /// Why the entry may not be handed out any more; `nil` for a good one.
     @inlinable
+    @inline(__always)
     func causeToGo(_ position: Int32, at now: Int64) -> EvictionCause? {
         if slots[Int(position)].deadline.isPassed(at: now) { return .expiration }
         return ageLimit != .max && now &- links[Int(position)].stamp >= ageLimit ? .age : nil
@@ -116,6 +149,7 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
 
     /// Where the key has an entry that may still be handed out; -1 where it has none.
     @inlinable
+    @inline(__always)
     func goodPosition(of key: Key, hash: UInt32, clock: MemoryClock) -> Int32 {
         let position = position(of: key, hash: hash)
         return position >= 0 && causeToGo(position, at: clock.now()) == nil ? position : -1
@@ -176,7 +210,7 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
     /// Takes an entry out that has to go for this cause.
     @inlinable
     mutating func evict(_ position: Int32, because cause: EvictionCause) -> Slot {
-        statistics.evictionCounts[cause] &+= 1
+        evictionCounts[cause] &+= 1
         return remove(position)
     }
 

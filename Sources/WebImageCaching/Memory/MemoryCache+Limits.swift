@@ -43,7 +43,7 @@ extension MemoryCache {
         }
         set {
             let limit = Int64(nanosecondsIn: newValue)
-            for shard in shards { shard.locked { shard.store.ageLimit = limit } }
+            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
             trim(toAge: newValue, because: .age)
             keepUp()
         }
@@ -77,7 +77,7 @@ extension MemoryCache {
         var removed: [[Store.Slot]] = []
         var forgotten: [WeakTier<Key, Value>.Element?] = []
         var change: MemoryTotals.Change = []
-        for shard in shards {
+        for shard in shards.all {
             let step = update(shard) {
                 let slots = body(&shard.store)
                 if forgetsThem, revival != nil { forgotten += slots.map { shard.weakTier.remove($0.key) } }

@@ -9,19 +9,15 @@ extension MemoryCache {
     /// one moment.
     public var statistics: MemoryCacheStatistics {
         var sum = MemoryCacheStatistics()
-        for shard in shards {
-            shard.locked {
-                var part = shard.store.statistics
-                (part.count, part.totalCost) = (shard.store.count, shard.store.totalCost)
-                sum.add(part)
-            }
+        for shard in shards.all {
+            sum.add(shard.locked { shard.store.statistics })
         }
         return sum
     }
 
     /// Counts from 0 again; entries stay.
     public func resetStatistics() {
-        for shard in shards { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
+        for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
     }
 
     /// Sees to it that memory pressure is heard of, and old entries are swept out, while there are entries.
@@ -35,7 +31,7 @@ extension MemoryCache: MaintainedCache {
     /// When the next entry is to go, in nanoseconds on the cache's clock; `.max` if none is by time.
     var nextSweep: Int64 {
         var due = Int64.max
-        for shard in shards {
+        for shard in shards.all {
             shard.locked {
                 let (deadline, ageLimit) = (shard.store.earliestDeadline, shard.store.ageLimit)
                 if deadline < .max / 1_000 { due = min(due, deadline * 1_000) }

@@ -15,10 +15,10 @@ extension MemoryCache {
                 } else {
                     // Another thread stored it since.
                     value = shard.store.use(position, at: now)
-                    shard.store.statistics.hitCount &+= 1
+                    shard.store.hitCount &+= 1
                 }
             }
-            if value == nil, revival == nil { shard.store.statistics.missCount &+= 1 }
+            if value == nil, revival == nil { shard.store.missCount &+= 1 }
         }
         finish(change)
         if gone != nil { valueRelease.release(consume gone) }
@@ -32,12 +32,12 @@ extension MemoryCache {
     func revivedValue(for key: Key, hash: UInt32, countsLookup: Bool) -> Value? {
         let shard = shard(for: hash)
         guard let (value, entry) = weakValue(for: key, in: shard) else {
-            if countsLookup { shard.locked { shard.store.statistics.missCount &+= 1 } }
+            if countsLookup { shard.locked { shard.store.missCount &+= 1 } }
             return nil
         }
         var found = value
         let change = update(shard) {
-            if countsLookup { shard.store.statistics.weakHitCount &+= 1 }
+            if countsLookup { shard.store.weakHitCount &+= 1 }
             let now = clock.now()
             let position = shard.store.position(of: key, hash: hash)
             if position >= 0 {

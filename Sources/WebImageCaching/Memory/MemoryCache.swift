@@ -18,7 +18,7 @@ internal import WebImageCore
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
 
-    @usableFromInline let shards: ContiguousArray<MemoryShard<Key, Value>>
+    @usableFromInline let shards: MemoryShards<Key, Value>
     /// Leaves the highest bits of a hash, as many as number the shards; the shards' tables go by the lowest.
     @usableFromInline let shardShift: UInt32
     @usableFromInline let oldestStamps: OldestStamps
@@ -49,11 +49,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         let shardCount = shardCount ?? Self.defaultShardCount
         precondition(shardCount > 1 && shardCount & (shardCount - 1) == 0, "\(shardCount) is no power of two above 1")
         let ageLimit = Int64(nanosecondsIn: configuration.ageLimit)
-        shards = ContiguousArray(
-            (0..<shardCount).map { index in
-                MemoryShard(
-                    index: index, ageLimit: ageLimit, expirationExtension: configuration.expirationExtension)
-            })
+        shards = MemoryShards(count: shardCount) {
+            LRUStore(ageLimit: ageLimit, expirationExtension: configuration.expirationExtension)
+        }
         oldestStamps = OldestStamps(count: shardCount)
         shardShift = UInt32(UInt32.bitWidth - shardCount.trailingZeroBitCount)
         totals = MemoryTotals(
@@ -69,7 +67,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     deinit {
         upkeep.end(ObjectIdentifier(self))
-        let stores = shards.map { $0.takeStore() }
+        let stores = shards.all.map { $0.takeStore() }
         valueRelease.release(consume stores)
     }
 
@@ -84,13 +82,13 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             let now = clock.now()
             if shard.store.causeToGo(position, at: now) == nil {
                 let value = shard.store.use(position, at: now)
-                shard.store.statistics.hitCount &+= 1
+                shard.store.hitCount &+= 1
                 announceOldest(of: shard)
                 shard.unlock()
                 return value
             }
         } else if revival == nil {
-            shard.store.statistics.missCount &+= 1
+            shard.store.missCount &+= 1
             shard.unlock()
             return nil
         }
@@ -164,7 +162,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         var change: MemoryTotals.Change = []
         var old: [RetiredStore<Key, Value>] = []
         var oldWeakTiers: [WeakTier<Key, Value>] = []
-        for shard in shards {
+        for shard in shards.all {
             change.formUnion(
                 update(shard) {
                     old.append(shard.takeStore())
@@ -209,11 +207,11 @@ extension MemoryCache {
                     _ = shard.store.use(position, at: now)
                     return
                 }
-                shard.store.statistics.evictionCounts[cause] &+= 1
+                shard.store.evictionCounts[cause] &+= 1
             }
             if totals.admits(cost: cost) {
                 isStored = true
-                shard.store.statistics.insertionCount &+= 1
+                shard.store.insertionCount &+= 1
                 if position >= 0 {
                     replaced = shard.store.replace(position, by: value, cost: cost, deadline: deadline, at: now)
                 } else {
@@ -265,9 +263,10 @@ extension MemoryCache {
     @inlinable
     @inline(__always)
     func announceOldest(of shard: MemoryShard<Key, Value>) {
-        guard shard.store.oldestStamp != shard.announcedStamp else { return }
-        shard.announcedStamp = shard.store.oldestStamp
-        oldestStamps.announce(shard.announcedStamp, ofShard: shard.index)
+        let stamp = shard.store.oldestStamp
+        guard stamp != shard.store.announcedStamp else { return }
+        shard.store.announcedStamp = stamp
+        oldestStamps.announce(stamp, ofShard: shard.contents.pointee.index)
     }
 
     /// Evicts the least recently used entries of all shards one by one.

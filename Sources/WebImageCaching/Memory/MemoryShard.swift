@@ -7,30 +7,48 @@ internal import WebImageCore
 
 /// A part of a ``MemoryCache``, chosen by the hash of a key, with a lock and an order of its own.
 ///
-/// Two threads meet at a lock only if their keys are in one shard. No two shards have a cache line in common.
+/// Two threads meet at a lock only if their keys are in one shard. It is the address of memory that the cache owns, since
+/// an object would be retained and released for each use, by all threads. No two shards have a cache line in common, and what
+/// every use touches lies beside the lock: a line that another processor had costs more than all the rest of a use.
 @usableFromInline
-final class MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ShardLock, @unchecked Sendable {
-    // `@unchecked`: all variables are touched between `lock` and `unlock` only, which is also why the compiler's checks
-    // for exclusive access at run time are left out: they would cost as much as the lock.
-    @exclusivity(unchecked) @usableFromInline var store: LRUStore<Key, Value>
-    @exclusivity(unchecked) @usableFromInline var weakTier = WeakTier<Key, Value>()
-    @exclusivity(unchecked) @usableFromInline var announcedStamp = Int64.max
-    /// Its place among the cache's shards.
-    @usableFromInline let index: Int
-    private let end = CacheLines()
+struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
+    // `@unchecked`: the contents are touched between `lock` and `unlock` only.
 
-    init(index: Int, ageLimit: Int64, expirationExtension: ExpirationExtension) {
-        self.index = index
-        store = LRUStore(ageLimit: ageLimit, expirationExtension: expirationExtension)
+    @usableFromInline
+    struct Contents: ~Copyable {
+        @usableFromInline let mutex = ShardMutex()
+        @usableFromInline var store: LRUStore<Key, Value>
+        @usableFromInline var weakTier = WeakTier<Key, Value>()
+
+        /// Its place among the cache's shards.
+        @usableFromInline let index: Int
+
+        init(index: Int, store: consuming LRUStore<Key, Value>) {
+            self.index = index
+            self.store = store
+        }
     }
 
-    /// Takes the store, with all entries, and leaves an empty one with its settings and statistics.
-    func takeStore() -> RetiredStore<Key, Value> {
-        var successor = LRUStore<Key, Value>(
-            ageLimit: store.ageLimit, expirationExtension: store.expirationExtension)
-        (successor.statistics, successor.lastStamp) = (store.statistics, store.lastStamp)
-        return RetiredStore(exchange(&store, with: successor))
+    @usableFromInline let contents: UnsafeMutablePointer<Contents>
+
+    @inlinable
+    init(contents: UnsafeMutablePointer<Contents>) { self.contents = contents }
+
+    @inlinable var store: LRUStore<Key, Value> {
+        _read { yield contents.pointee.store }
+        nonmutating _modify { yield &contents.pointee.store }
     }
+
+    @inlinable var weakTier: WeakTier<Key, Value> {
+        _read { yield contents.pointee.weakTier }
+        nonmutating _modify { yield &contents.pointee.weakTier }
+    }
+
+    @inlinable
+    func lock() { contents.pointee.mutex.lock() }
+
+    @inlinable
+    func unlock() { contents.pointee.mutex.unlock() }
 
     /// Runs `body` alone with the shard.
     @inlinable
@@ -41,6 +59,42 @@ final class MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ShardLock, @
         unlock()
         return result
     }
+
+    /// Takes the store, with all entries, and leaves an empty one with its settings and counts.
+    func takeStore() -> RetiredStore<Key, Value> { RetiredStore(exchange(&store, with: store.successor())) }
+}
+
+/// The memory of a cache's shards.
+@usableFromInline
+struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {
+    // `@unchecked`: the addresses never change.
+    @usableFromInline let base: UnsafeMutableRawPointer
+    /// Two cache lines, as processors fetch them in pairs, or a multiple.
+    @usableFromInline let stride: Int
+    @usableFromInline let count: Int
+
+    init(count: Int, _ makeStore: () -> LRUStore<Key, Value>) {
+        let alignment = 128
+        self.count = count
+        stride = (MemoryLayout<MemoryShard<Key, Value>.Contents>.size + alignment - 1) / alignment * alignment
+        base = .allocate(byteCount: count * stride, alignment: alignment)
+        for (index, shard) in all.enumerated() {
+            shard.contents.initialize(to: .init(index: index, store: makeStore()))
+        }
+    }
+
+    deinit {
+        for shard in all { shard.contents.deinitialize(count: 1) }
+        base.deallocate()
+    }
+
+    var all: [MemoryShard<Key, Value>] { (0..<count).map { self[$0] } }
+
+    @inlinable
+    @inline(__always)
+    subscript(index: Int) -> MemoryShard<Key, Value> {
+        MemoryShard(contents: (base + index &* stride).assumingMemoryBound(to: MemoryShard<Key, Value>.Contents.self))
+    }
 }
 
 /// A store that is done with, for the thread that is to release its values.
@@ -50,14 +104,13 @@ final class RetiredStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked 
     init(_ store: consuming LRUStore<Key, Value>) { self.store = store }
 }
 
-/// What shards of all types have in common.
+/// The lock of a shard.
 ///
-/// It is not generic, and the lock is not inlined, so that callers in other modules get specialised code for everything
-/// that depends on `Key` and `Value` without seeing the lock.
+/// It is not inlined, so that callers in other modules get specialised code for everything that depends on `Key` and
+/// `Value` without seeing it. Not a `Lock`, which would be an object of its own, beside other shards' locks.
 @usableFromInline
-class ShardLock: @unchecked Sendable {
-    // `@unchecked` for the sake of subclasses; a lock needs no more.
-    private let start = CacheLines()
+struct ShardMutex: ~Copyable, @unchecked Sendable {
+    // `@unchecked` for the pointer: POSIX locks are for all threads.
     #if WEBIMAGE_TSAN
         // See `Lock` for the reason.
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -72,19 +125,19 @@ class ShardLock: @unchecked Sendable {
             mutex.deallocate()
         }
 
-        @usableFromInline final func lock() { pthread_mutex_lock(mutex) }
-        @usableFromInline final func unlock() { pthread_mutex_unlock(mutex) }
+        @usableFromInline func lock() { pthread_mutex_lock(mutex) }
+        @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
     #else
-        // Not a `Lock`, which would be an object of its own, beside other shards' locks.
         private let mutex = Mutex<Void>(())
 
-        @usableFromInline final func lock() { mutex._unsafeLock() }
-        @usableFromInline final func unlock() { mutex._unsafeUnlock() }
+        init() {}
+
+        @usableFromInline func lock() { mutex._unsafeLock() }
+        @usableFromInline func unlock() { mutex._unsafeUnlock() }
     #endif
 }
 
-/// Room that keeps what comes before it and what comes after it off each other's cache lines: two lines of 64 bytes, as
-/// processors fetch them in pairs.
+/// Room that keeps what comes before it and what comes after it off each other's cache lines.
 struct CacheLines {
     private let words: (SIMD8<Int64>, SIMD8<Int64>) = (.zero, .zero)
 }

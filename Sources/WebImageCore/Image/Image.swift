@@ -14,7 +14,12 @@ public struct Image: Sendable {
     /// How many frames the file holds; this picture is the first of them.
     public var frameCount: Int
     /// The bytes it was decoded from, where they were kept.
-    public var data: Data?
+    public var data: Data? {
+        get { keptBytes?.data }
+        set { keptBytes = newValue.map(KeptBytes.init) }
+    }
+    /// They are in an object so that somebody can refer to them without keeping them in memory.
+    package var keptBytes: KeptBytes?
     /// Whether rows or detail are still missing.
     public var isPartial: Bool
     /// Whether it was decoded at a smaller size than the file's own.
@@ -31,7 +36,7 @@ public struct Image: Sendable {
         self.scale = scale
         self.format = format
         self.frameCount = frameCount
-        self.data = data
+        keptBytes = data.map(KeptBytes.init)
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
@@ -47,4 +52,10 @@ public struct Image: Sendable {
     }
     /// The memory it takes, in bytes: pixels and kept data.
     public var memoryCost: Int { pixels.byteCount + (data?.count ?? 0) }
+}
+
+/// The bytes of ``Image/data``, which all copies of a picture share.
+package final class KeptBytes: Sendable {
+    package let data: Data
+    package init(_ data: Data) { self.data = data }
 }

@@ -60,4 +60,21 @@ import WebImageTestSupport
             #expect(cache.totalCost <= 100 && cache.count <= 10)
         }
     }
+
+    @Test func severalThreadsEvictNoMoreThanTheyMust() async {
+        for (costLimit, countLimit) in [(Int.max, 10), (10, Int.max)] {
+            let cache = MemoryCache<Int, Int>(costLimit: costLimit, countLimit: countLimit)
+            for key in 0..<10 { cache.set(key, for: key, cost: 1) }
+            for round in 1...500 {
+                await withTaskGroup { group in
+                    for part in 0..<2 {
+                        group.addTask {
+                            for key in 0..<100 { cache.set(key, for: round * 1_000 + part * 100 + key, cost: 1) }
+                        }
+                    }
+                }
+                #expect(cache.count == 10 && cache.totalCost == 10)
+            }
+        }
+    }
 }
