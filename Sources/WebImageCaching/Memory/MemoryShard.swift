@@ -16,7 +16,6 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
 
     @usableFromInline
     struct Contents: ~Copyable {
-        @usableFromInline let mutex = ShardMutex()
         @usableFromInline var store: LRUStore<Key, Value>
         @usableFromInline var weakTier = WeakTier<Key, Value>()
 
@@ -29,10 +28,19 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
         }
     }
 
+    /// Not a part of the contents: to lock it would be an access to all of them.
+    @usableFromInline let mutex: UnsafeMutablePointer<ShardMutex>
     @usableFromInline let contents: UnsafeMutablePointer<Contents>
 
+    /// - Parameter address: of memory for the lock, and the contents behind it.
     @inlinable
-    init(contents: UnsafeMutablePointer<Contents>) { self.contents = contents }
+    init(at address: UnsafeMutableRawPointer) {
+        mutex = address.assumingMemoryBound(to: ShardMutex.self)
+        contents = (address + Self.contentsOffset).assumingMemoryBound(to: Contents.self)
+    }
+
+    /// In bytes; room for the lock, and no less than contents are aligned to.
+    @inlinable static var contentsOffset: Int { 16 }
 
     @inlinable var store: LRUStore<Key, Value> {
         _read { yield contents.pointee.store }
@@ -45,10 +53,10 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
     }
 
     @inlinable
-    func lock() { contents.pointee.mutex.lock() }
+    func lock() { mutex.pointee.lock() }
 
     @inlinable
-    func unlock() { contents.pointee.mutex.unlock() }
+    func unlock() { mutex.pointee.unlock() }
 
     /// Runs `body` alone with the shard.
     @inlinable
@@ -74,17 +82,25 @@ struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @usableFromInline let count: Int
 
     init(count: Int, _ makeStore: () -> LRUStore<Key, Value>) {
+        typealias Shard = MemoryShard<Key, Value>
+        precondition(MemoryLayout<ShardMutex>.size <= Shard.contentsOffset)
+        precondition(MemoryLayout<Shard.Contents>.alignment <= Shard.contentsOffset)
         let alignment = 128
+        let size = Shard.contentsOffset + MemoryLayout<Shard.Contents>.size
         self.count = count
-        stride = (MemoryLayout<MemoryShard<Key, Value>.Contents>.size + alignment - 1) / alignment * alignment
+        stride = (size + alignment - 1) / alignment * alignment
         base = .allocate(byteCount: count * stride, alignment: alignment)
         for (index, shard) in all.enumerated() {
-            shard.contents.initialize(to: .init(index: index, store: makeStore()))
+            shard.mutex.initialize(to: ShardMutex())
+            shard.contents.initialize(to: Shard.Contents(index: index, store: makeStore()))
         }
     }
 
     deinit {
-        for shard in all { shard.contents.deinitialize(count: 1) }
+        for shard in all {
+            shard.contents.deinitialize(count: 1)
+            shard.mutex.deinitialize(count: 1)
+        }
         base.deallocate()
     }
 
@@ -93,7 +109,7 @@ struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     @inline(__always)
     subscript(index: Int) -> MemoryShard<Key, Value> {
-        MemoryShard(contents: (base + index &* stride).assumingMemoryBound(to: MemoryShard<Key, Value>.Contents.self))
+        MemoryShard(at: base + index &* stride)
     }
 }
 

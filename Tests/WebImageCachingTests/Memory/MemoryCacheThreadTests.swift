@@ -77,4 +77,16 @@ import WebImageTestSupport
             }
         }
     }
+
+    @Test func oneEntryTooManyIsCountedOutOnce() {
+        let totals = MemoryTotals(costLimit: 10, countLimit: 3, entryCostLimit: .max)
+        _ = totals.add(cost: 8, count: 4)
+        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .count)
+        // Another thread, before the first one has removed its entry.
+        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
+        _ = totals.add(cost: 6, count: 0)
+        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .cost)
+        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
+        #expect(totals.count == 2 && totals.cost == 10)
+    }
 }
