@@ -1,259 +1,283 @@
-/// Entries in order of use: the value inside the lock of a ``MemoryShard``.
+/// Entries in order of use: what the lock of a ``MemoryShard`` guards.
 ///
-/// Entries sit side by side in one array, without a hole and without an object each. A doubly linked list of positions
-/// runs through them from the newest to the oldest, and an open-addressing table of positions finds them:
+/// An entry is a position in two arrays. A doubly linked list of positions runs through them from the newest to the
+/// oldest, and an open-addressing table of positions finds them:
 ///
 /// ```
 ///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most half full
 ///                 │       │   │
-///  slots    [ key, value, cost, stamp, newer, older | … | … ]
+///  slots    [ key, value, cost, … | … | … | free ]
+///  links    [ stamp, newer, older | … | … | next free ]
 ///            newest → … → oldest, linked by position; stamps fall strictly from one to the next
 /// ```
 ///
+/// The links have an array of their own since a use changes those of four entries: side by side they are in few cache lines.
 /// `Dictionary` could take the table's place, but it hashes under the lock, twice for an insertion; here the caller
-/// hashes before it locks, so that the lock is held for a few tens of nanoseconds.
+/// hashes before it locks. The arrays are bare memory: an `Array` checks for each access that it has one owner, and moves
+/// whole slots.
 @usableFromInline
-struct LRUStore<Key: Hashable, Value> {
+struct LRUStore<Key: Hashable, Value>: ~Copyable {
     @usableFromInline
     struct Slot {
         @usableFromInline let key: Key
         @usableFromInline var value: Value
         @usableFromInline var cost: Int
-        /// When it was used last, in nanoseconds: later than every older slot's.
-        @usableFromInline var stamp: Int64
         @usableFromInline var deadline: SlotDeadline
         @usableFromInline let hash: UInt32
-        @usableFromInline var newer: Int32 = -1
-        @usableFromInline var older: Int32 = -1
 
         @inlinable
         init(key: Key, value: Value, cost: Int, deadline: SlotDeadline, hash: UInt32) {
             self.key = key
             self.value = value
             self.cost = cost
-            self.stamp = .min
             self.deadline = deadline
             self.hash = hash
         }
     }
 
-    @usableFromInline var slots: ContiguousArray<Slot> = []
-    @usableFromInline var buckets = ContiguousArray(repeating: Bucket.empty, count: 16)
+    @usableFromInline
+    struct Link {
+        /// When the entry was used last, in nanoseconds: later than every older one.
+        @usableFromInline var stamp: Int64
+        /// The position of the next newer entry; -1 for the newest.
+        @usableFromInline var newer: Int32
+        /// The position of the next older entry, -1 for the oldest; for a free position, the next free one.
+        @usableFromInline var older: Int32
+
+        @inlinable
+        init(stamp: Int64, newer: Int32, older: Int32) {
+            (self.stamp, self.newer, self.older) = (stamp, newer, older)
+        }
+    }
+
+    // First, in the order of need, what each use touches: with the lock, it is in two cache lines.
+
+    /// All initialized: `bucketMask + 1` of them, twice as many as ``capacity``.
+    @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
+    @usableFromInline var bucketMask: Int
+    /// Initialized where there is an entry: at the positions that the list goes through.
+    @usableFromInline var slots: UnsafeMutablePointer<Slot>
+    /// Initialized below ``usedCapacity``.
+    @usableFromInline var links: UnsafeMutablePointer<Link>
     @usableFromInline var newest: Int32 = -1
     @usableFromInline var oldest: Int32 = -1
-    @usableFromInline var totalCost = 0
-    /// The stamp of the oldest slot; `.max` when there is none.
-    @usableFromInline var oldestStamp = Int64.max
     /// The last stamp given: the next one is later.
     @usableFromInline var lastStamp = Int64.min
-    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
-    @usableFromInline var earliestDeadline = Int64.max
+    @usableFromInline var hitCount = 0
+    @usableFromInline var missCount = 0
     /// How long an entry is kept without being used, in nanoseconds; `.max` for ever.
     @usableFromInline var ageLimit: Int64
-    @usableFromInline var expirationExtension: ExpirationExtension
-    @usableFromInline var statistics = MemoryCacheStatistics()
+    /// The stamp of the oldest entry; `.max` when there is none.
+    @usableFromInline var oldestStamp = Int64.max
+    /// The one that other shards know of.
+    @usableFromInline var announcedStamp = Int64.max
+    @usableFromInline var count = 0
+    @usableFromInline var totalCost = 0
+    @usableFromInline var insertionCount = 0
+    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
+    @usableFromInline var earliestDeadline = Int64.max
+    /// The first position of the free ones below ``usedCapacity``, -1 if there is none.
+    @usableFromInline var firstFree: Int32 = -1
+    /// Positions that have been used; those from here on never were.
+    @usableFromInline var usedCapacity = 0
+    /// Positions there is room for.
+    @usableFromInline var capacity: Int
+    @usableFromInline let expirationExtension: ExpirationExtension
+    @usableFromInline var weakHitCount = 0
+    @usableFromInline var evictionCounts = MemoryCacheStatistics.EvictionCounts()
 
-    @inlinable
     init(ageLimit: Int64 = .max, expirationExtension: ExpirationExtension = .none) {
         self.ageLimit = ageLimit
         self.expirationExtension = expirationExtension
+        capacity = 8
+        bucketMask = 15
+        slots = .allocate(capacity: 8)
+        links = .allocate(capacity: 8)
+        buckets = .allocate(capacity: 16)
+        buckets.initialize(repeating: .empty, count: 16)
     }
 
-    /// An empty store with the settings and statistics of one that is done with.
+    // Inlinable since the setter of whoever holds a store is, and runs this.
     @inlinable
-    init(succeeding old: LRUStore) {
-        self.init(ageLimit: old.ageLimit, expirationExtension: old.expirationExtension)
-        (statistics, lastStamp) = (old.statistics, old.lastStamp)
+    deinit {
+        var position = oldest
+        while position >= 0 {
+            (slots + Int(position)).deinitialize(count: 1)
+            position = links[Int(position)].newer
+        }
+        slots.deallocate()
+        links.deallocate()
+        buckets.deallocate()
     }
 
     @inlinable
     static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
-    // MARK: Entries
-
-    /// Whether there is an entry that may still be handed out.
-    @inlinable
-    func contains(_ key: Key, hash: UInt32, clock: MemoryClock) -> Bool {
-        guard let bucket = bucketIndex(of: key, hash: hash) else { return false }
-        return causeToGo(Int(buckets[bucket].position), at: clock.now()) == nil
+    /// An empty store with its settings and counts.
+    func successor() -> LRUStore {
+        var successor = LRUStore(ageLimit: ageLimit, expirationExtension: expirationExtension)
+        (successor.lastStamp, successor.announcedStamp) = (lastStamp, announcedStamp)
+        (successor.hitCount, successor.missCount, successor.weakHitCount) = (hitCount, missCount, weakHitCount)
+        (successor.insertionCount, successor.evictionCounts) = (insertionCount, evictionCounts)
+        return successor
     }
 
-    /// The value, which becomes the newest.
-    @inlinable
-    mutating func use(_ key: Key, hash: UInt32, clock: MemoryClock, displaced: inout Displaced) -> Value? {
-        guard let bucket = bucketIndex(of: key, hash: hash) else { return nil }
-        let position = buckets[bucket].position
-        let now = clock.now()
-        if let cause = causeToGo(Int(position), at: now) {
-            statistics.evictionCounts[cause] &+= 1
-            displaced.append(removeSlot(at: position, inBucket: bucket))
-            return nil
+    /// What it holds and has done; setting it sets what it has done.
+    var statistics: MemoryCacheStatistics {
+        get {
+            var statistics = MemoryCacheStatistics()
+            (statistics.hitCount, statistics.weakHitCount, statistics.missCount) = (hitCount, weakHitCount, missCount)
+            (statistics.insertionCount, statistics.evictionCounts) = (insertionCount, evictionCounts)
+            (statistics.count, statistics.totalCost) = (count, totalCost)
+            return statistics
         }
+        set {
+            (hitCount, weakHitCount, missCount) = (newValue.hitCount, newValue.weakHitCount, newValue.missCount)
+            (insertionCount, evictionCounts) = (newValue.insertionCount, newValue.evictionCounts)
+        }
+    }
+
+    // MARK: Entries
+
+    /// Why the entry may not be handed out any more; `nil` for a good one.
+    @inlinable
+    @inline(__always)
+    func causeToGo(_ position: Int32, at now: Int64) -> EvictionCause? {
+        if slots[Int(position)].deadline.isPassed(at: now) { return .expiration }
+        return ageLimit != .max && now &- links[Int(position)].stamp >= ageLimit ? .age : nil
+    }
+
+    /// Where the key has an entry that may still be handed out; -1 where it has none.
+    @inlinable
+    @inline(__always)
+    func goodPosition(of key: Key, hash: UInt32, clock: MemoryClock) -> Int32 {
+        let position = position(of: key, hash: hash)
+        return position >= 0 && causeToGo(position, at: clock.now()) == nil ? position : -1
+    }
+
+    /// The value of a good entry, which becomes the newest.
+    @inlinable
+    mutating func use(_ position: Int32, at now: Int64) -> Value {
         if !slots[Int(position)].deadline.isNever {
             slots[Int(position)].deadline.extend(by: expirationExtension, at: now)
         }
-        moveToFront(position, now: now)
+        moveToFront(position, at: now)
         return slots[Int(position)].value
     }
 
-    /// Stores the value as the newest and hands out the one in whose place it came.
+    /// Gives the entry another value and makes it the newest.
+    ///
+    /// - Returns: the value it had.
     @inlinable
-    mutating func set(
-        _ value: Value, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline, now: Int64,
-        displaced: inout Displaced
-    ) {
-        statistics.insertionCount &+= 1
-        earliestDeadline = min(earliestDeadline, deadline.time)
-        guard let bucket = bucketIndex(of: key, hash: hash) else {
-            insert(Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash), now: now)
-            return
-        }
-        let position = buckets[bucket].position
-        moveToFront(position, now: now)
-        totalCost &+= cost &- slots[Int(position)].cost
-        displaced.append(slots[Int(position)].value)
-        slots[Int(position)].cost = cost
-        slots[Int(position)].deadline = deadline
-        slots[Int(position)].value = value
+    mutating func replace(
+        _ position: Int32, by value: consuming Value, cost: Int, deadline: SlotDeadline, at now: Int64
+    ) -> Value {
+        if deadline.time < earliestDeadline { earliestDeadline = deadline.time }
+        moveToFront(position, at: now)
+        let slot = slots + Int(position)
+        totalCost &+= cost &- slot.pointee.cost
+        slot.pointee.cost = cost
+        slot.pointee.deadline = deadline
+        return exchange(&slot.pointee.value, with: value)
     }
 
+    /// Adds an entry for a key that has none.
     @inlinable
-    mutating func remove(_ key: Key, hash: UInt32) -> Slot? {
-        guard let bucket = bucketIndex(of: key, hash: hash) else { return nil }
-        return removeSlot(at: buckets[bucket].position, inBucket: bucket)
+    mutating func insert(_ slot: consuming Slot, at now: Int64) {
+        let (hash, cost, deadline) = (slot.hash, slot.cost, slot.deadline)
+        if deadline.time < earliestDeadline { earliestDeadline = deadline.time }
+        let position = takeFreePosition()
+        (slots + Int(position)).initialize(to: slot)
+        totalCost &+= cost
+        count &+= 1
+        place(Bucket(hash: hash, position: position))
+        linkAsNewest(position, at: now)
     }
 
-    /// Takes the oldest entry, if there is one.
+    /// Takes the entry out.
     @inlinable
-    mutating func removeOldest(because cause: EvictionCause) -> Slot? {
-        guard oldest >= 0 else { return nil }
-        statistics.evictionCounts[cause] &+= 1
-        return removeSlot(at: oldest, inBucket: bucketIndex(holding: oldest))
-    }
-
-    /// Takes all entries whose deadline has passed.
-    mutating func removeExpired(at now: Int64) -> [Slot] {
-        guard earliestDeadline != .max, earliestDeadline <= now / 1_000 else { return [] }
-        let expired = removeAll(because: .expiration) { $0.deadline.isPassed(at: now) }
-        earliestDeadline = slots.reduce(.max) { min($0, $1.deadline.time) }
-        return expired
-    }
-
-    /// Takes all entries that `isGone` names.
-    mutating func removeAll(because cause: EvictionCause, where isGone: (Slot) -> Bool) -> [Slot] {
-        var gone: [Slot] = []
-        // Backwards: the last slot, which fills a removed one's place, has been looked at.
-        for position in slots.indices.reversed() where isGone(slots[position]) {
-            statistics.evictionCounts[cause] &+= 1
-            let position = Int32(position)
-            gone.append(removeSlot(at: position, inBucket: bucketIndex(holding: position)))
-        }
-        return gone
-    }
-
-    /// Why the entry may not be handed out any more.
-    @inlinable
-    func causeToGo(_ position: Int, at now: Int64) -> EvictionCause? {
-        if slots[position].deadline.isPassed(at: now) { return .expiration }
-        return isIdle(stamp: slots[position].stamp, at: now) ? .age : nil
-    }
-
-    @inlinable
-    func isIdle(stamp: Int64, at now: Int64) -> Bool { ageLimit != .max && now &- stamp >= ageLimit }
-
-    // MARK: Slots
-
-    @inlinable
-    mutating func insert(_ slot: Slot, now: Int64) {
-        if (slots.count + 1) * 2 > buckets.count { growTable() }
-        let position = Int32(slots.count)
-        slots.append(slot)
-        totalCost &+= slot.cost
-        place(Bucket(hash: slot.hash, position: position))
-        linkAsNewest(position, now: now)
-    }
-
-    /// Removes the entry and fills its place with the last one.
-    @inlinable
-    mutating func removeSlot(at position: Int32, inBucket bucket: Int) -> Slot {
+    mutating func remove(_ position: Int32) -> Slot {
         unlink(position)
-        emptyBucket(bucket)
-        let last = Int32(slots.count - 1)
-        if position != last {
-            buckets[bucketIndex(holding: last)].position = position
-            let (newer, older) = (slots[Int(last)].newer, slots[Int(last)].older)
-            if newer >= 0 { slots[Int(newer)].older = position } else { newest = position }
-            if older >= 0 { slots[Int(older)].newer = position } else { oldest = position }
-            slots.swapAt(Int(position), Int(last))
-        }
-        let slot = slots.removeLast()
+        emptyBucket(holding: position)
+        links[Int(position)].older = firstFree
+        firstFree = position
+        count &-= 1
+        let slot = (slots + Int(position)).move()
         totalCost &-= slot.cost
         return slot
     }
 
+    /// Takes an entry out that has to go for this cause.
     @inlinable
-    mutating func moveToFront(_ position: Int32, now: Int64) {
+    mutating func evict(_ position: Int32, because cause: EvictionCause) -> Slot {
+        evictionCounts[cause] &+= 1
+        return remove(position)
+    }
+
+    /// Takes all entries whose deadline has passed.
+    mutating func evictExpired(at now: Int64) -> [Slot] {
+        guard earliestDeadline != .max, earliestDeadline <= now / 1_000 else { return [] }
+        let expired = evictAll(because: .expiration) { $0.deadline.isPassed(at: now) }
+        var earliest = Int64.max
+        forEach { earliest = min(earliest, slots[Int($0)].deadline.time) }
+        earliestDeadline = earliest
+        return expired
+    }
+
+    /// Takes all entries that `isGone` names, oldest first.
+    mutating func evictAll(because cause: EvictionCause, where isGone: (borrowing Slot) -> Bool) -> [Slot] {
+        var positions: [Int32] = []
+        forEach { if isGone(slots[Int($0)]) { positions.append($0) } }
+        return positions.map { evict($0, because: cause) }
+    }
+
+    /// All positions with an entry, oldest first.
+    func forEach(_ body: (_ position: Int32) -> Void) {
+        var position = oldest
+        while position >= 0 {
+            body(position)
+            position = links[Int(position)].newer
+        }
+    }
+
+    // MARK: Order
+
+    @inlinable
+    mutating func moveToFront(_ position: Int32, at now: Int64) {
         if position == newest {
-            stamp(position, now: now)
+            stamp(position, at: now)
         } else {
             unlink(position)
-            linkAsNewest(position, now: now)
+            linkAsNewest(position, at: now)
         }
     }
 
     @inlinable
-    mutating func linkAsNewest(_ position: Int32, now: Int64) {
-        slots[Int(position)].newer = -1
-        slots[Int(position)].older = newest
-        if newest >= 0 { slots[Int(newest)].newer = position } else { oldest = position }
+    mutating func linkAsNewest(_ position: Int32, at now: Int64) {
+        links[Int(position)].newer = -1
+        links[Int(position)].older = newest
+        if newest >= 0 { links[Int(newest)].newer = position } else { oldest = position }
         newest = position
-        stamp(position, now: now)
+        stamp(position, at: now)
     }
 
-    /// Gives the newest slot its stamp, which is later than all others' even where the clock was read earlier.
+    /// Gives the newest entry its stamp, which is later than all others' even where the clock was read earlier.
     @inlinable
-    mutating func stamp(_ position: Int32, now: Int64) {
+    mutating func stamp(_ position: Int32, at now: Int64) {
         lastStamp = max(now, lastStamp &+ 1)
-        slots[Int(position)].stamp = lastStamp
+        links[Int(position)].stamp = lastStamp
         if position == oldest { oldestStamp = lastStamp }
     }
 
     @inlinable
     mutating func unlink(_ position: Int32) {
-        let (newer, older) = (slots[Int(position)].newer, slots[Int(position)].older)
-        if older >= 0 { slots[Int(older)].newer = newer }
-        if newer >= 0 { slots[Int(newer)].older = older } else { newest = older }
-        if older < 0 {
-            oldest = newer
-            oldestStamp = newer >= 0 ? slots[Int(newer)].stamp : .max
-        }
-    }
-}
-
-extension LRUStore {
-    /// What is on its way out, to be released outside the lock. The first value has a place of its own, so that replacing
-    /// or evicting one allocates nothing.
-    @usableFromInline
-    struct Displaced {
-        @usableFromInline var first: Value?
-        @usableFromInline var others: [Value] = []
-        /// What the release of a key does is its owner's affair as well.
-        @usableFromInline var firstKey: Key?
-        @usableFromInline var otherKeys: [Key] = []
-
-        @inlinable init() {}
-
-        @inlinable var isEmpty: Bool { first == nil }
-
-        @inlinable
-        mutating func append(_ value: Value) {
-            if first == nil { first = value } else { others.append(value) }
-        }
-
-        @inlinable
-        mutating func append(_ slot: Slot) {
-            append(slot.value)
-            if firstKey == nil { firstKey = slot.key } else { otherKeys.append(slot.key) }
+        let link = links[Int(position)]
+        if link.newer >= 0 { links[Int(link.newer)].older = link.older } else { newest = link.older }
+        if link.older >= 0 {
+            links[Int(link.older)].newer = link.newer
+        } else {
+            oldest = link.newer
+            oldestStamp = link.newer >= 0 ? links[Int(link.newer)].stamp : .max
         }
     }
 }

@@ -10,7 +10,7 @@ extension MemoryCache {
         get { totals.costLimit }
         set {
             totals.costLimit = newValue
-            evictExcess()
+            evict(downTo: totals.limits)
         }
     }
 
@@ -19,7 +19,7 @@ extension MemoryCache {
         get { totals.countLimit }
         set {
             totals.countLimit = newValue
-            evictExcess()
+            evict(downTo: totals.limits)
         }
     }
 
@@ -29,7 +29,8 @@ extension MemoryCache {
         get { totals.entryCostLimit }
         set {
             totals.entryCostLimit = newValue
-            removeSlots { store, _ in store.removeAll(because: .cost) { $0.cost > newValue } }
+            let limit = totals.entryCostLimit
+            removeSlots(forgetsThem: false) { store in store.evictAll(because: .cost) { $0.cost > limit } }
         }
     }
 
@@ -42,21 +43,17 @@ extension MemoryCache {
         }
         set {
             let limit = Int64(nanosecondsIn: newValue)
-            for shard in shards { shard.locked { shard.store.ageLimit = limit } }
-            if limit != .max { trim(toAge: newValue, because: .age) }
+            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
+            trim(toAge: newValue, because: .age)
             keepUp()
         }
     }
 
     /// Removes the least recently used entries until the rest cost no more than `cost`.
-    public func trim(toCost cost: Int) {
-        trim { _ in self.totalCost > max(0, cost) ? .trim : nil }
-    }
+    public func trim(toCost cost: Int) { evict(downTo: EvictionGoal(cost: max(0, cost), cause: .trim)) }
 
     /// Removes the least recently used entries until no more than `count` are left.
-    public func trim(toCount count: Int) {
-        trim { _ in self.count > max(0, count) ? .trim : nil }
-    }
+    public func trim(toCount count: Int) { evict(downTo: EvictionGoal(count: max(0, count), cause: .trim)) }
 
     /// Removes the entries that have not been used for `age` seconds.
     public func trim(toAge age: Double) { trim(toAge: age, because: .trim) }
@@ -64,42 +61,32 @@ extension MemoryCache {
     /// Removes the entries that have expired or have not been used for ``ageLimit``.
     public func removeExpired() {
         let now = clock.now()
-        removeSlots { store, keys in
-            let expired = store.removeExpired(at: now)
-            keys += expired.map(\.key)
-            return expired
-        }
-        let limit = ageLimit
-        if limit != .infinity { trim(toAge: limit, because: .age) }
+        removeSlots(forgetsThem: true) { store in store.evictExpired(at: now) }
+        trim(toAge: ageLimit, because: .age)
     }
 
     private func trim(toAge age: Double, because cause: EvictionCause) {
-        let (now, limit) = (clock.now(), Int64(nanosecondsIn: age))
-        trim { stamp in now &- stamp >= limit ? cause : nil }
+        let limit = Int64(nanosecondsIn: age)
+        if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
     }
 
-    private func evictExcess() { trim { _ in self.totals.excess } }
-
-    func trim(while cause: (_ stamp: Int64) -> EvictionCause?) {
-        var displaced = Displaced()
-        evict(into: &displaced, while: cause)
-        finish([], &displaced)
-    }
-
-    /// Takes what `body` removes from each shard, and forgets the keys it names in the weak tier as well.
-    private func removeSlots(
-        _ body: (inout LRUStore<Key, Value>, _ forgottenKeys: inout [Key]) -> [LRUStore<Key, Value>.Slot]
-    ) {
-        var displaced = Displaced()
+    /// Takes what `body` removes from each shard.
+    ///
+    /// - Parameter forgetsThem: whether values that live on elsewhere are not to be found again.
+    private func removeSlots(forgetsThem: Bool, _ body: (inout Store) -> [Store.Slot]) {
+        var removed: [[Store.Slot]] = []
+        var forgotten: [WeakTier<Key, Value>.Element?] = []
         var change: MemoryTotals.Change = []
-        for shard in shards {
+        for shard in shards.all {
             let step = update(shard) {
-                var forgottenKeys: [Key] = []
-                for slot in body(&shard.store, &forgottenKeys) { displaced.append(slot) }
-                if revival != nil { for key in forgottenKeys { shard.weakTier.entries[key] = nil } }
+                let slots = body(&shard.store)
+                if forgetsThem, revival != nil { forgotten += slots.map { shard.weakTier.remove($0.key) } }
+                removed.append(slots)
             }
             change.formUnion(step)
         }
-        finish(change, &displaced)
+        withExtendedLifetime(forgotten) {}
+        finish(change)
+        if removed.contains(where: { !$0.isEmpty }) { valueRelease.release(consume removed) }
     }
 }

@@ -9,19 +9,15 @@ extension MemoryCache {
     /// one moment.
     public var statistics: MemoryCacheStatistics {
         var sum = MemoryCacheStatistics()
-        for shard in shards {
-            shard.locked {
-                var part = shard.store.statistics
-                (part.count, part.totalCost) = (shard.store.slots.count, shard.store.totalCost)
-                sum.add(part)
-            }
+        for shard in shards.all {
+            sum.add(shard.locked { shard.store.statistics })
         }
         return sum
     }
 
     /// Counts from 0 again; entries stay.
     public func resetStatistics() {
-        for shard in shards { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
+        for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
     }
 
     /// Sees to it that memory pressure is heard of, and old entries are swept out, while there are entries.
@@ -30,17 +26,17 @@ extension MemoryCache {
 }
 
 extension MemoryCache: MaintainedCache {
-    var isEmpty: Bool { totals.count == 0 }
+    var isEmpty: Bool { totals.isEmpty }
 
     /// When the next entry is to go, in nanoseconds on the cache's clock; `.max` if none is by time.
     var nextSweep: Int64 {
         var due = Int64.max
-        for shard in shards {
+        for shard in shards.all {
             shard.locked {
-                let store = shard.store
-                if store.earliestDeadline < .max / 1_000 { due = min(due, store.earliestDeadline * 1_000) }
-                guard store.ageLimit != .max, store.oldestStamp != .max else { return }
-                let (end, overflows) = store.oldestStamp.addingReportingOverflow(store.ageLimit)
+                let (deadline, ageLimit) = (shard.store.earliestDeadline, shard.store.ageLimit)
+                if deadline < .max / 1_000 { due = min(due, deadline * 1_000) }
+                guard ageLimit != .max, shard.store.oldestStamp != .max else { return }
+                let (end, overflows) = shard.store.oldestStamp.addingReportingOverflow(ageLimit)
                 if !overflows { due = min(due, end) }
             }
         }
@@ -56,17 +52,18 @@ extension MemoryCache: MaintainedCache {
     func respond(to level: MemoryPressureLevel) {
         switch level {
         case .warning:
-            let (cost, count) = (totals.cost / 2, totals.count / 2)
+            let (cost, count) = (totals.cost, totals.count)
             // Where nothing costs anything, half of the entries.
-            let byCost = totals.cost > 0
-            trim { _ in (byCost ? self.totals.cost > cost : self.totals.count > count) ? .memoryPressure : nil }
+            evict(
+                downTo: cost > 0
+                    ? EvictionGoal(cost: cost / 2, cause: .memoryPressure)
+                    : EvictionGoal(count: count / 2, cause: .memoryPressure))
         case .critical: removeCached(because: .memoryPressure)
         }
     }
 
     /// Removes what there is now: what others store meanwhile stays, or this might never end.
     private func removeCached(because cause: EvictionCause) {
-        let now = clock.now()
-        trim { stamp in stamp <= now ? cause : nil }
+        evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
     }
 }

@@ -1,57 +1,85 @@
 extension MemoryCache {
+    /// What a look-up does that found no good entry: removes one that has gone by time, and looks among the values that live
+    /// on elsewhere.
+    @usableFromInline
+    func valueElsewhere(for key: Key, hash: UInt32, in shard: MemoryShard<Key, Value>) -> Value? {
+        var value: Value?
+        var gone: Store.Slot?
+        let change = update(shard) {
+            let position = shard.store.position(of: key, hash: hash)
+            if position >= 0 {
+                let now = clock.now()
+                if let cause = shard.store.causeToGo(position, at: now) {
+                    gone = shard.store.evict(position, because: cause)
+                    if revival != nil { shard.weakTier.update(key, deadline: gone?.deadline ?? .never) }
+                } else {
+                    // Another thread stored it since.
+                    value = shard.store.use(position, at: now)
+                    shard.store.hitCount &+= 1
+                }
+            }
+            if value == nil, revival == nil { shard.store.missCount &+= 1 }
+        }
+        finish(change)
+        if gone != nil { valueRelease.release(consume gone) }
+        return value ?? (revival == nil ? nil : revivedValue(for: key, hash: hash, countsLookup: true))
+    }
+
     /// The value, if somebody else kept it alive; it is the cache's again then, if its limits allow.
     ///
     /// - Parameter countsLookup: whether the statistics learn of it.
-    @inlinable
+    @usableFromInline
     func revivedValue(for key: Key, hash: UInt32, countsLookup: Bool) -> Value? {
         let shard = shard(for: hash)
         guard let (value, entry) = weakValue(for: key, in: shard) else {
-            if countsLookup { shard.locked { shard.store.statistics.missCount &+= 1 } }
+            if countsLookup { shard.locked { shard.store.missCount &+= 1 } }
             return nil
         }
         var found = value
-        var displaced = Displaced()
         let change = update(shard) {
-            if countsLookup { shard.store.statistics.weakHitCount &+= 1 }
-            if let present = shard.store.use(key, hash: hash, clock: clock, displaced: &displaced) {
-                // Another thread was faster, or the value was there all the time.
-                found = present
+            if countsLookup { shard.store.weakHitCount &+= 1 }
+            let now = clock.now()
+            let position = shard.store.position(of: key, hash: hash)
+            if position >= 0 {
+                // Another thread was faster, or the value was there all the time. One that has just gone by time is as good.
+                found = shard.store.use(position, at: now)
             } else if shard.weakTier.entries[key]?.serial == entry.serial, totals.admits(cost: entry.cost) {
                 shard.store.insert(
-                    .init(key: key, value: value, cost: entry.cost, deadline: entry.deadline, hash: hash),
-                    now: clock.now())
-                shard.store.earliestDeadline = min(shard.store.earliestDeadline, entry.deadline.time)
+                    Store.Slot(key: key, value: value, cost: entry.cost, deadline: entry.deadline, hash: hash), at: now)
             }
         }
+        // It may have been the last reference, if another value was found.
+        withExtendedLifetime(value) {}
         if !entry.deadline.isNever, upkeep.isLate(for: entry.deadline) { keepUp() }
-        if change.contains(.isInExcess) { evict(into: &displaced) { _ in totals.excess } }
-        finish(change, &displaced)
+        if change.contains(.isInExcess) { evict(downTo: totals.limits) }
+        finish(change)
         return found
     }
 
     /// The value, if it is alive, and what is known about it. The closure that looks is a client's: no lock is held.
-    @inlinable
+    @usableFromInline
     func weakValue(for key: Key, in shard: MemoryShard<Key, Value>) -> (
         value: Value, entry: WeakTier<Key, Value>.Entry
     )? {
-        var entry: WeakTier<Key, Value>.Entry?
-        shard.locked { entry = shard.weakTier.entry(for: key, at: clock.now()) }
-        guard let entry else { return nil }
-        if let value = entry.reference() { return (value, entry) }
-        shard.locked { shard.weakTier.remove(key, serial: entry.serial) }
+        let now = clock.now()
+        guard let entry = shard.locked({ shard.weakTier.entries[key] }) else { return nil }
+        if !entry.deadline.isPassed(at: now), let value = entry.reference() { return (value, entry) }
+        let removed = shard.locked { shard.weakTier.remove(key, serial: entry.serial) }
+        withExtendedLifetime(removed) {}
         return nil
     }
 
     /// Forgets the dead. Values that die while they are looked at are released like all others.
-    @inlinable
-    func sweepWeakTier(of shard: MemoryShard<Key, Value>, displaced: inout Displaced) {
-        var entries: [Key: WeakTier<Key, Value>.Entry]?
-        shard.locked { entries = shard.weakTier.beginSweep() }
-        guard let entries else { return }
+    @usableFromInline
+    func sweepWeakTier(of shard: MemoryShard<Key, Value>) {
+        guard let entries = shard.locked({ shard.weakTier.beginSweep() }) else { return }
         var dead: [(key: Key, serial: Int)] = []
+        var living: [Value] = []
         for (key, entry) in entries {
-            if let value = entry.reference() { displaced.append(value) } else { dead.append((key, entry.serial)) }
+            if let value = entry.reference() { living.append(value) } else { dead.append((key, entry.serial)) }
         }
-        shard.locked { shard.weakTier.endSweep(dead: dead) }
+        let removed = shard.locked { shard.weakTier.endSweep(dead: dead) }
+        withExtendedLifetime(removed) {}
+        if !living.isEmpty { valueRelease.release(consume living) }
     }
 }

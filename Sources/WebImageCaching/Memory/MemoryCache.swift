@@ -16,16 +16,17 @@ internal import WebImageCore
 /// library runs while there is something to wait for. Values are released outside the locks, where ``ValueRelease``
 /// says.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline typealias Displaced = LRUStore<Key, Value>.Displaced
+    @usableFromInline typealias Store = LRUStore<Key, Value>
 
-    @usableFromInline let shards: ContiguousArray<MemoryShard<Key, Value>>
+    @usableFromInline let shards: MemoryShards<Key, Value>
     /// Leaves the highest bits of a hash, as many as number the shards; the shards' tables go by the lowest.
     @usableFromInline let shardShift: UInt32
+    @usableFromInline let oldestStamps: OldestStamps
     @usableFromInline let totals: MemoryTotals
     @usableFromInline let clock: MemoryClock
     @usableFromInline let revival: ValueRevival<Value>?
     @usableFromInline let expiration: CacheExpiration
-    let valueRelease: ValueRelease
+    @usableFromInline let valueRelease: ValueRelease
     let removesAllInBackground: Bool
     @usableFromInline let upkeep: MemoryUpkeep
 
@@ -47,10 +48,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     init(configuration: Configuration, clock: MemoryClock, maintenance: CacheMaintenance, shardCount: Int? = nil) {
         let shardCount = shardCount ?? Self.defaultShardCount
         precondition(shardCount > 1 && shardCount & (shardCount - 1) == 0, "\(shardCount) is no power of two above 1")
-        let store = LRUStore<Key, Value>(
-            ageLimit: Int64(nanosecondsIn: configuration.ageLimit),
-            expirationExtension: configuration.expirationExtension)
-        shards = ContiguousArray((0..<shardCount).map { _ in MemoryShard(store: store) })
+        let ageLimit = Int64(nanosecondsIn: configuration.ageLimit)
+        shards = MemoryShards(count: shardCount) {
+            LRUStore(ageLimit: ageLimit, expirationExtension: configuration.expirationExtension)
+        }
+        oldestStamps = OldestStamps(count: shardCount)
         shardShift = UInt32(UInt32.bitWidth - shardCount.trailingZeroBitCount)
         totals = MemoryTotals(
             costLimit: configuration.costLimit, countLimit: configuration.countLimit,
@@ -65,37 +67,41 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     deinit {
         upkeep.end(ObjectIdentifier(self))
-        var stores = shards.map(\.store)
-        for shard in shards { shard.store = LRUStore() }
-        valueRelease.release(&stores, leaving: [])
+        let stores = shards.all.map { $0.takeStore() }
+        valueRelease.release(consume stores)
     }
 
     /// The value, which becomes the most recently used; `nil` when there is none.
     @inlinable
     public func value(for key: Key) -> Value? {
-        let hash = LRUStore<Key, Value>.hash(key)
+        let hash = Store.hash(key)
         let shard = shard(for: hash)
-        var value: Value?
-        var displaced = Displaced()
-        let change = update(shard) {
-            value = shard.store.use(key, hash: hash, clock: clock, displaced: &displaced)
-            if value != nil {
-                shard.store.statistics.hitCount &+= 1
-            } else if revival == nil {
-                shard.store.statistics.missCount &+= 1
+        shard.lock()
+        let position = shard.store.position(of: key, hash: hash)
+        if position >= 0 {
+            let now = clock.now()
+            if shard.store.causeToGo(position, at: now) == nil {
+                let value = shard.store.use(position, at: now)
+                shard.store.hitCount &+= 1
+                announceOldest(of: shard)
+                shard.unlock()
+                return value
             }
+        } else if revival == nil {
+            shard.store.missCount &+= 1
+            shard.unlock()
+            return nil
         }
-        finish(change, &displaced)
-        return value == nil && revival != nil ? revivedValue(for: key, hash: hash, countsLookup: true) : value
+        shard.unlock()
+        return valueElsewhere(for: key, hash: hash, in: shard)
     }
 
     /// Whether there is a value; asking does not count as a use.
     @inlinable
     public func contains(_ key: Key) -> Bool {
-        let hash = LRUStore<Key, Value>.hash(key)
+        let hash = Store.hash(key)
         let shard = shard(for: hash)
-        var isPresent = false
-        shard.locked { isPresent = shard.store.contains(key, hash: hash, clock: clock) }
+        let isPresent = shard.locked { shard.store.goodPosition(of: key, hash: hash, clock: clock) >= 0 }
         return isPresent || revival != nil && weakValue(for: key, in: shard) != nil
     }
 
@@ -119,7 +125,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @discardableResult
     @inlinable
     public func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
-        let hash = LRUStore<Key, Value>.hash(key)
+        let hash = Store.hash(key)
         if revival != nil, revivedValue(for: key, hash: hash, countsLookup: false) != nil { return false }
         return store(value, for: key, cost: max(0, cost), expiration: expiration, replaces: false)
     }
@@ -128,40 +134,44 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @discardableResult
     @inlinable
     public func remove(for key: Key) -> Value? {
-        let hash = LRUStore<Key, Value>.hash(key)
+        let hash = Store.hash(key)
         let shard = shard(for: hash)
-        var removed: LRUStore<Key, Value>.Slot?
+        var removed: Store.Slot?
         var isGood = false
+        // Released after the lock, as is what it refers to.
+        var forgotten: WeakTier<Key, Value>.Element?
         let change = update(shard) {
-            isGood = shard.store.contains(key, hash: hash, clock: clock)
-            removed = shard.store.remove(key, hash: hash)
-            if revival != nil { shard.weakTier.entries[key] = nil }
+            let position = shard.store.position(of: key, hash: hash)
+            if position >= 0 {
+                isGood = shard.store.causeToGo(position, at: clock.now()) == nil
+                removed = shard.store.remove(position)
+            }
+            if revival != nil { forgotten = shard.weakTier.remove(key) }
         }
-        var displaced = Displaced()
-        if !isGood, let slot = removed {
-            displaced.append(slot)
-            removed = nil
-        }
-        finish(change, &displaced)
-        return removed?.value
+        withExtendedLifetime(forgotten) {}
+        finish(change)
+        guard let slot = removed else { return nil }
+        if isGood { return slot.value }
+        removed = nil
+        valueRelease.release(consume slot)
+        return nil
     }
 
     /// Removes everything. No value is found again, even if it lives on elsewhere.
     public func removeAll() {
         var change: MemoryTotals.Change = []
-        var old: [LRUStore<Key, Value>] = []
+        var old: [RetiredStore<Key, Value>] = []
         var oldWeakTiers: [WeakTier<Key, Value>] = []
-        for shard in shards {
+        for shard in shards.all {
             change.formUnion(
                 update(shard) {
-                    old.append(shard.store)
-                    shard.store = LRUStore(succeeding: shard.store)
+                    old.append(shard.takeStore())
                     oldWeakTiers.append(shard.weakTier)
                     shard.weakTier = WeakTier(succeeding: shard.weakTier)
                 })
         }
         finish(change)
-        valueRelease.release(&old, leaving: [])
+        valueRelease.release(consume old)
     }
 }
 
@@ -180,96 +190,116 @@ extension MemoryCache {
     @inlinable
     @discardableResult
     func store(_ value: Value, for key: Key, cost: Int, expiration: CacheExpiration?, replaces: Bool) -> Bool {
-        let hash = LRUStore<Key, Value>.hash(key)
+        let hash = Store.hash(key)
         let shard = shard(for: hash)
-        let expiration = expiration ?? self.expiration
-        let deadline = expiration == .never ? SlotDeadline.never : SlotDeadline(expiration, clock: clock)
+        let deadline = deadline(of: expiration)
         let reference = revival?.makeReference(value)
-        var displaced = Displaced()
-        var isStored = false
-        var needsSweep = false
+        var (isStored, needsSweep) = (false, false)
+        // Released after the lock.
+        var replaced: Value?
+        var removed: Store.Slot?
+        var forgotten: WeakTier<Key, Value>.Element?
         let change = update(shard) {
-            if !replaces, shard.store.use(key, hash: hash, clock: clock, displaced: &displaced) != nil { return }
+            let position = shard.store.position(of: key, hash: hash)
+            let now = clock.now()
+            if !replaces, position >= 0 {
+                guard let cause = shard.store.causeToGo(position, at: now) else {
+                    _ = shard.store.use(position, at: now)
+                    return
+                }
+                shard.store.evictionCounts[cause] &+= 1
+            }
             if totals.admits(cost: cost) {
-                shard.store.set(
-                    value, for: key, hash: hash, cost: cost, deadline: deadline, now: clock.now(),
-                    displaced: &displaced)
                 isStored = true
-            } else if let slot = shard.store.remove(key, hash: hash) {
-                displaced.append(slot)
+                shard.store.insertionCount &+= 1
+                if position >= 0 {
+                    replaced = shard.store.replace(position, by: value, cost: cost, deadline: deadline, at: now)
+                } else {
+                    shard.store.insert(
+                        Store.Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash), at: now)
+                }
+            } else if position >= 0 {
+                removed = shard.store.remove(position)
             }
             if revival != nil {
-                shard.weakTier.set(reference, for: key, cost: cost, deadline: deadline)
-                needsSweep = shard.weakTier.entries.count >= shard.weakTier.sweepCount
+                forgotten = shard.weakTier.set(reference, for: key, cost: cost, deadline: deadline)
+                needsSweep = shard.weakTier.needsSweep
             }
         }
+        withExtendedLifetime(forgotten) {}
         if !deadline.isNever, upkeep.isLate(for: deadline) { keepUp() }
-        if change.contains(.isInExcess) { evict(into: &displaced) { _ in totals.excess } }
-        if needsSweep { sweepWeakTier(of: shard, displaced: &displaced) }
-        finish(change, &displaced)
+        if change.contains(.isInExcess) { evict(downTo: totals.limits) }
+        if needsSweep { sweepWeakTier(of: shard) }
+        finish(change)
+        if !valueRelease.isImmediate, replaced != nil || removed != nil {
+            valueRelease.release((consume replaced, consume removed))
+        }
         return isStored
+    }
+
+    @inlinable
+    func deadline(of expiration: CacheExpiration?) -> SlotDeadline {
+        let expiration = expiration ?? self.expiration
+        if case .never = expiration { return .never }
+        return SlotDeadline(expiration, clock: clock)
     }
 
     /// Runs `body` alone with the shard, and counts in what it changed.
     @inlinable
+    @inline(__always)
     func update(_ shard: MemoryShard<Key, Value>, _ body: () -> Void) -> MemoryTotals.Change {
         var change: MemoryTotals.Change = []
-        shard.locked {
-            let (cost, count) = (shard.store.totalCost, shard.store.slots.count)
-            body()
-            let (addedCost, addedCount) = (shard.store.totalCost &- cost, shard.store.slots.count &- count)
-            if addedCost != 0 || addedCount != 0 { change = totals.add(cost: addedCost, count: addedCount) }
-            shard.announceOldest()
-        }
+        shard.lock()
+        let (cost, count) = (shard.store.totalCost, shard.store.count)
+        body()
+        let (addedCost, addedCount) = (shard.store.totalCost &- cost, shard.store.count &- count)
+        if addedCost != 0 || addedCount != 0 { change = totals.add(cost: addedCost, count: addedCount) }
+        announceOldest(of: shard)
+        shard.unlock()
         return change
     }
 
-    /// Evicts the least recently used entries of all shards one by one, as long as there is a cause.
-    ///
-    /// - Parameter cause: is given the stamp of the entry that would be next.
+    /// To be called under the lock at the end of whatever changes a store.
     @inlinable
-    func evict(into displaced: inout Displaced, while cause: (_ stamp: Int64) -> EvictionCause?) {
-        var change: MemoryTotals.Change = []
-        while let (shard, stamp) = shardWithOldest() {
-            var isDone = false
-            let step = update(shard) {
-                // Another thread may have used or removed that entry since.
-                guard shard.store.oldestStamp == stamp else { return }
-                guard let cause = cause(stamp), let slot = shard.store.removeOldest(because: cause) else {
-                    isDone = true
-                    return
-                }
-                if revival != nil { shard.weakTier.update(slot.key, deadline: slot.deadline) }
-                displaced.append(slot)
-            }
-            change.formUnion(step)
-            if isDone { break }
-        }
-        finish(change)
+    @inline(__always)
+    func announceOldest(of shard: MemoryShard<Key, Value>) {
+        let stamp = shard.store.oldestStamp
+        guard stamp != shard.store.announcedStamp else { return }
+        shard.store.announcedStamp = stamp
+        oldestStamps.announce(stamp, ofShard: shard.contents.pointee.index)
     }
 
+    /// Evicts the least recently used entries of all shards one by one.
     @inlinable
-    func shardWithOldest() -> (MemoryShard<Key, Value>, stamp: Int64)? {
-        var index = 0
-        var oldest = Int64.max
-        for candidate in shards.indices where shards[candidate].oldestStamp < oldest {
-            (index, oldest) = (candidate, shards[candidate].oldestStamp)
+    func evict(downTo goal: EvictionGoal) {
+        var displaced: [Store.Slot] = []
+        while let (index, stamp) = oldestStamps.first() {
+            let shard = shards[index]
+            shard.lock()
+            let oldest = shard.store.oldest
+            // Another thread may have used or removed that entry since.
+            guard oldest >= 0, shard.store.oldestStamp == stamp else {
+                shard.unlock()
+                continue
+            }
+            let cost = shard.store.slots[Int(oldest)].cost
+            guard let cause = totals.countOut(cost: cost, stamp: stamp, for: goal) else {
+                shard.unlock()
+                break
+            }
+            let slot = shard.store.evict(oldest, because: cause)
+            if revival != nil { shard.weakTier.update(slot.key, deadline: slot.deadline) }
+            announceOldest(of: shard)
+            shard.unlock()
+            if valueRelease.isImmediate { _ = consume slot } else { displaced.append(slot) }
         }
-        return oldest == .max ? nil : (shards[index], oldest)
+        if totals.isEmpty { keepUp() }
+        if !displaced.isEmpty { valueRelease.release(consume displaced) }
     }
 
     /// What is left to do without a lock.
     @inlinable
-    func finish(_ change: MemoryTotals.Change, _ displaced: inout Displaced) {
-        finish(change)
-        if !displaced.isEmpty { release(&displaced) }
-    }
-
-    @inlinable
     func finish(_ change: MemoryTotals.Change) {
         if !change.isDisjoint(with: [.isFilled, .isEmptied]) { keepUp() }
     }
-
-    @usableFromInline
-    func release(_ displaced: inout Displaced) { valueRelease.release(&displaced, leaving: Displaced()) }
 }

@@ -27,7 +27,8 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
 
     /// A number for each ``EvictionCause``.
     public struct EvictionCounts: Sendable, Hashable {
-        @usableFromInline var counts: SIMD8<Int> = .zero
+        // No vector: its alignment would put the lock of a shard and what it guards on different cache lines.
+        @usableFromInline var counts: [7 of Int] = InlineArray(repeating: 0)
 
         @inlinable
         init() {}
@@ -40,7 +41,17 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
         }
 
         /// How many entries went for any cause.
-        public var total: Int { counts.wrappedSum() }
+        public var total: Int { EvictionCause.allCases.reduce(0) { $0 + self[$1] } }
+
+        /// Whether all numbers are equal.
+        public static func == (first: EvictionCounts, second: EvictionCounts) -> Bool {
+            EvictionCause.allCases.allSatisfy { first[$0] == second[$0] }
+        }
+
+        /// Feeds all numbers to the hasher.
+        public func hash(into hasher: inout Hasher) {
+            for cause in EvictionCause.allCases { hasher.combine(self[cause]) }
+        }
     }
 
     mutating func add(_ other: MemoryCacheStatistics) {
@@ -48,7 +59,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
         weakHitCount += other.weakHitCount
         missCount += other.missCount
         insertionCount += other.insertionCount
-        evictionCounts.counts &+= other.evictionCounts.counts
+        for cause in EvictionCause.allCases { evictionCounts[cause] += other.evictionCounts[cause] }
         count += other.count
         totalCost += other.totalCost
     }

@@ -19,6 +19,7 @@ final class MemoryTotals: Sendable {
 
     var cost: Int { sharedCost.load(ordering: .relaxed) }
     var count: Int { sharedCount.load(ordering: .relaxed) }
+    @usableFromInline var isEmpty: Bool { count == 0 }
 
     var costLimit: Int {
         get { sharedCostLimit.load(ordering: .relaxed) }
@@ -37,11 +38,8 @@ final class MemoryTotals: Sendable {
     @usableFromInline
     func admits(cost: Int) -> Bool { cost <= costLimit && cost <= entryCostLimit }
 
-    /// The limit that is exceeded.
-    @usableFromInline var excess: EvictionCause? {
-        if cost > costLimit { return .cost }
-        return count > countLimit ? .count : nil
-    }
+    /// What evictions are to reach after a store.
+    @usableFromInline var limits: EvictionGoal { EvictionGoal(cost: costLimit, count: countLimit) }
 
     /// Counts a change of a shard in, under that shard's lock.
     @usableFromInline
@@ -53,8 +51,42 @@ final class MemoryTotals: Sendable {
             if old == 0 { change.insert(.isFilled) }
             if new == 0 { change.insert(.isEmptied) }
         }
-        if excess != nil { change.insert(.isInExcess) }
+        if self.cost > costLimit || self.count > countLimit { change.insert(.isInExcess) }
         return change
+    }
+
+    /// Counts an entry out, under its shard's lock, if the goal asks for it: of several threads that find one entry too
+    /// many, one may evict it.
+    ///
+    /// Where both a cost and a count are exceeded at once, two threads may still take an entry each for the two reasons.
+    ///
+    /// - Returns: why the entry has to go; `nil` if it may stay.
+    @usableFromInline
+    func countOut(cost: Int, stamp: Int64, for goal: EvictionGoal) -> EvictionCause? {
+        if stamp <= goal.stamp {
+            sharedCost.wrappingSubtract(cost, ordering: .relaxed)
+            sharedCount.wrappingSubtract(1, ordering: .relaxed)
+            return goal.cause
+        }
+        if Self.subtract(cost, from: sharedCost, ifAbove: goal.cost) {
+            sharedCount.wrappingSubtract(1, ordering: .relaxed)
+            return goal.cause ?? .cost
+        }
+        if Self.subtract(1, from: sharedCount, ifAbove: goal.count) {
+            sharedCost.wrappingSubtract(cost, ordering: .relaxed)
+            return goal.cause ?? .count
+        }
+        return nil
+    }
+
+    private static func subtract(_ amount: Int, from total: borrowing Atomic<Int>, ifAbove limit: Int) -> Bool {
+        var old = total.load(ordering: .relaxed)
+        while old > limit {
+            let result = total.weakCompareExchange(expected: old, desired: old &- amount, ordering: .relaxed)
+            if result.exchanged { return true }
+            old = result.original
+        }
+        return false
     }
 
     /// What a change led to, for the caller to act on once it holds no lock.

@@ -14,19 +14,24 @@ public enum ValueRelease: Sendable {
     /// displaced the values; work that it does not run, or not yet, keeps them in memory.
     case custom(@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)
 
-    /// Lets go of what `values` holds, and leaves `nothing` there: a reference that the caller kept would be the last one to
-    /// go, on the wrong thread.
-    func release<Values>(_ values: inout Values, leaving nothing: Values) {
+    /// Whether the thread that displaces values releases them.
+    @inlinable var isImmediate: Bool {
+        if case .caller = self { true } else { false }
+    }
+
+    /// Lets go of values. It has to be given them (`consume`): a reference that the caller kept would be the last one to go, on
+    /// the wrong thread.
+    @usableFromInline
+    func release<Values>(_ values: consuming Values) {
         let execute: @Sendable (@escaping @Sendable () -> Void) -> Void
         switch self {
         case .caller:
-            values = nothing
+            _ = consume values
             return
         case .background: execute = { DispatchQueue.global(qos: .utility).async(execute: $0) }
         case .custom(let closure): execute = closure
         }
-        let bin = Bin(values)
-        values = nothing
+        let bin = Bin(consume values)
         execute { bin.empty() }
     }
 
@@ -36,7 +41,7 @@ public enum ValueRelease: Sendable {
         private var values: Values?
         private let lock = Lock(0)
 
-        init(_ values: Values) { self.values = values }
+        init(_ values: consuming Values) { self.values = consume values }
 
         func empty() {
             let values = lock.withLock { _ in

@@ -10,7 +10,7 @@ public struct ValueRevival<Value: Sendable>: Sendable {
     @usableFromInline let makeReference: @Sendable (Value) -> Reference?
 
     /// - Parameter makeReference: makes the closure that revives the value, or `nil` for a value that is not to be found
-    ///   again. Both are called on the threads that use the cache, under no lock.
+    ///   again. Both are called on the threads that use the cache, under no lock; nor is the closure released under one.
     public init(_ makeReference: @escaping @Sendable (_ value: Value) -> Reference?) {
         self.makeReference = makeReference
     }
@@ -26,21 +26,21 @@ extension ValueRevival where Value: AnyObject {
 }
 
 extension ValueRevival where Value == Image {
-    /// Pictures whose pixels are alive, as on the screen.
-    ///
-    /// One that keeps its bytes (``WebImageCore/Image/data``), its frames or its user's own is not found again: bytes can't be held
-    /// without keeping them in memory.
+    /// Pictures whose pixels are alive, as on the screen; of those that keep their bytes (``WebImageCore/Image/data``), the
+    /// ones whose bytes are alive as well. Moving pictures and those with data of their user's own are not found again.
     public static var weakPixels: ValueRevival {
         ValueRevival { image in
-            guard image.data == nil, image.animation == nil, image.extendedData == nil else { return nil }
+            guard image.animation == nil, image.extendedData == nil else { return nil }
             let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
             let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
-            return { [weak pixels = image.pixels] in
-                pixels.map { pixels in
-                    Image(
-                        pixels: pixels, scale: scale, format: format, frameCount: frameCount, isPartial: isPartial,
-                        isThumbnail: isThumbnail, isTransformed: isTransformed)
-                }
+            let keepsBytes = image.keptBytes != nil
+            return { [weak pixels = image.pixels, weak bytes = image.keptBytes] in
+                guard let pixels else { return nil }
+                var image = Image(
+                    pixels: pixels, scale: scale, format: format, frameCount: frameCount, isPartial: isPartial,
+                    isThumbnail: isThumbnail, isTransformed: isTransformed)
+                image.keptBytes = bytes
+                return keepsBytes == (image.keptBytes != nil) ? image : nil
             }
         }
     }

@@ -2,6 +2,8 @@
 ///
 /// An entry is made with each value that is stored, and goes when the value is removed or expires; evictions leave it.
 /// Those of dead values are swept out whenever the entries have doubled since the last time.
+///
+/// What the methods remove they return: keys and references are a client's, to be released when the lock is not held.
 @usableFromInline
 struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
     @usableFromInline
@@ -21,6 +23,8 @@ struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
         }
     }
 
+    @usableFromInline typealias Element = (key: Key, value: Entry)
+
     @usableFromInline var entries: [Key: Entry] = [:]
     @usableFromInline var nextSerial = 0
     /// How many entries are due for a sweep; `.max` while a thread is at it.
@@ -35,28 +39,27 @@ struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
     @inlinable
     init(succeeding old: WeakTier) { nextSerial = old.nextSerial }
 
+    /// Whether it is time to forget the dead.
+    @inlinable var needsSweep: Bool { entries.count >= sweepCount }
+
     /// Keeps the reference in place of the key's older one; without one, forgets that.
     @inlinable
-    mutating func set(_ reference: ValueRevival<Value>.Reference?, for key: Key, cost: Int, deadline: SlotDeadline) {
+    mutating func set(
+        _ reference: ValueRevival<Value>.Reference?, for key: Key, cost: Int, deadline: SlotDeadline
+    ) -> Element? {
         nextSerial += 1
-        entries[key] = reference.map { Entry(reference: $0, cost: cost, deadline: deadline, serial: nextSerial) }
+        guard let reference else { return remove(key) }
+        let entry = Entry(reference: reference, cost: cost, deadline: deadline, serial: nextSerial)
+        return entries.updateValue(entry, forKey: key).map { (key, $0) }
     }
 
-    /// The entry, unless it has expired.
     @inlinable
-    mutating func entry(for key: Key, at now: Int64) -> Entry? {
-        guard let entry = entries[key] else { return nil }
-        guard !entry.deadline.isPassed(at: now) else {
-            entries[key] = nil
-            return nil
-        }
-        return entry
-    }
+    mutating func remove(_ key: Key) -> Element? { entries.index(forKey: key).map { entries.remove(at: $0) } }
 
     /// Removes the entry unless the key has another one by now.
     @inlinable
-    mutating func remove(_ key: Key, serial: Int) {
-        if entries[key]?.serial == serial { entries[key] = nil }
+    mutating func remove(_ key: Key, serial: Int) -> Element? {
+        entries[key]?.serial == serial ? remove(key) : nil
     }
 
     /// Takes over what uses have made of a deadline, as the entry leaves the cache.
@@ -68,14 +71,15 @@ struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
     /// All entries for a sweep, if one is due; to be followed by ``endSweep(dead:)``.
     @inlinable
     mutating func beginSweep() -> [Key: Entry]? {
-        guard entries.count >= sweepCount else { return nil }
+        guard needsSweep else { return nil }
         sweepCount = .max
         return entries
     }
 
     @inlinable
-    mutating func endSweep(dead: [(key: Key, serial: Int)]) {
-        for (key, serial) in dead { remove(key, serial: serial) }
+    mutating func endSweep(dead: [(key: Key, serial: Int)]) -> [Element] {
+        let removed = dead.compactMap { remove($0.key, serial: $0.serial) }
         sweepCount = max(Self.leastSweepCount, 2 * entries.count)
+        return removed
     }
 }

@@ -25,9 +25,6 @@ protocol MaintainedCache: AnyObject, Sendable {
 final class CacheMaintenance: Sendable {
     static let shared = CacheMaintenance()
 
-    /// How long the thread stays without anything to wait for, in nanoseconds.
-    static let lingering: Int64 = 1_000_000_000
-
     private struct Client {
         weak var cache: (any MaintainedCache)?
         var due: Int64
@@ -58,14 +55,18 @@ final class CacheMaintenance: Sendable {
     private let state = Lock(State())
     private let clock: MemoryClock
     private let sensors: any PressureSensing
+    /// How long the thread stays without anything to wait for, in nanoseconds.
+    let lingering: Int64
     private let startThread: WorkQueue.ThreadStart
 
     init(
         clock: MemoryClock = .system, sensors: any PressureSensing = SystemPressureSensors(),
+        lingering: Int64 = 1_000_000_000,
         startThread: @escaping WorkQueue.ThreadStart = { PlatformThread.start(name: $0, $1) }
     ) {
         self.clock = clock
         self.sensors = sensors
+        self.lingering = lingering
         self.startThread = startThread
     }
 
@@ -127,7 +128,7 @@ final class CacheMaintenance: Sendable {
             } else {
                 state.isLingering = true
                 // Whoever comes back now finds everything as it was.
-                state.wait = Wait(until: clock.now() + Self.lingering, watchesPressure: true)
+                state.wait = Wait(until: clock.now() + lingering, watchesPressure: true)
             }
             return state.wait
         }

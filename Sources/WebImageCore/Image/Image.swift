@@ -14,7 +14,12 @@ public struct Image: Sendable {
     /// How many frames the file holds; this picture is the first of them.
     public var frameCount: Int
     /// The bytes it was decoded from, where they were kept.
-    public var data: Data?
+    public var data: Data? {
+        get { keptBytes?.data }
+        set { keptBytes = newValue.map(KeptBytes.init) }
+    }
+    /// They are in an object so that somebody can refer to them without keeping them in memory.
+    package var keptBytes: KeptBytes?
     /// The frames of a moving picture, of which ``pixels`` are the first; `nil` for a still, or where only the first
     /// frame was wanted.
     public var animation: (any AnimationSource)?
@@ -37,9 +42,9 @@ public struct Image: Sendable {
         self.scale = scale
         self.format = format
         self.frameCount = frameCount
-        self.data = data
+        keptBytes = data.map(KeptBytes.init)
         self.animation = animation
-        self.extendedData = nil
+        extendedData = nil
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
@@ -58,4 +63,10 @@ public struct Image: Sendable {
     public var memoryCost: Int {
         pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) + (extendedData?.count ?? 0)
     }
+}
+
+/// The bytes of ``Image/data``, which all copies of a picture share.
+package final class KeptBytes: Sendable {
+    package let data: Data
+    package init(_ data: Data) { self.data = data }
 }

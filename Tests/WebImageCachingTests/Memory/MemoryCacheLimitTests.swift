@@ -82,6 +82,9 @@ import WebImageCore
         #expect((0..<40).filter { fixture.cache.contains($0) } == Array(0..<10))
         #expect(fixture.cache.totalCost == 45 && fixture.cache.count == 10)
         #expect(fixture.cache.statistics.evictionCounts[.cost] == 30)
+        fixture.cache.entryCostLimit = -1
+        #expect(fixture.cache.entryCostLimit == 0)
+        #expect(fixture.cache.contains(0) && fixture.cache.count == 1, "what costs nothing may stay")
     }
 
     @Test func countsWhatHappensByCause() {

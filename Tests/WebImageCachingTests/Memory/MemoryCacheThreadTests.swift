@@ -60,4 +60,33 @@ import WebImageTestSupport
             #expect(cache.totalCost <= 100 && cache.count <= 10)
         }
     }
+
+    @Test func severalThreadsEvictNoMoreThanTheyMust() async {
+        for (costLimit, countLimit) in [(Int.max, 10), (10, Int.max)] {
+            let cache = MemoryCache<Int, Int>(costLimit: costLimit, countLimit: countLimit)
+            for key in 0..<10 { cache.set(key, for: key, cost: 1) }
+            for round in 1...500 {
+                await withTaskGroup { group in
+                    for part in 0..<2 {
+                        group.addTask {
+                            for key in 0..<100 { cache.set(key, for: round * 1_000 + part * 100 + key, cost: 1) }
+                        }
+                    }
+                }
+                #expect(cache.count == 10 && cache.totalCost == 10)
+            }
+        }
+    }
+
+    @Test func oneEntryTooManyIsCountedOutOnce() {
+        let totals = MemoryTotals(costLimit: 10, countLimit: 3, entryCostLimit: .max)
+        _ = totals.add(cost: 8, count: 4)
+        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .count)
+        // Another thread, before the first one has removed its entry.
+        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
+        _ = totals.add(cost: 6, count: 0)
+        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .cost)
+        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
+        #expect(totals.count == 2 && totals.cost == 10)
+    }
 }

@@ -101,7 +101,7 @@ import WebImageCore
     @Test func sweepsTheDeadOut() {
         let fixture = fixture { $0.countLimit = 10 }
         for number in 0..<100_000 { fixture.cache.set(Value(number), for: number) }
-        let entryCount = fixture.cache.shards.reduce(0) { $0 + $1.weakTier.entries.count }
+        let entryCount = fixture.cache.shards.all.reduce(0) { $0 + $1.weakTier.entries.count }
         #expect(entryCount <= fixture.cache.shards.count * (WeakTier<Int, Value>.leastSweepCount + 20))
         #expect(entryCount >= 10)
     }
@@ -124,11 +124,59 @@ import WebImageCore
         let pixels = try MutablePixelBuffer(width: 2, height: 2).freeze(isOpaque: true)
         cache.set(
             Image(pixels: pixels, scale: 2, format: .png, frameCount: 3, isPartial: true, isThumbnail: true), for: 1)
-        cache.set(Image(pixels: pixels, data: .init([1])), for: 2)
+        var shown: Image? = Image(pixels: pixels, data: .init([1]))
+        if let shown { cache.set(shown, for: 2) }
         cache.trim(toCount: 0)
         let image = try #require(cache.value(for: 1))
         #expect(image.pixels === pixels && image.scale == 2 && image.format == .png && image.frameCount == 3)
         #expect(image.isPartial && image.isThumbnail && !image.isTransformed)
-        #expect(cache.value(for: 2) == nil, "its bytes would have to be kept")
+        #expect(cache.value(for: 2)?.data == .init([1]))
+        cache.trim(toCount: 0)
+        #expect(cache.value(for: 2)?.data == .init([1]), "the bytes are the shown picture's")
+        cache.trim(toCount: 0)
+        shown = nil
+        #expect(cache.value(for: 2) == nil, "its pixels are alive, its bytes are not")
+        #expect(cache.contains(1))
+    }
+
+    @Test func releasesReferencesOutsideTheLock() {
+        final class Probe: Sendable {
+            let release: @Sendable () -> Void
+            init(release: @escaping @Sendable () -> Void) { self.release = release }
+            deinit { release() }
+        }
+        let releases = Lock(0)
+        let cache = Lock<MemoryCache<Int, Int>?>(nil)
+        let fixture = MemoryCacheFixture<Int, Int> { configuration in
+            configuration.entryCostLimit = 9
+            configuration.revival = ValueRevival { value in
+                let probe = Probe {
+                    // Under the lock this would never return.
+                    _ = cache.withLock { $0 }?.statistics
+                    releases.withLock { $0 += 1 }
+                }
+                guard value >= 0 else { return nil }
+                return { () -> Int? in withExtendedLifetime(probe) { value % 2 == 0 ? value : nil } }
+            }
+        }
+        cache.withLock { $0 = fixture.cache }
+        defer { cache.withLock { $0 = nil } }
+        func count(_ body: () -> Void) -> Int {
+            releases.withLock { $0 = 0 }
+            body()
+            return releases.withLock { $0 }
+        }
+        #expect(count { fixture.cache.set(2, for: 1) } == 0)
+        #expect(count { fixture.cache.set(4, for: 1) } == 1, "replaced")
+        #expect(count { fixture.cache.remove(for: 1) } == 1, "removed")
+        fixture.cache.set(2, for: 1)
+        // The value that can't be referred to takes a probe of its own with it.
+        #expect(count { fixture.cache.set(-1, for: 1) } == 2, "no longer to be found")
+        fixture.cache.set(2, for: 1, expiration: .seconds(1))
+        fixture.ticking.advance(seconds: 2)
+        #expect(count { fixture.cache.removeExpired() } == 1, "expired")
+        fixture.cache.set(1, for: 1, cost: 10)
+        #expect(count { _ = fixture.cache.value(for: 1) } == 1, "dead")
+        #expect(count { for key in 0..<2_000 { fixture.cache.set(1, for: key, cost: 10) } } > 500, "swept out")
     }
 }
