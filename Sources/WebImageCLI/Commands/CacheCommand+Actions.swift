@@ -70,7 +70,7 @@ extension CacheCommand {
         // Another process may have stored more in the meantime.
         let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
         report(
-            "removed \(removedCount) entries, \(ByteCount(Int(removedSize)))",
+            "removed \(Self.counted(removedCount, "entry", "entries")), \(ByteCount(Int(removedSize)))",
             ["removed": .integer(removedCount), "bytes": .integer(Int(removedSize))])
         return true
     }
@@ -82,9 +82,19 @@ extension CacheCommand {
             try await body()
             return nil
         } catch {
-            Console.standard.complain(error.description(about: key))
+            if case .notInCache = error {
+                let name = CredentialRedaction.removingUserInformation(from: key)
+                Console.standard.complain("\(name) is not in the cache; 'webimage cache list' prints the keys.")
+            } else {
+                Console.standard.complain(error.description(about: key))
+            }
             return error
         }
+    }
+
+    /// `1 entry`, `2 entries`.
+    nonisolated static func counted(_ count: Int, _ one: String, _ several: String) -> String {
+        "\(count) \(count == 1 ? one : several)"
     }
 
     /// - Parameter line: `nil` for what failed and was complained about.
