@@ -4,6 +4,8 @@ internal import WebImage
 extension CacheCommand {
     func printStats(of disk: DiskCache) async -> Bool {
         let statistics = await disk.statistics()
+        // It has been told; zeros would be no figures.
+        if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
         report(statistics.text(directory: directory, now: Date()), statistics.json(directory: directory))
         return true

@@ -119,6 +119,16 @@ struct CacheCommand: Command {
         return isTooLarge ? nil : count
     }
 
+    /// Why nothing is known of the cache, if that is so.
+    var unusableCache: WebImageError? {
+        failures.withLock { failures in
+            failures.first { failure in
+                if case .diskCache(_, .system) = failure { return true }
+                return false
+            }
+        }
+    }
+
     func run() async -> ExitStatus {
         // Opening would make one, in a directory that was only mistyped.
         if case .directory(let path) = cache, let failure = Self.absence(of: path) {

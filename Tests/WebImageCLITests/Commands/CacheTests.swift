@@ -204,5 +204,11 @@ import WebImageTestSupport
         let run = try await tool.run("cache", "stats", "--cache-dir", blocked)
         #expect(run.status == 1)
         #expect(run.errors.contains(blocked))
+        #expect(run.output.isEmpty)
+        // Nobody knows whether it is there.
+        let removal = try await tool.run("cache", "remove", "key", "--json", "--cache-dir", blocked)
+        #expect(removal.status == 1)
+        #expect(try removal.object(EntryObject.self).error?.code == 401)
+        #expect(!removal.errors.contains("not in the cache"))
     }
 }
