@@ -36,7 +36,8 @@ extension ImageCache {
         }
     }
 
-    /// Removes the picture; returns at once, and look-ups find nothing from now on. Other variants stay.
+    /// Removes the picture; returns at once, and look-ups find nothing from now on. Other variants stay. What a manager is
+    /// fetching from a server meanwhile is stored when it comes.
     public func remove(for key: ImageCacheKey, from tiers: Tiers = .all) { take(key, from: tiers) {} }
 
     /// As the other of that name; returns when it is gone from the disk, or could not be removed.

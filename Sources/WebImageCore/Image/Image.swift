@@ -13,7 +13,7 @@ public struct Image: Sendable {
     public var format: ImageFormat?
     /// How many frames the file holds; this picture is the first of them.
     public var frameCount: Int
-    /// The bytes it was decoded from, where they were kept.
+    /// The bytes it was decoded from, where they were kept: those of an animation are.
     public var data: Data?
     /// The frames of a moving picture, of which ``pixels`` are the first; `nil` for a still, or where only the first
     /// frame was wanted.
