@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Synchronization
+import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
@@ -11,6 +12,8 @@ final class LoadedBytes: Sendable {
     let contentType: String?
     /// How the transfer went, if there was one.
     let metrics: LoaderMetrics?
+    /// How the disk cache has them, where they come from there.
+    let stored: ImageCache.StoredOriginal?
     private let awaitsStorage: Atomic<Bool>
     /// Counts them as long as somebody is to decode them.
     private let share: BodyBudget.Share
@@ -18,8 +21,9 @@ final class LoadedBytes: Sendable {
     /// - Parameter awaitsStorage: whether they belong into the disk cache once they have proved to be a picture.
     init(
         data: Data, origin: ImageOrigin, contentType: String? = nil, metrics: LoaderMetrics? = nil,
-        awaitsStorage: Bool = false, share: BodyBudget.Share
+        stored: ImageCache.StoredOriginal? = nil, awaitsStorage: Bool = false, share: BodyBudget.Share
     ) {
+        self.stored = stored
         self.data = data
         self.origin = origin
         self.contentType = contentType

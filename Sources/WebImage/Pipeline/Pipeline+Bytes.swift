@@ -9,10 +9,10 @@ extension Pipeline {
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
         bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            if sources.contains(.disk), let disk = cache.disk {
+            if sources.contains(.disk), cache.disk != nil {
                 work.run { priority in
                     undecoded.admit(priority: priority) { [self] share in
-                        read(from: disk, into: work, context, sources: sources, share: share)
+                        read(into: work, context, sources: sources, share: share)
                     }
                 }
             } else {
@@ -22,19 +22,21 @@ extension Pipeline {
     }
 
     private func read(
-        from disk: DiskCache, into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources,
+        into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources,
         share: BodyBudget.Share
     ) {
         work.run { priority in
-            let item = disk.load(context.key.source, priority: priority) { [self] data in
-                share.settle(data?.count ?? 0)
-                if let data {
-                    work.finish(.success(LoadedBytes(data: data, origin: .diskCache, share: share)))
+            let item = cache.readOriginal(of: context.key, priority: priority) { [self] stored in
+                share.settle(stored?.data.count ?? 0)
+                if let stored {
+                    work.finish(
+                        .success(
+                            LoadedBytes(data: stored.data, origin: .diskCache, stored: stored, share: share)))
                 } else {
                     loadOrGiveUp(work, context, sources: sources)
                 }
             }
-            return QueuedStep(item: item)
+            return item.map { QueuedStep(item: $0) }
         }
     }
 

@@ -20,23 +20,27 @@ extension Pipeline {
 
     /// The picture in memory, if the request lets memory answer.
     func imageInMemory(for context: LoadContext) -> Image? {
-        context.request.cachePolicy == .reload ? nil : cache.memory.value(for: context.key)
+        context.request.cachePolicy == .reload ? nil : cache.image(inMemoryFor: context.key)
     }
 
     private func load(_ work: SharedWork<WebImageResponse>, _ context: LoadContext, from sources: ByteSources) {
+        let watch = cache.watch(context.key)
         work.run { priority in
             joinBytes(for: context, sources: sources, priority: priority) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
                 case .bytes: break
-                case .finished(.success(let bytes)): decode(bytes, into: work, context)
+                case .finished(.success(let bytes)): decode(bytes, into: work, context, watch)
                 case .finished(.failure(let error)): work.finish(.failure(error))
                 }
             }
         }
     }
 
-    private func decode(_ bytes: LoadedBytes, into work: SharedWork<WebImageResponse>, _ context: LoadContext) {
+    /// - Parameter watch: of the picture's key, from before the bytes were asked for.
+    private func decode(
+        _ bytes: LoadedBytes, into work: SharedWork<WebImageResponse>, _ context: LoadContext, _ watch: ImageCache.Watch
+    ) {
         work.run { priority in
             let cancellation = Cancellation()
             // What the disk holds was whole once: where it is not, a loader may still have the rest.
@@ -46,9 +50,10 @@ extension Pipeline {
                 limits: decodingLimits, cancellation: cancellation)
             let item = decodingQueue.submit(priority: priority) { [self] in
                 do throws(WebImageError) {
-                    let image = try codecs.decode(bytes.data, options: options)
+                    var image = try codecs.decode(bytes.data, options: options)
                     try cancellation.check()
-                    store(image, bytes, context)
+                    if context.key.variant == nil { bytes.stored?.describe(&image) }
+                    store(image, bytes, context, watch)
                     work.finish(
                         .success(
                             WebImageResponse(
@@ -63,15 +68,14 @@ extension Pipeline {
     }
 
     /// Stored before the work ends: who comes too late to join finds it there. What is not all there is stored nowhere.
-    private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext) {
+    private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext, _ watch: ImageCache.Watch) {
         guard !image.isPartial else { return }
-        // Bytes from the disk may be old by now: a reload that ended meanwhile has put something newer there.
-        if bytes.origin == .diskCache {
-            cache.memory.insert(image, for: context.key, cost: image.memoryCost)
+        if let stored = bytes.stored {
+            // They may be old by now: somebody has stored something newer, or removed them.
+            cache.promote(image, for: context.key, from: stored, since: watch)
         } else {
-            cache.memory.set(image, for: context.key, cost: image.memoryCost)
+            cache.storeLoaded(image, original: bytes.claimStorage() ? bytes.data : nil, for: context.key)
         }
-        if bytes.claimStorage() { cache.disk?.store(bytes.data, for: context.key.source) }
     }
 
     /// What is damaged in the disk cache is as good as missing; what a loader brought is the request's failure.
@@ -80,8 +84,8 @@ extension Pipeline {
     ) {
         switch error {
         case .decoding, .unrecognizedFormat:
-            guard bytes.origin == .diskCache else { break }
-            cache.disk?.remove(for: context.key.source)
+            guard let stored = bytes.stored else { break }
+            cache.discard(stored, because: error)
             guard context.byteSources.contains(.loader) else { break }
             return load(work, context, from: .loader)
         default:

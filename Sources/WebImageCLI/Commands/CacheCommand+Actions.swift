@@ -17,7 +17,7 @@ extension CacheCommand {
     private func get(_ key: String, into path: String?, from disk: DiskCache) async -> Bool {
         var byteCount: Int?
         let failure = await failure(about: key) { () async throws(WebImageError) in
-            guard let data = await disk.data(for: key) else { throw .notInCache(key: key) }
+            guard let data = await disk.data(for: key) else { throw await absence(of: key, in: disk) }
             if let path {
                 try await BlockingWork.run { () throws(WebImageError) in try OutputFile.write(data, to: path) }
             } else {
@@ -41,7 +41,7 @@ extension CacheCommand {
         var areAllRemoved = true
         for key in keys {
             let failure = await failure(about: key) { () async throws(WebImageError) in
-                guard await disk.contains(key) else { throw .notInCache(key: key) }
+                guard await disk.contains(key) else { throw await absence(of: key, in: disk) }
                 await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
                 // What could not be removed is still there, and the cache has told why.
                 if await disk.contains(key), let failure = failures.withLock(\.last) { throw failure }
@@ -52,6 +52,12 @@ extension CacheCommand {
                 ["key": .string(key), "error": failure.map(\.json) ?? .null])
         }
         return areAllRemoved
+    }
+
+    /// Why a key is not found: where the cache can't be used, nobody knows what is in it.
+    private func absence(of key: String, in disk: DiskCache) async -> WebImageError {
+        await disk.flush()
+        return unusableCache ?? .notInCache(key: key)
     }
 
     private func trim(_ disk: DiskCache, to limits: Limits) async {
@@ -70,7 +76,7 @@ extension CacheCommand {
         // Another process may have stored more in the meantime.
         let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
         report(
-            "removed \(removedCount) entries, \(ByteCount(Int(removedSize)))",
+            "removed \(Self.counted(removedCount, "entry", "entries")), \(ByteCount(Int(removedSize)))",
             ["removed": .integer(removedCount), "bytes": .integer(Int(removedSize))])
         return true
     }
@@ -82,9 +88,19 @@ extension CacheCommand {
             try await body()
             return nil
         } catch {
-            Console.standard.complain(error.description(about: key))
+            if case .notInCache = error {
+                let name = CredentialRedaction.removingUserInformation(from: key)
+                Console.standard.complain("\(name) is not in the cache; 'webimage cache list' prints the keys.")
+            } else {
+                Console.standard.complain(error.description(about: key))
+            }
             return error
         }
+    }
+
+    /// `1 entry`, `2 entries`.
+    nonisolated static func counted(_ count: Int, _ one: String, _ several: String) -> String {
+        "\(count) \(count == 1 ? one : several)"
     }
 
     /// - Parameter line: `nil` for what failed and was complained about.

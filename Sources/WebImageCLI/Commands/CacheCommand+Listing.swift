@@ -4,6 +4,8 @@ internal import WebImage
 extension CacheCommand {
     func printStats(of disk: DiskCache) async -> Bool {
         let statistics = await disk.statistics()
+        // It has been told; zeros would be no figures.
+        if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
         report(statistics.text(directory: directory, now: Date()), statistics.json(directory: directory))
         return true
@@ -25,12 +27,15 @@ extension DiskCache.Statistics {
     fileprivate func text(directory: String, now: Date) -> String {
         let lookUps = hits + misses
         let rate = hitPercent.map { " (\(Int($0.rounded())) %)" } ?? ""
+        let entries = CacheCommand.counted(count, "entry", "entries")
+        let segmentCount = CacheCommand.counted(segments.count, "segment", "segments")
+        let evicted = CacheCommand.counted(evictions, "entry", "entries")
         var lines = [
-            "\(directory): \(count) entries, \(ByteCount(Int(byteCount)))",
-            "  values    \(count - files.count) in \(segments.count) segments (\(ByteCount(Int(segments.byteCount))), "
+            "\(directory): \(entries), \(ByteCount(Int(byteCount)))",
+            "  values    \(count - files.count) in \(segmentCount) (\(ByteCount(Int(segments.byteCount))), "
                 + "\(ByteCount(Int(segments.liveByteCount))) of them in use), \(files.count) in files of their own "
                 + "(\(ByteCount(Int(files.byteCount)))); index \(ByteCount(Int(indexByteCount)))",
-            "  look-ups  \(lookUps), of which \(hits) found something\(rate); \(evictions) entries evicted",
+            "  look-ups  \(lookUps), of which \(hits) found something\(rate); \(evicted) evicted",
         ]
         if let oldestCreation, let newestCreation, let oldestAccess, let newestAccess {
             lines.append(

@@ -46,7 +46,8 @@ struct CacheCommand: Command {
                   trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K,
                                20M, 1G), --count entries and --age days, or to the cache's own limits
 
-                An entry's key is the URL its picture came from; 'list' prints it.
+                An entry's key is the URL its picture came from; 'list' prints it. No action makes a cache
+                where --cache-dir names none.
                 """)
         let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
         let output = parser.option("output", letter: "o", value: "FILE", help: "Where 'get' writes")
@@ -55,6 +56,7 @@ struct CacheCommand: Command {
         let json = parser.flag("json", help: "Print one JSON object a line")
         let operands = try parser.parse(arguments)
 
+        if directory.value?.isEmpty == true { throw parser.error("--cache-dir names no directory") }
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
         isJSON = json.isSet
         guard let name = operands.first else { throw parser.error("no action given") }
@@ -98,7 +100,18 @@ struct CacheCommand: Command {
         }
     }
 
+    /// Why there is no cache in a directory; `nil` where there is one, or nobody can tell.
+    private static func absence(of path: String) -> String? {
+        var status = stat()
+        guard stat(path + "/index.sqlite", &status) != 0, errno == ENOENT else { return nil }
+        return "\(path): there is no cache in this directory."
+    }
+
+    /// Reads `512`, `500K` or, as sizes are printed, `20 MiB`.
     private static func byteCount(_ text: String) -> Int64? {
+        var text = text.uppercased()[...]
+        if text.hasSuffix("IB") { text.removeLast(2) }
+        text = text.filter { $0 != " " }[...]
         let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
         let unit = text.last.flatMap { units[$0] }
         guard let number = Int64(unit == nil ? text[...] : text.dropLast()), number >= 0 else { return nil }
@@ -106,7 +119,22 @@ struct CacheCommand: Command {
         return isTooLarge ? nil : count
     }
 
+    /// Why nothing is known of the cache, if that is so.
+    var unusableCache: WebImageError? {
+        failures.withLock { failures in
+            failures.first { failure in
+                if case .diskCache(_, .system) = failure { return true }
+                return false
+            }
+        }
+    }
+
     func run() async -> ExitStatus {
+        // Opening would make one, in a directory that was only mistyped.
+        if case .directory(let path) = cache, let failure = Self.absence(of: path) {
+            Console.standard.complain(failure)
+            return .failure
+        }
         let disk = cache.open { [failures] error in
             failures.withLock { $0.append(error) }
             Console.standard.complain(error.description)

@@ -75,7 +75,7 @@ extension Cache {
     private func remove(unreadable reason: String, _ passage: ChangeMonitor<String>.Passage) {
         var passage = passage
         let key = passage.key
-        let isRemoved = changes.changeIfUnchanged(&passage) { disk.remove(for: key) }
+        let isRemoved = changes.changeDiskIfUnchanged(&passage) { disk.remove(for: key) }
         _ = changes.end(passage)
         if isRemoved { onFailure(.damagedCacheEntry(key: key, reason: reason)) }
     }

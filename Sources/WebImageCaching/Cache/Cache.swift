@@ -78,7 +78,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// Makes a cache in the user's cache directory: `$XDG_CACHE_HOME/<program>/<name>`.
     ///
     /// - Parameter name: becomes the name of a directory; characters that can't be in one are written as in a URL. Caches
-    ///   of different types need different names.
+    ///   of different types need different names; "images" is ``ImageCache/shared``'s.
     public convenience init(name: String, archiver: CacheArchiver<Value>) {
         let home = DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
         self.init(directory: home.appending(path: Self.fileName(for: name)), archiver: archiver)

@@ -27,7 +27,7 @@ extension CacheArchiver where Value == Data {
 extension CacheArchiver where Value: Codable {
     /// JSON, for every `Codable` type: also numbers and strings by themselves, infinities and NaN, and `nil`.
     ///
-    /// Binary property lists would be smaller where a value holds bytes, but their decoder overflows the stack on some
+    /// Binary property lists would be smaller where a value holds bytes, but their decoder ends the process on some
     /// damaged data, they turn the text "$null" into `nil`, and take no scalar at the top.
     public static var codable: Self {
         Self(

@@ -14,18 +14,31 @@ internal import WebImageCore
 ///
 /// The order inside a change matters: a look-up that begins after the change is counted finds the new state on the
 /// disk, where changes can be seen at once; one that began before notices the count.
+///
+/// Changes that reach the disk are counted apart as well: who is about to write there is overtaken by those alone.
 final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Work on a key, from its beginning to its end.
     struct Passage: Sendable {
         let key: Key
-        /// The count at its beginning, and its own changes.
-        fileprivate var expectedCount: Int
+        /// The counts at its beginning, and its own changes.
+        fileprivate var expected: Counts
+    }
+
+    /// How often a key has changed during the work on it.
+    fileprivate struct Counts: Equatable {
+        var all = 0
+        var onDisk = 0
+
+        mutating func add(reachesDisk: Bool) {
+            all += 1
+            if reachesDisk { onDisk += 1 }
+        }
     }
 
     /// What is known about a key while there is work on it.
     private struct Activity {
         var passageCount = 0
-        var changeCount = 0
+        var counts = Counts()
     }
 
     private let activities = Lock<[Key: Activity]>([:])
@@ -34,46 +47,47 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     func begin(_ key: Key) -> Passage {
         activities.withLock { activities in
             activities[key, default: Activity()].passageCount += 1
-            return Passage(key: key, expectedCount: activities[key]?.changeCount ?? 0)
+            return Passage(key: key, expected: activities[key]?.counts ?? Counts())
         }
     }
 
     /// How often the key has changed during the work on it; 0 where there is none.
-    func changeCount(of key: Key) -> Int { activities.withLock { $0[key]?.changeCount ?? 0 } }
+    func changeCount(of key: Key) -> Int { activities.withLock { $0[key]?.counts.all ?? 0 } }
 
     /// Makes a change. Those of the disk are made in `body`, which only stages them: so they happen in the order in which
     /// they are counted.
-    func change(_ passage: inout Passage, _ body: () -> Void = {}) {
+    ///
+    /// - Parameter reachesDisk: `false` for a change of memory alone.
+    func change(_ passage: inout Passage, reachesDisk: Bool = true, _ body: () -> Void = {}) {
         activities.withLock { activities in
             body()
-            activities[passage.key]?.changeCount += 1
+            activities[passage.key]?.counts.add(reachesDisk: reachesDisk)
         }
-        passage.expectedCount += 1
+        passage.expected.add(reachesDisk: reachesDisk)
     }
 
-    /// Makes a change if there was no other since the passage began, apart from its own; `false` if there was.
-    func changeIfUnchanged(_ passage: inout Passage, _ body: () -> Void) -> Bool {
+    /// Makes a change of the disk if that was not changed since the passage began, apart from its own; `false` if it was.
+    func changeDiskIfUnchanged(_ passage: inout Passage, _ body: () -> Void) -> Bool {
         let isMade = activities.withLock { activities in
-            guard activities[passage.key]?.changeCount == passage.expectedCount else { return false }
+            guard activities[passage.key]?.counts.onDisk == passage.expected.onDisk else { return false }
             body()
-            activities[passage.key]?.changeCount += 1
+            activities[passage.key]?.counts.add(reachesDisk: true)
             return true
         }
-        if isMade { passage.expectedCount += 1 }
+        if isMade { passage.expected.add(reachesDisk: true) }
         return isMade
     }
 
     /// Makes a change of every key.
-    func changeAll(_ body: () -> Void = {}) {
+    func changeAll(reachesDisk: Bool = true) {
         activities.withLock { activities in
-            body()
-            for key in activities.keys { activities[key]?.changeCount += 1 }
+            for key in activities.keys { activities[key]?.counts.add(reachesDisk: reachesDisk) }
         }
     }
 
     /// Whether there was a change since the passage began, apart from its own.
     func hasChanged(since passage: Passage) -> Bool {
-        activities.withLock { $0[passage.key]?.changeCount != passage.expectedCount }
+        activities.withLock { $0[passage.key]?.counts != passage.expected }
     }
 
     /// Ends the passage; the answer is ``hasChanged(since:)``'s.
@@ -82,7 +96,7 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
             guard var activity = activities[passage.key] else { return true }
             activity.passageCount -= 1
             activities[passage.key] = activity.passageCount == 0 ? nil : activity
-            return activity.changeCount != passage.expectedCount
+            return activity.counts != passage.expected
         }
     }
 }

@@ -105,6 +105,14 @@ public final class DiskCache: Sendable {
         return queue.submit(priority: priority) { completion(self.find(key)) }
     }
 
+    /// As ``load(_:priority:completion:)``, with what is known about the bytes.
+    func loadItem(
+        _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Item?) -> Void
+    ) -> WorkItem {
+        openOnce()
+        return queue.submit(priority: priority) { completion(self.findItem(key)) }
+    }
+
     /// The bytes stored under `key` with what is known about them; counts as an access, as ``data(for:)`` does.
     public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
 

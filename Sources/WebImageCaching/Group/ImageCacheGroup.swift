@@ -60,7 +60,14 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     /// The caches, those of higher priority last.
     public var caches: [any ImageCaching] {
         get { state.withLock { $0.caches } }
-        set { state.withLock { $0.caches = newValue } }
+        set {
+            // Let go outside the lock: the end of a client's cache runs its code.
+            let former = state.withLock { state in
+                defer { state.caches = newValue }
+                return state.caches
+            }
+            withExtendedLifetime(former) {}
+        }
     }
 
     /// What reaches which cache.

@@ -61,10 +61,10 @@ public struct BundledImages: Sendable {
         return Data(bytesNoCopy: bytes, count: received, deallocator: .free)
     }
 
-    /// Whether there is a plain file. Blocks.
+    /// Whether there is a plain file that is not too long. Blocks.
     static func isFile(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size <= byteLimit
     }
 
     /// Where queries read them.

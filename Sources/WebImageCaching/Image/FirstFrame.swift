@@ -9,8 +9,8 @@ extension ImageCacheKey {
 }
 
 extension Image {
-    /// Whether it has frames after the first.
-    var isAnimated: Bool { frameCount > 1 }
+    /// Whether it has frames after the first: with it, or in its file.
+    var isAnimated: Bool { frameCount > 1 || animation != nil }
 
     /// The first frame as a still picture, which shares the pixels.
     var firstFrame: Image {

@@ -7,10 +7,12 @@ extension ImageCache {
     ///
     /// The bytes go to the disk as they are. For a picture without, the disk gets what the picture kept (an animation is
     /// stored with all its frames), else the picture encoded: in its own format where that can be written, else PNG if
-    /// pixels may be transparent, else JPEG. That takes a moment, in which the disk has nothing. Of bytes without a picture,
+    /// pixels may be transparent, else JPEG; of an animation without its bytes, or changed since, the first frame alone. That takes a moment, in which the disk has nothing. Of bytes without a picture,
     /// memory gets the decoded picture in a moment. A partial picture is not stored: the call does nothing. Tiers that are
-    /// not named stay as they are. Work that is to be done later holds the picture: who stores very many had better await
-    /// the other form.
+    /// not named stay as they are.
+    ///
+    /// Of pictures to encode and bytes to decode, 64 MiB may wait. What comes on top is not encoded, or not decoded, as
+    /// memory has an end and callers don't wait: who stores very many awaits the other form, which leaves out nothing.
     ///
     /// - Parameters:
     ///   - image: what memory gets, at the cost of its bytes.
@@ -22,7 +24,7 @@ extension ImageCache {
         _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: Tiers? = nil,
         attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) {
-        put(NewContent(image, data, attributes), for: key, in: tiers ?? .standard(for: key)) {}
+        put(NewContent(image, data, attributes), for: key, in: tiers ?? .standard(for: key), isAwaited: false) {}
     }
 
     /// As the other of that name; returns when it is on disk (and, where it came as bytes, decoded), or could not be stored.
@@ -30,11 +32,12 @@ extension ImageCache {
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: Tiers, attributes: DiskCache.Attributes
     ) async {
         await withCheckedContinuation { continuation in
-            put(NewContent(image, data, attributes), for: key, in: tiers) { continuation.resume() }
+            put(NewContent(image, data, attributes), for: key, in: tiers, isAwaited: true) { continuation.resume() }
         }
     }
 
-    /// Removes the picture; returns at once, and look-ups find nothing from now on. Other variants stay.
+    /// Removes the picture; returns at once, and look-ups find nothing from now on. Other variants stay. What a manager is
+    /// fetching from a server meanwhile is stored when it comes.
     public func remove(for key: ImageCacheKey, from tiers: Tiers = .all) { take(key, from: tiers) {} }
 
     /// As the other of that name; returns when it is gone from the disk, or could not be removed.
@@ -56,7 +59,7 @@ extension ImageCache {
     }
 
     private func clear(_ tiers: Tiers, _ removeAll: (DiskCache) async -> Void) async {
-        changes.changeAll()
+        changes.changeAll(reachesDisk: tiers.contains(.disk))
         if tiers.contains(.memory) { memory.removeAll() }
         guard tiers.contains(.disk), let disk else { return }
         await removeAll(disk)
@@ -83,6 +86,9 @@ extension ImageCache {
         /// Whether there is something to store, and all of it.
         var isWhole: Bool { image.map { !$0.isPartial } ?? (data != nil) }
 
+        /// The memory that it takes while it waits.
+        var byteCount: Int { (image?.memoryCost ?? 0) + (data?.count ?? 0) }
+
         /// What lies beside the bytes on disk.
         var diskAttributes: DiskCache.Attributes {
             var attributes = attributes
@@ -92,9 +98,12 @@ extension ImageCache {
         }
     }
 
-    /// `completion` is called once, on this thread or another.
+    /// - Parameters:
+    ///   - isAwaited: whether the caller holds the content until `completion` is called.
+    ///   - completion: called once, on this thread or another.
     private func put(
-        _ content: NewContent, for key: ImageCacheKey, in tiers: Tiers, completion: @escaping @Sendable () -> Void
+        _ content: NewContent, for key: ImageCacheKey, in tiers: Tiers, isAwaited: Bool,
+        completion: @escaping @Sendable () -> Void
     ) {
         guard content.isWhole else { return completion() }
         var passage = changes.begin(key)
@@ -105,31 +114,37 @@ extension ImageCache {
         let readyData = hasReadyData ? content.data ?? content.image?.originalData : nil
         let makesBytes = disk != nil && readyData == nil && content.image != nil
         let makesPicture = hasMemory && content.image == nil && content.data != nil
+        let backlogged = isAwaited ? 0 : content.byteCount
+        let hasWork = (makesBytes || makesPicture) && backlog.admit(backlogged)
         // What is done here, and what the disk does.
         let parts = Parts(2, completion: completion)
 
-        changes.change(&passage) {
+        changes.change(&passage, reachesDisk: disk != nil) {
             if let disk, let readyData {
                 disk.store(readyData, for: key.description, attributes: content.diskAttributes, completion: parts.end)
             } else {
                 // What it held is out of date, although there is nothing yet to take its place.
-                disk?.remove(for: key.description, completion: makesBytes ? nil : parts.end)
+                disk?.remove(for: key.description, completion: makesBytes && hasWork ? nil : parts.end)
             }
         }
         if disk == nil { parts.end() }
-        if hasMemory { keep(content.image, for: key, content.attributes) }
-        guard makesBytes || makesPicture else {
-            if changes.end(passage), hasMemory { forget(key) }
+        if hasMemory {
+            keep(content.image, for: key, content.attributes)
+            // Two at the same time may have come to the disk in one order and to memory in the other.
+            if changes.hasChanged(since: passage) { forget(key) }
+        }
+        guard hasWork else {
+            _ = changes.end(passage)
             return parts.end()
         }
         DecodingQueue.shared.submit { [passage] in
             if let image = content.image {
-                let isStaged = self.encode(
-                    image, content, for: key, passage, hasMemory: hasMemory, completion: parts.end)
+                let isStaged = self.encode(image, content, for: key, passage, completion: parts.end)
                 if !isStaged { parts.end() }
             } else {
-                self.decode(content, for: key, passage)
+                self.decode(content, for: key, passage, isOnDisk: disk != nil)
             }
+            self.backlog.end(backlogged)
             parts.end()
         }
     }
@@ -137,26 +152,26 @@ extension ImageCache {
     /// Whether the bytes are on their way to the disk; then `completion` is called at their arrival.
     private func encode(
         _ image: Image, _ content: NewContent, for key: ImageCacheKey,
-        _ passage: ChangeMonitor<ImageCacheKey>.Passage, hasMemory: Bool, completion: @escaping @Sendable () -> Void
+        _ passage: ChangeMonitor<ImageCacheKey>.Passage, completion: @escaping @Sendable () -> Void
     ) -> Bool {
         var passage = passage
         var isStaged = false
         do throws(WebImageError) {
             let bytes = try bytes(of: image, data: content.data, for: key)
-            // Who stored or removed something in the meantime has the last word.
-            isStaged = changes.changeIfUnchanged(&passage) {
+            // Who stored or removed something on the disk in the meantime has the last word.
+            isStaged = changes.changeDiskIfUnchanged(&passage) {
                 disk?.store(
                     bytes, for: key.description, attributes: content.diskAttributes, completion: completion)
             }
         } catch {
             report(error)
         }
-        if changes.end(passage), hasMemory { forget(key) }
+        _ = changes.end(passage)
         return isStaged
     }
 
     private func decode(
-        _ content: NewContent, for key: ImageCacheKey, _ passage: ChangeMonitor<ImageCacheKey>.Passage
+        _ content: NewContent, for key: ImageCacheKey, _ passage: ChangeMonitor<ImageCacheKey>.Passage, isOnDisk: Bool
     ) {
         do throws(WebImageError) {
             let options = DecodingOptions(damage: .refuse, limits: configuration.decodingLimits)
@@ -167,14 +182,14 @@ extension ImageCache {
             if isCurrent { keep(image, for: key, content.attributes) }
             if changes.end(passage), isCurrent { forget(key) }
         } catch {
-            giveUp(path: nil, passage, error)
+            giveUp(isOnDisk ? .disk : .caller, passage, error)
         }
     }
 
     // MARK: Memory
 
     /// Puts the picture into memory, or nothing in place of what is there.
-    private func keep(_ image: Image?, for key: ImageCacheKey, _ attributes: DiskCache.Attributes) {
+    func keep(_ image: Image?, for key: ImageCacheKey, _ attributes: DiskCache.Attributes) {
         let firstFrameKey = key.firstFrame
         memory.remove(for: firstFrameKey)
         guard let image else {
@@ -182,16 +197,17 @@ extension ImageCache {
             return
         }
         let expiration = attributes.expiration ?? disk?.configuration.expiration ?? .never
-        if image.isAnimated, !configuration.allowsAnimated {
-            memory.remove(for: key)
-            let still = image.firstFrame
-            memory.set(still, for: firstFrameKey, cost: still.memoryCost, expiration: expiration)
-        } else {
-            memory.set(image, for: key, cost: image.memoryCost, expiration: expiration)
-        }
+        let (picture, keptKey) = kept(image, for: key)
+        if keptKey != key { memory.remove(for: key) }
+        memory.set(picture, for: keptKey, cost: picture.memoryCost, expiration: expiration)
     }
 
-    private func forget(_ key: ImageCacheKey) {
+    /// What memory keeps of a picture, and under which key.
+    func kept(_ image: Image, for key: ImageCacheKey) -> (Image, ImageCacheKey) {
+        image.isAnimated && !configuration.allowsAnimated ? (image.firstFrame, key.firstFrame) : (image, key)
+    }
+
+    func forget(_ key: ImageCacheKey) {
         memory.remove(for: key)
         memory.remove(for: key.firstFrame)
     }
@@ -202,7 +218,9 @@ extension ImageCache {
         let disk = tiers.contains(.disk) ? disk : nil
         let parts = Parts(disk == nil ? 1 : 2, completion: completion)
         var passage = changes.begin(key)
-        changes.change(&passage) { disk?.remove(for: key.description, completion: parts.end) }
+        changes.change(&passage, reachesDisk: disk != nil) {
+            disk?.remove(for: key.description, completion: parts.end)
+        }
         if tiers.contains(.memory) { forget(key) }
         _ = changes.end(passage)
         parts.end()

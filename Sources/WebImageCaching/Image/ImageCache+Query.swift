@@ -20,7 +20,9 @@ extension ImageCache {
         let question = Question(
             key: key, tiers: tiers, decodesForDisplay: options.decodesForDisplay,
             allowsAnimated: options.allowsAnimated, changeCount: changes.changeCount(of: key))
-        return await queries.answer(to: question) { await self.answer(to: question, options) }
+        return await queries.answer(to: question, priority: options.priority) { urgency in
+            await self.answer(to: question, options, urgency)
+        }
     }
 
     /// The bytes as they are stored, without decoding them; `nil` when none of the tiers has any. Memory has those that a
@@ -89,12 +91,12 @@ extension ImageCache {
 
     private func resultInMemory(for key: ImageCacheKey, _ options: ImageQueryOptions) -> ImageCacheResult? {
         image(inMemoryFor: key, allowsAnimated: options.allowsAnimated).map { image in
-            ImageCacheResult(image: image, data: image.data, tier: .memory, extendedData: image.extendedData)
+            ImageCacheResult(image: image, data: image.originalData, tier: .memory, extendedData: image.extendedData)
         }
     }
 
     private func dataInMemory(for key: ImageCacheKey) -> ImageCacheResult? {
-        guard let image = memory.value(for: key), let data = image.data else { return nil }
+        guard let image = memory.value(for: key), let data = image.originalData else { return nil }
         return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
     }
 
@@ -104,7 +106,7 @@ extension ImageCache {
 
     // MARK: Disk
 
-    /// What has one answer for all who ask at the same time, at the priority of the first.
+    /// What has one answer for all who ask at the same time.
     struct Question: Hashable, Sendable {
         let key: ImageCacheKey
         let tiers: Tiers
@@ -113,8 +115,10 @@ extension ImageCache {
         let changeCount: Int
     }
 
-    private func answer(to question: Question, _ options: ImageQueryOptions) async -> ImageCacheResult? {
-        guard await turns.begin(priority: options.priority) else { return nil }
+    private func answer(
+        to question: Question, _ options: ImageQueryOptions, _ urgency: Urgency
+    ) async -> ImageCacheResult? {
+        guard await turns.begin(urgency) else { return nil }
         defer { turns.end() }
         let passage = changes.begin(question.key)
         guard let stored = await storedBytes(for: question.key) else {
@@ -122,9 +126,9 @@ extension ImageCache {
             return nil
         }
         let promotes = question.tiers.contains(.memory)
-        let result = await DecodingQueue.run(priority: options.priority) { cancellation in
-            self.decode(stored, passage, promotes: promotes, options, cancellation)
-        }
+        let result = await DecodingQueue.run(
+            priority: urgency.priority, onQueued: { item in urgency.apply { item.setPriority($0) } },
+            { self.decode(stored, passage, promotes: promotes, options, $0) })
         guard let result else {
             // It never ran.
             _ = changes.end(passage)
@@ -151,7 +155,8 @@ extension ImageCache {
                 return result
             }
             let decoding = DecodingOptions(
-                damage: .refuse, limits: configuration.decodingLimits, cancellation: cancellation)
+                firstFrameOnly: !options.allowsAnimated, damage: .refuse, limits: configuration.decodingLimits,
+                cancellation: cancellation)
             var image = try configuration.codecs.decode(stored.data, options: decoding)
             stored.record.apply(to: &image)
             // The frames after the first are in the bytes alone.
@@ -161,7 +166,7 @@ extension ImageCache {
             result.image = picture
             return result
         } catch {
-            giveUp(path: stored.path, passage, error)
+            giveUp(stored.path.map(DamagedBytes.file) ?? .disk, passage, error)
             return nil
         }
     }
@@ -179,11 +184,21 @@ extension ImageCache {
         if changes.end(passage), isInserted { memory.remove(for: key) }
     }
 
+    /// Where bytes came from that can't be decoded.
+    enum DamagedBytes {
+        case disk
+        /// A read-only file, which stays.
+        case file(path: String)
+        /// They are in no cache.
+        case caller
+    }
+
     /// Ends the passage of what could not be decoded: it is removed, unless somebody has stored something else in the
     /// meantime. What is only too large for the limits, or for the memory that is left now, stays.
     ///
-    /// - Parameter path: of the read-only file it came from, which stays too; `nil` for the disk cache.
-    func giveUp(path: String?, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError) {
+    func giveUp(
+        _ bytes: DamagedBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError
+    ) {
         var passage = passage
         let key = passage.key
         defer { _ = changes.end(passage) }
@@ -192,10 +207,10 @@ extension ImageCache {
             return
         case .decoding, .unrecognizedFormat:
             let isFirst =
-                if let path {
-                    damagedFiles.withLock { $0.insert(path).inserted }
-                } else {
-                    changes.changeIfUnchanged(&passage) { disk?.remove(for: key.description) }
+                switch bytes {
+                case .disk: changes.changeDiskIfUnchanged(&passage) { disk?.remove(for: key.description) }
+                case .file(let path): damagedFiles.withLock { $0.insert(path).inserted }
+                case .caller: true
                 }
             guard isFirst else { return }
             report(.damagedCacheEntry(key: key.description, reason: error.description))

@@ -30,6 +30,8 @@ public final class ImageCache: ImageCaching {
     let queries = SharedQueries<Question, ImageCacheResult>()
     /// Bytes wait in memory for a thread that decodes: those of so many pictures that none of the threads has to wait.
     let turns = Turns(count: DecodingQueue.shared.threadCount + 2)
+    /// Pictures to encode and bytes to decode that nobody waits for.
+    let backlog: Backlog
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
@@ -37,13 +39,21 @@ public final class ImageCache: ImageCaching {
     public static let shared = ImageCache()
 
     /// Pairs the caches.
-    public init(
+    public convenience init(
         memory: MemoryCache<ImageCacheKey, Image> = ImageCache.defaultMemory(), disk: DiskCache? = DiskCache(),
         configuration: Configuration = Configuration()
+    ) {
+        self.init(memory: memory, disk: disk, configuration: configuration, backlogByteLimit: 64 << 20)
+    }
+
+    init(
+        memory: MemoryCache<ImageCacheKey, Image>, disk: DiskCache?, configuration: Configuration,
+        backlogByteLimit: Int
     ) {
         self.memory = memory
         self.disk = disk
         self.configuration = configuration
+        backlog = Backlog(byteLimit: backlogByteLimit)
         onFailure =
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }

@@ -39,7 +39,7 @@ public struct ImageQueryOptions: Sendable, Hashable {
     /// Whether the picture may be animated; `true` by default. If not, it is the first frame: a still picture that has one
     /// frame and no data.
     public var allowsAnimated: Bool
-    /// How urgent the decoding is. Who joins a query that is under way takes its priority.
+    /// How urgent the decoding is. Of several that share one answer, the most urgent decides.
     public var priority: LoadPriority
 
     /// Makes options.

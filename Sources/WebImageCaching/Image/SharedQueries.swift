@@ -6,6 +6,7 @@ internal import WebImageCore
 final class SharedQueries<Question: Hashable & Sendable, Answer: Sendable>: Sendable {
     private struct Query {
         let number: Int
+        let urgency: Urgency
         let task: Task<Void, Never>
         var waiters: [Int: CheckedContinuation<Answer?, Never>] = [:]
     }
@@ -22,19 +23,23 @@ final class SharedQueries<Question: Hashable & Sendable, Answer: Sendable>: Send
 
     private let state = Lock(State())
 
-    /// The answer to `question`: from the work on it that is under way, else from `work`.
+    /// The answer to `question`: from the work on it that is under way, which is as urgent as this at least from now on,
+    /// else from `work`.
     func answer(
-        to question: Question, work: @escaping @Sendable () async -> Answer?
+        to question: Question, priority: LoadPriority = .normal,
+        work: @escaping @Sendable (Urgency) async -> Answer?
     ) async -> Answer? {
         let waiter = state.withLock { $0.nextNumber() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { state in
-                    if state.queries[question] == nil {
-                        let number = state.nextNumber()
+                    if let query = state.queries[question] {
+                        query.urgency.raise(to: priority)
+                    } else {
+                        let (number, urgency) = (state.nextNumber(), Urgency(priority))
                         // It waits for the lock before it can end the query that is about to be noted.
-                        let task = Task { self.end(question, number, with: await work()) }
-                        state.queries[question] = Query(number: number, task: task)
+                        let task = Task { self.end(question, number, with: await work(urgency)) }
+                        state.queries[question] = Query(number: number, urgency: urgency, task: task)
                     }
                     state.queries[question]?.waiters[waiter] = continuation
                 }

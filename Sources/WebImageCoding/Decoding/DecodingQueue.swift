@@ -27,8 +27,11 @@ package enum DecodingQueue {
 
     /// Runs `body` on one of them, unless the task is cancelled while it waits for its turn: then the answer is `nil`, and
     /// `body` never runs. Cancelled later, `body` finds its flag set.
+    ///
+    /// - Parameter onQueued: gets the waiting work, to move it to another priority.
     package static func run<Result: Sendable>(
-        priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Result
+        priority: LoadPriority, onQueued: (WorkItem) -> Void = { _ in },
+        _ body: @escaping @Sendable (Cancellation) -> Result
     ) async -> Result? {
         let (cancellation, waiting) = (Cancellation(), Lock<(item: WorkItem, giveUp: @Sendable () -> Void)?>(nil))
         return await withTaskCancellationHandler {
@@ -37,6 +40,7 @@ package enum DecodingQueue {
                     continuation.resume(returning: cancellation.isCancelled ? nil : body(cancellation))
                 }
                 waiting.withLock { $0 = (item, { continuation.resume(returning: nil) }) }
+                onQueued(item)
                 // The handler may have come too early to find the item.
                 if cancellation.isCancelled, item.cancel() { continuation.resume(returning: nil) }
             }

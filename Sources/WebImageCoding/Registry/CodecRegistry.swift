@@ -58,7 +58,12 @@ public final class CodecRegistry: Sendable {
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)`` and what ``ImageDecoder/decode(_:options:)``
     ///   throws.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
-        try firstResult(for: data) { decoder throws(WebImageError) in try decoder.decode(data, options: options) }
+        var image = try firstResult(for: data) { decoder throws(WebImageError) in
+            try decoder.decode(data, options: options)
+        }
+        // The animation keeps them anyway, and they are the only form in which it can be stored.
+        if image.animation != nil { image.data = data }
+        return image
     }
 
     /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.

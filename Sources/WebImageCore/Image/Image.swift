@@ -13,7 +13,7 @@ public struct Image: Sendable {
     public var format: ImageFormat?
     /// How many frames the file holds; this picture is the first of them.
     public var frameCount: Int
-    /// The bytes it was decoded from, where they were kept.
+    /// The bytes it was decoded from, where they were kept: those of an animation are.
     public var data: Data? {
         get { keptBytes?.data }
         set { keptBytes = newValue.map(KeptBytes.init) }

@@ -61,7 +61,7 @@ import WebImageTestSupport
         let text = try await tool.run("cache", "stats").output
         #expect(text.contains("2 entries"))
         #expect(text.contains("4, of which 1 found something (25 %)"))
-        #expect(text.contains("2 in 1 segments"))
+        #expect(text.contains("2 in 1 segment (") && text.contains("1 entry evicted"))
     }
 
     @Test func tellsOfAnEmptyCache() async throws {
@@ -161,10 +161,54 @@ import WebImageTestSupport
         #expect(run.errors.contains(arguments[1]))
     }
 
+    @Test(arguments: ["5 apples", "-5", "1.5G", "M", "9223372036854775807K"])
+    func refusesSizesThatMakeNoSense(_ size: String) async throws {
+        let run = try await tool.run("cache", "trim", size)
+        #expect(run.status == 2)
+        #expect(run.errors.contains(size))
+    }
+
+    @Test(arguments: [("1", 3), ("1k", 0), ("20 MiB", 0), ("20mib", 0), ("1G", 0)])
+    func readsSizesAsTheyAreWritten(_ size: String, _ removed: Int) async throws {
+        let run = try await tool.run("cache", "trim", size, "--json")
+        #expect(run.status == 0)
+        if size == "1k" {
+            let kept = try await stats().bytes
+            #expect(kept <= 1_024)
+        } else {
+            #expect(try run.object(RemovalObject.self).removed == removed)
+        }
+    }
+
+    @Test func saysWhatToDoAboutAKeyThatIsNotThere() async throws {
+        for arguments in [["remove", "nothing"], ["get", "nothing", "-o", "c.png"]] {
+            let run = try await tool.run(["cache"] + arguments)
+            #expect(run.status == 1)
+            #expect(run.errors.contains("nothing is not in the cache; 'webimage cache list' prints the keys."))
+        }
+    }
+
+    @Test(arguments: ["stats", "list", "clear", "trim"])
+    func makesNoCacheWhereThereIsNone(_ action: String) async throws {
+        for directory in [tool.path("mistyped"), tool.path(".")] {
+            let run = try await tool.run("cache", action, "--cache-dir", directory)
+            #expect(run.status == 1)
+            #expect(run.errors.contains("\(directory): there is no cache in this directory."))
+        }
+        #expect(!tool.names(in: ".").contains { $0 == "mistyped" || $0.hasPrefix("index") })
+        #expect(try await tool.run("cache", action, "--cache-dir", "").status == 2)
+    }
+
     @Test func failsWhereNoCacheCanBe() async throws {
         let blocked = try tool.write(Data("x".utf8), to: "blocked")
         let run = try await tool.run("cache", "stats", "--cache-dir", blocked)
         #expect(run.status == 1)
         #expect(run.errors.contains(blocked))
+        #expect(run.output.isEmpty)
+        // Nobody knows whether it is there.
+        let removal = try await tool.run("cache", "remove", "key", "--json", "--cache-dir", blocked)
+        #expect(removal.status == 1)
+        #expect(try removal.object(EntryObject.self).error?.code == 401)
+        #expect(!removal.errors.contains("not in the cache"))
     }
 }

@@ -36,8 +36,8 @@ import WebImageTestSupport
     @Test func letsOneOfSeveralChangeWhatTheyFound() {
         var (first, second) = (monitor.begin("key"), monitor.begin("key"))
         var calls: [Int] = []
-        #expect(monitor.changeIfUnchanged(&first) { calls.append(1) })
-        #expect(!monitor.changeIfUnchanged(&second) { calls.append(2) })
+        #expect(monitor.changeDiskIfUnchanged(&first) { calls.append(1) })
+        #expect(!monitor.changeDiskIfUnchanged(&second) { calls.append(2) })
         #expect(calls == [1])
         #expect(!monitor.end(first))
         #expect(monitor.end(second))

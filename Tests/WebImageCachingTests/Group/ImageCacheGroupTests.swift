@@ -192,6 +192,14 @@ import WebImageTestSupport
         #expect(group.caches.count == 2)
     }
 
+    @Test(.timeLimit(.minutes(1))) func letsCachesGoThatAskIt() {
+        let counts = Lock<[Int]>([])
+        // Its end runs inside the assignment.
+        group.caches = [ScriptedCache(onEnd: { [group] in counts.withLock { $0.append(group.caches.count) } }), low]
+        group.caches = [high]
+        #expect(counts.withLock { $0 } == [1])
+    }
+
     @Test func looksIntoMemoryByTheQueryPolicy() throws {
         low.put(try solidImage(2, 2), for: key)
         #expect(group.image(inMemoryFor: key)?.width == 2)

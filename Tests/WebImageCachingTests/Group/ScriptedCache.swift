@@ -19,12 +19,22 @@ final class ScriptedCache: ImageCaching {
     let cancelled = Countdown()
     let reached = Countdown()
 
-    /// - Parameter log: gets the name at each call.
-    init(_ name: String = "", door: Countdown? = nil, log: Lock<[String]>? = nil) {
+    private let onEnd: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - log: gets the name at each call.
+    ///   - onEnd: called when it is let go.
+    init(
+        _ name: String = "", door: Countdown? = nil, log: Lock<[String]>? = nil,
+        onEnd: @escaping @Sendable () -> Void = {}
+    ) {
+        self.onEnd = onEnd
         self.name = name
         self.door = door
         self.log = log
     }
+
+    deinit { onEnd() }
 
     var calls: [String] { state.withLock { $0.calls } }
 

@@ -85,6 +85,12 @@ import WebImageTestSupport
         #expect(await cache.image(for: key) == nil)
         #expect(await cache.tier(holding: key) == nil)
         #expect(await cache.image(for: ImageCacheKey(source: "http://example.org/")) == nil)
+        // Too long to be read, and so not there.
+        try folder.write(Data(), to: "example.org/long")
+        #expect(truncate(folder.path("example.org/long"), BundledImages.byteLimit + 1) == 0)
+        let long = ImageCacheKey(source: "http://example.org/long")
+        #expect(await cache.tier(holding: long) == nil)
+        #expect(await cache.image(for: long) == nil)
         #expect(fixture.reports.codes == [])
     }
 

@@ -225,6 +225,32 @@ import WebImageTestSupport
         #expect(fromMemory?.tier == .memory && fromMemory?.image?.frameCount == 1 && fromMemory?.image?.data == nil)
     }
 
+    @Test func knowsAnAnimationWithoutACountOfFrames() async throws {
+        let decoded = try CodecRegistry.shared.decode(try animatedGIF())
+        let image = Image(pixels: decoded.pixels, animation: decoded.animation)
+        let cache = fixture.cache()
+        await cache.store(image, for: key, in: .memory)
+        #expect(await cache.image(for: key)?.image?.animation != nil)
+        let options = ImageQueryOptions(allowsAnimated: false)
+        #expect(await cache.image(for: key, in: .all, options: options)?.image?.animation == nil)
+        let still = fixture.cache { $0.allowsAnimated = false }
+        await still.store(image, for: key, in: .memory)
+        #expect(still.image(inMemoryFor: key)?.animation == nil)
+        #expect(still.memory.totalCost == image.pixels.byteCount)
+    }
+
+    @Test func decodesNoMoreThanTheFirstFrameWhereNoAnimationIsWanted() async throws {
+        let seen = Lock<[Bool]>([])
+        let cache = fixture.cache(
+            decoder: ProbeDecoder { options in seen.withLock { $0.append(options.firstFrameOnly) } })
+        await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
+        for allowsAnimated in [true, false] {
+            let options = ImageQueryOptions(allowsAnimated: allowsAnimated)
+            #expect(await cache.image(for: key, in: .disk, options: options) != nil)
+        }
+        #expect(seen.withLock { $0 } == [false, true])
+    }
+
     @Test func keepsOnlyFirstFramesInACacheWithoutAnimation() async throws {
         let gif = try animatedGIF()
         let cache = fixture.cache { $0.allowsAnimated = false }

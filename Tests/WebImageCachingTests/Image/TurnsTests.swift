@@ -14,7 +14,7 @@ import WebImageTestSupport
     }
 
     @Test func givesTurnsByPriorityAndThenInOrder() async throws {
-        #expect(await turns.begin(priority: .normal))
+        #expect(await turns.begin(Urgency(.normal)))
         let order = Lock<[String]>([])
         let priorities: [(String, LoadPriority)] = [
             ("low", .low), ("first", .normal), ("second", .normal), ("high", .high),
@@ -22,7 +22,7 @@ import WebImageTestSupport
         await withTaskGroup { group in
             for (index, (name, priority)) in priorities.enumerated() {
                 group.addTask {
-                    #expect(await turns.begin(priority: priority))
+                    #expect(await turns.begin(Urgency(priority)))
                     order.withLock { $0.append(name) }
                     turns.end()
                 }
@@ -32,18 +32,57 @@ import WebImageTestSupport
         }
         #expect(order.withLock { $0 } == ["high", "first", "second", "low"])
         // Nobody has kept the turn.
-        #expect(await turns.begin(priority: .normal))
+        #expect(await turns.begin(Urgency(.normal)))
+    }
+
+    @Test func movesThoseWhoGetMoreUrgent() async throws {
+        #expect(await turns.begin(Urgency(.normal)))
+        let order = Lock<[Int]>([])
+        let urgencies = (0..<4).map { _ in Urgency(.low) }
+        await withTaskGroup { group in
+            for (index, urgency) in urgencies.enumerated() {
+                group.addTask {
+                    #expect(await turns.begin(urgency))
+                    order.withLock { $0.append(index) }
+                    turns.end()
+                }
+                await waitForWaiters(index + 1)
+            }
+            urgencies[3].raise(to: .high)
+            urgencies[1].raise(to: .high)
+            turns.end()
+        }
+        #expect(order.withLock { $0 } == [3, 1, 0, 2])
+    }
+
+    @Test func servesManyInOrder() async throws {
+        #expect(await turns.begin(Urgency(.normal)))
+        let order = Lock<[Int]>([])
+        let count = 2_000
+        await withTaskGroup { group in
+            for index in 0..<count {
+                group.addTask {
+                    #expect(await turns.begin(Urgency(.normal)))
+                    order.withLock { $0.append(index) }
+                    turns.end()
+                }
+                await waitForWaiters(index + 1)
+            }
+            turns.end()
+        }
+        #expect(order.withLock { $0 } == Array(0..<count))
+        #expect(turns.waitingCount == 0)
     }
 
     @Test func takesNoTurnAfterACancel() async throws {
-        #expect(await turns.begin(priority: .normal))
-        let waiting = Task { await turns.begin(priority: .normal) }
+        #expect(await turns.begin(Urgency(.normal)))
+        let waiting = Task { await turns.begin(Urgency(.normal)) }
         await waitForWaiters(1)
         waiting.cancel()
         #expect(await waiting.value == false)
         #expect(turns.waitingCount == 0)
         turns.end()
-        #expect(await turns.begin(priority: .normal))
+        #expect(await turns.begin(Urgency(.normal)))
     }
 
     @Test func readsNoMorePicturesThanAreAboutToBeDecoded() async throws {

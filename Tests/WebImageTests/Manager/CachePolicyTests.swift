@@ -66,6 +66,38 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(2).png()))
     }
 
+    @Test(arguments: [false, true])
+    func aSlowDecodeFromDiskDoesNotBringBackWhatWasRemoved(_ isThumbnail: Bool) async throws {
+        let decoder = ProbeDecoder(holdsFirst: true)
+        let fixture = try ManagerFixture(decoder: decoder)
+        fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
+        var request = WebImageRequest(url)
+        if isThumbnail { request.thumbnail = Thumbnail(width: 1, height: 1) }
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        try await decoder.starts.first()
+        // Bytes and picture are keys of their own; either's removal counts.
+        await fixture.cache.remove(for: ImageCacheKey(source: url.absoluteString))
+        decoder.release()
+        #expect(try await results.wait(for: 1)[0].get().origin == .diskCache)
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+        #expect(fixture.cache.memory.count == 0)
+    }
+
+    @Test func damagedBytesAreDiscardedOnlyWhereTheyStillAre() async throws {
+        let decoder = ProbeDecoder(holdsFirst: true)
+        let fixture = try ManagerFixture(decoder: decoder)
+        let png = try SolidPicture(1).png()
+        fixture.cache.disk?.store(png.prefix(png.count - 20), for: url.absoluteString)
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url, cachePolicy: .cacheOnly), completion: results.note)
+        try await decoder.starts.first()
+        await fixture.cache.store(nil, data: png, for: ImageCacheKey(source: url.absoluteString), in: .disk)
+        decoder.release()
+        await #expect(throws: WebImageError.self) { try await results.wait(for: 1)[0].get() }
+        #expect(await fixture.cache.disk?.data(for: url.absoluteString) == png)
+    }
+
     @Test func aSlowDecodeFromDiskDoesNotReplaceWhatAReloadBrought() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
