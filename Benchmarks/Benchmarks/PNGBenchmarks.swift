@@ -8,6 +8,7 @@ extension BenchmarkGroup {
     static func comparePNG(of photo: Data, in table: BenchmarkTable) throws {
         let twelveMegapixels = try CodecRegistry.shared.decode(photo).pixels
         let twoMegapixels = try twelveMegapixels.resampled(to: PixelSize(width: 1632, height: 1224))
+        try compareEncoding("PNG, 2 MP RGB, encoded, against libpng", twoMegapixels, in: table)
         for (name, pixels) in [("12 MP", twelveMegapixels), ("2 MP", twoMegapixels)] {
             for isOpaque in [true, false] {
                 let picture = isOpaque ? pixels : try vignette(pixels)
@@ -32,6 +33,24 @@ extension BenchmarkGroup {
             guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
         }
         try compareIncremental(name, data, in: table)
+    }
+
+    /// Beside libpng at the level at which its files are about as long as ours, and an eighth longer at most.
+    private static func compareEncoding(_ name: String, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
+        let (width, height) = (UInt32(pixels.width), UInt32(pixels.height))
+        var file = [UInt8](repeating: 0, count: pixels.byteCount)
+        var (ours, yardstick) = (0, 0)
+        try table.compare(name, roundCount: 3) {
+            ours = try CodecRegistry.shared.encode(Image(pixels: pixels), as: .png).count
+        } yardstick: {
+            yardstick = pixels.withUnsafeBytes { bytes in
+                let start = bytes.bindMemory(to: UInt8.self).baseAddress
+                return peer_encode_png(start, width, height, 3, &file, file.count)
+            }
+        }
+        guard ours <= yardstick + yardstick / 8 else {
+            throw WrongResult(description: "\(ours) bytes are far more than libpng's \(yardstick)")
+        }
     }
 
     /// In pieces of 16 KB, with a preview at half of it.

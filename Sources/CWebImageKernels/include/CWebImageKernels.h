@@ -94,6 +94,15 @@ bool cwi_png_unfilter_portable(
     uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t byte_count,
     size_t bytes_per_pixel);
 
+// Filters a PNG row with the filter that leaves the least: `filtered` gets its name and `byte_count` bytes, `scratch` is
+// as long as the row, and no two of the four overlap. `above` is the row before, or zeros.
+void cwi_png_filter(
+    const uint8_t *row, const uint8_t *above, uint8_t *filtered, uint8_t *scratch, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// Leaves alpha out. Source and destination do not overlap.
+void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count);
+
 // Spread `count` pixels of other kinds to 4 bytes; alpha is not multiplied in. Source and destination do not overlap.
 void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
 void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);

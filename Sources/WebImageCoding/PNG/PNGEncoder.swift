@@ -4,8 +4,11 @@ public import FoundationEssentials
 internal import Glibc
 public import WebImageCore
 
-/// Writes PNG with libpng: RGB for opaque pictures, else RGBA with straight alpha. Quality does not matter: PNG loses
-/// nothing, except the colour of pixels that are clear.
+/// Writes PNG: RGB for opaque pictures, else RGBA with straight alpha. Quality does not matter: PNG loses nothing, except
+/// the colour of pixels that are clear.
+///
+/// Pictures of up to 16 MiB are compressed by libdeflate, which can't be stopped and takes about a quarter of a second for
+/// as much; larger ones by libpng, which can.
 public struct PNGEncoder: ImageEncoder {
     /// Makes an encoder.
     public init() {}
@@ -16,6 +19,11 @@ public struct PNGEncoder: ImageEncoder {
     /// Encodes the picture.
     public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
+        if let encoder = PNGFastEncoder(pixels) { return try encoder.data(cancellation: options.cancellation) }
+        return try encodeRowByRow(pixels, cancellation: options.cancellation)
+    }
+
+    private func encodeRowByRow(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> Data {
         guard let encoder = cwi_png_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
         defer { cwi_png_encoder_destroy(encoder) }
         func check(_ status: cwi_png_status) throws(WebImageError) {
@@ -31,7 +39,7 @@ public struct PNGEncoder: ImageEncoder {
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         var line = [UInt8](repeating: 0, count: pixels.isOpaque ? 0 : pixels.width * 4)
-        try pixels.size.forEachRowBatch(pixelCount: 1 << 15, cancellation: options.cancellation) {
+        try pixels.size.forEachRowBatch(pixelCount: 1 << 15, cancellation: cancellation) {
             (rows) throws(WebImageError) in
             if pixels.isOpaque {
                 let start = source + rows.lowerBound * pixels.bytesPerRow

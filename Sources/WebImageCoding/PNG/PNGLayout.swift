@@ -53,15 +53,18 @@ struct PNGLayout: Sendable, Hashable {
         isInterlaced = interlacing == 1
     }
 
-    private init(_ layout: PNGLayout, size: PixelSize) {
+    /// Describes pixels; the depth must be one that the colour type can have.
+    init(size: PixelSize, bitDepth: Int = 8, colorType: ColorType, isInterlaced: Bool = false) {
         self.size = size
-        bitDepth = layout.bitDepth
-        colorType = layout.colorType
-        isInterlaced = layout.isInterlaced
+        self.bitDepth = bitDepth
+        self.colorType = colorType
+        self.isInterlaced = isInterlaced
     }
 
     /// The same for a frame of an APNG, which may be smaller.
-    func resized(to size: PixelSize) -> PNGLayout { PNGLayout(self, size: size) }
+    func resized(to size: PixelSize) -> PNGLayout {
+        PNGLayout(size: size, bitDepth: bitDepth, colorType: colorType, isInterlaced: isInterlaced)
+    }
 
     var bitsPerPixel: Int { colorType.channelCount * bitDepth }
 

@@ -18,6 +18,7 @@ final class PNGStreamDecoder {
     // How many chunks were taken, and how many bytes of the next.
     private var chunkCount = 0
     private var byteCount = 0
+    private var hasReplayed = false
 
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/decoding(format:reason:)``.
     init(_ picture: PNGPicture) throws(WebImageError) {
@@ -56,7 +57,8 @@ final class PNGStreamDecoder {
         while failure == nil, chunkCount < chunks.count {
             let chunk = chunks[chunkCount]
             try take(chunk.compressedBytes, of: data, cancellation: cancellation)
-            if failure != nil {
+            if failure != nil, !hasReplayed {
+                hasReplayed = true
                 try replay(chunks, of: data, cancellation: cancellation)
                 if failure == nil { continue }
             }

@@ -1,0 +1,74 @@
+import CWebImageKernels
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// How PNG files are written.
+@Suite struct PNGEncoderTests {
+    @Test(arguments: [3, 4])
+    func filtersEachRowWithTheFilterThatLeavesLeast(bytesPerPixel: Int) {
+        var generator = SplitMix64(seed: 3)
+        var usedFilters: Set<UInt8> = []
+        for width in Array(1...20) + [65, 130] {
+            for kind in 0..<6 {
+                let count = width * bytesPerPixel
+                // Noise in small steps from a neighbour, so that each filter is the best one now and then.
+                var samples = (0..<count * 2).map { _ in UInt8.random(in: 0...(kind == 0 ? 2 : 255), using: &generator)
+                }
+                for x in 0..<count where kind > 0 {
+                    let (left, above) = (x < bytesPerPixel ? 0 : samples[count + x - bytesPerPixel], samples[x])
+                    let base = kind < 3 ? left : kind < 5 ? above : left / 2 + above / 2
+                    samples[count + x] = base &+ UInt8.random(in: 0...3, using: &generator)
+                }
+                func filtered(_ filter: UInt8) -> [UInt8] {
+                    let rows = PNGWriter.filtered(
+                        samples, rowByteCount: count, bytesPerPixel: bytesPerPixel, filter: { _ in filter })
+                    return rows.suffix(count + 1)
+                }
+                let sums = (UInt8(0)...4).map {
+                    filtered($0).dropFirst().reduce(0) { $0 + abs(Int(Int8(bitPattern: $1))) }
+                }
+                var output = [UInt8](repeating: 99, count: count + 2)
+                var scratch = [UInt8](repeating: 0, count: count)
+                cwi_png_filter(
+                    Array(samples.suffix(count)), Array(samples.prefix(count)), &output, &scratch, count, bytesPerPixel)
+                let best = UInt8(sums.firstIndex(of: sums.min() ?? 0) ?? 0)
+                #expect(output == filtered(best) + [99], "\(width) pixels")
+                usedFilters.insert(output[0])
+            }
+        }
+        #expect(usedFilters == [0, 1, 2, 3, 4])
+    }
+
+    /// Our own decoder could share a mistake with the encoder.
+    @Test(arguments: [(1, 1), (5, 3), (64, 40), (101, 7)], [true, false])
+    func writesWhatLibpngReads(size: (Int, Int), isOpaque: Bool) throws {
+        var generator = SplitMix64(seed: 8)
+        var bytes = (0..<size.0 * size.1 * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
+        cwi_premultiply(&bytes, bytes.count / 4)
+        let pixels = Pixels(size: PixelSize(width: size.0, height: size.1), bytes: bytes)
+        let data = try PNGEncoder().encode(
+            Image(pixels: pixels.buffer(isOpaque: isOpaque)), options: EncodingOptions())
+        var file = PNGFile()
+        file.read(data.bytes)
+        let still = try #require(file.still)
+        #expect(file.end == .whole)
+        #expect(still.layout.colorType == (isOpaque ? .rgb : .rgba))
+        let stream = try PNGStreamDecoder(still)
+        try stream.take(still.chunks, of: data.bytes, cancellation: nil)
+        #expect(stream.failure == nil)
+        #expect(Pixels(stream.finish()) == pixels)
+        #expect(data.chunkOffsets(of: "sRGB").count == 1)
+    }
+
+    @Test func leavesLargePicturesToAnEncoderThatCanBeStopped() throws {
+        let large = try MutablePixelBuffer(width: 2100, height: 2000).freeze(isOpaque: false)
+        #expect(PNGFastEncoder(large) == nil)
+        let small = try MutablePixelBuffer(width: 2000, height: 2000).freeze(isOpaque: false)
+        #expect(PNGFastEncoder(small) != nil)
+    }
+}
