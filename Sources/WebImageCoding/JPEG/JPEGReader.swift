@@ -10,6 +10,9 @@ internal import WebImageCore
 final class JPEGReader {
     private let decoder: OpaquePointer
     private var header = cwi_jpeg_header()
+    /// What comes out, scaled down perhaps; known after ``start(atLeast:)``.
+    private var outputSize: PixelSize?
+    /// Of one scan, taken at the start; of several, memory is held only for the coefficients until the end.
     private var output: MutablePixelBuffer?
     /// How many of the output's rows are there, from the top.
     private var rowCount = 0
@@ -64,7 +67,7 @@ final class JPEGReader {
         }
     }
 
-    /// Takes memory to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size where that is
+    /// Begins to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size where that is
     /// enough.
     ///
     /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
@@ -83,7 +86,8 @@ final class JPEGReader {
         var height: UInt32 = 0
         let status = cwi_jpeg_start(decoder, UInt32(numerator ?? 8), memoryLimit, &width, &height)
         guard status == CWI_JPEG_OK else { throw error(status) }
-        output = try MutablePixelBuffer(width: Int(width), height: Int(height))
+        outputSize = PixelSize(width: Int(width), height: Int(height))
+        if !header.has_multiple_scans { try makeOutput() }
     }
 
     /// Decodes as far as the bytes reach, or to the first damage, which it notes.
@@ -104,7 +108,7 @@ final class JPEGReader {
     /// the middle of one that is not.
     func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         let count = header.has_multiple_scans ? Int(cwi_jpeg_whole_scan_count(decoder)) : rowCount
-        guard let size = output?.size, count > shownCount else { return nil }
+        guard let size = outputSize, count > shownCount else { return nil }
         shownCount = count
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         guard header.has_multiple_scans else {
@@ -126,6 +130,7 @@ final class JPEGReader {
         let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
         if let failure, options.damage == .refuse { throw failure }
         if header.has_multiple_scans {
+            try makeOutput()
             var status = cwi_jpeg_start_pass(decoder, true)
             if status == CWI_JPEG_OK { status = try readRows(options.cancellation) }
             // Of the first scan alone, some rows may be there.
@@ -137,6 +142,11 @@ final class JPEGReader {
         try buffer.clear(rows: rowCount..<buffer.height, cancellation: options.cancellation)
         let isOpaque = rowCount == buffer.height
         return (buffer.freeze(isOpaque: isOpaque), failure != nil)
+    }
+
+    private func makeOutput() throws(WebImageError) {
+        guard let outputSize else { return }
+        output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
     }
 
     private func consumeScans(options: DecodingOptions) throws(WebImageError) -> cwi_jpeg_status {

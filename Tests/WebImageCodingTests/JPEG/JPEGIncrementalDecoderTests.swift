@@ -43,6 +43,21 @@ import WebImageTestSupport
         }
     }
 
+    /// Metadata can hold a thumbnail, whose markers are none of the picture's.
+    @Test func passesOverASegmentWhereverItIsCut() throws {
+        var data = try Fixture("baseline-420.jpg").data()
+        let whole = Pixels(try decode(data).pixels)
+        let thumbnail = try Fixture("size-1x1.jpg").data()
+        let length = thumbnail.count + 2
+        data.insert(contentsOf: Data([0xFF, 0xE5, UInt8(length >> 8), UInt8(length & 0xFF)]) + thumbnail, at: 2)
+        for cut in 0..<length + 10 {
+            let decoder = makeDecoder()
+            try decoder.append(data.prefix(cut))
+            try decoder.append(data.dropFirst(cut))
+            #expect(try Pixels(decoder.finish().pixels) == whole, "cut at \(cut)")
+        }
+    }
+
     @Test(arguments: oneScan)
     func showsTheRowsOfOneScan(_ fixture: Fixture) throws {
         let data = try fixture.data()
