@@ -11,9 +11,8 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
     private let transform: cmsHTRANSFORM
     private let model: ColorModel
 
-    /// - Parameter isExact: whether every pixel goes through every step of the profile, which takes 20 times as long. If
-    ///   not, lcms2 takes samples and goes straight between them; for grey these are 33, too few for dark tones, and 256
-    ///   exact ones are all that is ever asked.
+    /// - Parameter isExact: whether every pixel goes through every step of the profile, which is slow. If not, lcms2 takes
+    ///   samples and goes straight between them; for grey these are so few that dark tones are up to 10 levels off.
     init?(_ profile: ColorProfile, isExact: Bool) {
         let bytes = profile.bytesWithoutFloatTable
         guard profile.hasPlausibleTables, let input = cmsOpenProfileFromMem(bytes, cmsUInt32Number(bytes.count))
@@ -37,7 +36,7 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
         model = profile.model
     }
 
-    /// Exact where that costs nothing: for grey.
+    /// Exact for grey: no more than 256 pixels are ever asked, see ``ToneMap/init(graysBy:)``.
     convenience init?(_ profile: ColorProfile) { self.init(profile, isExact: profile.model == .gray) }
 
     deinit { cmsDeleteTransform(transform) }
