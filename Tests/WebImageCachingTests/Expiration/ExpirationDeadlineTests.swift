@@ -20,7 +20,7 @@ import Testing
         #expect(deadline.isPassed(at: now + 2_000_000))
     }
 
-    @Test(arguments: [0, -1, -.infinity, .nan]) func secondsThatAreNoTimePassAtOnce(_ seconds: Double) {
+    @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func secondsThatAreNoTimePassAtOnce(_ seconds: Double) {
         #expect(deadline(.seconds(seconds)).isPassed(at: now))
     }
 
@@ -40,25 +40,31 @@ import Testing
 
     @Test func usesLengthenSecondsByTheRule() {
         var original = deadline(.seconds(10))
-        #expect(original.extend(by: .original, at: now + 4_000_000))
+        let isOriginalLonger = original.extend(by: .original, at: now + 4_000_000)
+        #expect(isOriginalLonger)
         #expect(original.time == now + 14_000_000)
 
         var seconds = deadline(.seconds(10))
-        #expect(seconds.extend(by: .seconds(30), at: now))
+        let isSecondsLonger = seconds.extend(by: .seconds(30), at: now)
+        #expect(isSecondsLonger)
         #expect(seconds.time == now + 30_000_000)
     }
 
     @Test func usesNeverShortenAnExpiration() {
         var deadline = deadline(.seconds(10))
-        #expect(!deadline.extend(by: .seconds(1), at: now))
-        #expect(!deadline.extend(by: .none, at: now + 9_000_000))
+        let isLonger = deadline.extend(by: .seconds(1), at: now)
+        #expect(!isLonger)
+        let isLongerByNothing = deadline.extend(by: .none, at: now + 9_000_000)
+        #expect(!isLongerByNothing)
         #expect(deadline.time == now + 10_000_000)
     }
 
     @Test func usesLengthenNeitherDatesNorNever() {
         var date = deadline(.date(.distantFuture))
         var never = deadline(.never)
-        #expect(!date.extend(by: .seconds(1e12), at: now))
-        #expect(!never.extend(by: .original, at: now))
+        let isDateLonger = date.extend(by: .seconds(1e12), at: now)
+        #expect(!isDateLonger)
+        let isNeverLonger = never.extend(by: .original, at: now)
+        #expect(!isNeverLonger)
     }
 }
