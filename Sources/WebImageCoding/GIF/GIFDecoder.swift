@@ -23,13 +23,6 @@ public struct GIFDecoder: ImageDecoder {
             frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha)
     }
 
-    /// Hops over all blocks up to the first frame, which may enlarge the canvas.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        var file = GIFFile()
-        try file.append(prefix, stopsAtFrame: true)
-        return try file.probe()
-    }
-
     /// Decodes the first frame and resamples the canvas to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let file = try finishedFile(data)

@@ -10,6 +10,9 @@ struct JPEGHeader {
     /// Where the pieces of a colour profile are, in the order of the file: APP2 segments, from their signature on.
     let profileSegments: [Range<Int>]
 
+    /// Whether all markers before the first scan were there.
+    let reachesScan: Bool
+
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
         var orientation: ImageOrientation?
@@ -55,6 +58,7 @@ struct JPEGHeader {
         self.orientation = orientation ?? .up
         self.componentCount = componentCount
         self.profileSegments = profileSegments
+        reachesScan = !isCut
     }
 
     /// Moves `offset` behind the next marker and returns its code, passing over stray bytes as libjpeg does.

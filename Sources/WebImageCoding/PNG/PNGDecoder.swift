@@ -31,12 +31,6 @@ public struct PNGDecoder: ImageDecoder {
             colorProfileName: PNGColorChunks(reading: data.bytes).profile?.name)
     }
 
-    /// Reads the header chunk, and whatever else is there before the pixels.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        guard prefix.count >= PNGHeader.minimumByteCount else { return nil }
-        return ImageProbe(try PNGHeader(reading: prefix.bytes, stopsAtPixels: true))
-    }
-
     /// Decodes the picture and resamples it to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let reading = try PNGReading(of: data, options: options)

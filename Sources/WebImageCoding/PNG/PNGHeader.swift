@@ -42,8 +42,8 @@ struct PNGHeader {
             hasAlpha = true
         case Name.profile where isBeforeData:
             hasColorProfile = true
-        case Name.exif where content <= data.byteCount:
-            orientation = ImageOrientation(exif: data.extracting(content..<min(content + length, data.byteCount)))
+        case Name.exif where content + length <= data.byteCount:
+            orientation = ImageOrientation(exif: data.extracting(content..<content + length))
         case Name.animation where isBeforeData:
             claimsAnimation = data.integer(at: content, count: 4, isBigEndian: true) ?? 0 > 1
         default:
@@ -64,15 +64,5 @@ struct PNGHeader {
         static let profile = 0x6943_4350  // iCCP
         static let exif = 0x6558_4966  // eXIf
         static let animation = 0x6163_544C  // acTL
-    }
-}
-
-extension ImageProbe {
-    /// What the chunks before the pixels tell.
-    init(_ header: PNGHeader) {
-        self.init(
-            format: .png, size: header.orientation.upright(header.size), orientation: header.orientation,
-            isAnimated: header.reachesPixels || header.claimsAnimation ? header.claimsAnimation : nil,
-            hasAlpha: header.hasAlpha)
     }
 }

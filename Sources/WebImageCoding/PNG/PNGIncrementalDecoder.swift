@@ -59,8 +59,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private func previewOfFirstFrame() throws(WebImageError) -> Image? {
         guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
         hasShownFirstFrame = true
-        var image = try PNGReading(of: data, file: file, options: options).image(goingOnWith: nil)
-        image.isPartial = true
+        var image = try PNGReading(of: data, file: file, options: options).firstFrame()
+        image?.isPartial = true
         return image
     }
 

@@ -37,7 +37,7 @@ struct PNGReading {
     func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
         if plan.options.damage == .refuse, let failure { throw failure }
         let frames = frames
-        if let frames, !frames.beginsWithStill, let image = try firstFrame(of: frames) { return image }
+        if let image = try firstFrame() { return image }
 
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
         let decoded = try still.decoded(
@@ -51,8 +51,10 @@ struct PNGReading {
         return image
     }
 
-    /// `nil` when it is damaged and the still may take its place.
-    private func firstFrame(of frames: APNGFile) throws(WebImageError) -> Image? {
+    /// The first frame of an animation that does not begin with the still; `nil` for others, and when it is damaged and
+    /// the still may take its place.
+    func firstFrame() throws(WebImageError) -> Image? {
+        guard let frames, !frames.beginsWithStill else { return nil }
         do throws(WebImageError) {
             var image = try plan.image(of: frames)
             image.isPartial = isMissingFrames

@@ -19,13 +19,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         self.slots = slots
     }
 
-    var probe: ImageProbe? {
-        file.map { file in
-            ImageProbe(
-                format: .webp, size: file.orientation.upright(file.size), orientation: file.orientation,
-                isAnimated: file.isAnimation, hasAlpha: file.hasAlpha)
-        }
-    }
+    var probe: ImageProbe? { file.map { ImageProbe($0) } }
 
     /// One that has more frames than the last has bytes of its own.
     var animation: (any AnimationSource)? {

@@ -1,0 +1,7 @@
+import FuzzSupport
+import WebImageCoding
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    exercise(GIFDecoder(), with: bytes, count)
+}

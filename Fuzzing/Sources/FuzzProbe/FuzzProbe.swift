@@ -1,0 +1,4 @@
+import FuzzSupport
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt { exerciseProbe(with: bytes, count) }
