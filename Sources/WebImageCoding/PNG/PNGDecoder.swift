@@ -33,6 +33,10 @@ public struct PNGDecoder: ImageDecoder {
 
     /// Decodes the picture and resamples it to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    }
+
+    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let reading = try PNGReading(of: data, options: options)
         return try reading.image(goingOnWith: nil)
     }
@@ -44,6 +48,6 @@ public struct PNGDecoder: ImageDecoder {
 
     /// One that shows rows as they come, and interlaced pictures in finer and finer blocks.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        PNGIncrementalDecoder(options: options)
+        options.withTimeLimit(incremental: { PNGIncrementalDecoder(options: $0) })
     }
 }

@@ -21,13 +21,19 @@ struct PNGReading {
         self.data = data
         self.file = file
         header = try PNGHeader(reading: data.bytes)
+        if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frameCount ?? 1) }
         plan = try DecodingPlan(
             storedSize: header.size, orientation: header.orientation,
             colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
     }
 
     /// The frames that are whole; `nil` for a still.
-    var animation: ComposedAnimation? { frames.map { ComposedAnimation($0, plan: plan) } }
+    var animation: ComposedAnimation? {
+        get throws(WebImageError) {
+            guard let frames else { return nil }
+            return try ComposedAnimation(frames, plan: plan)
+        }
+    }
 
     private var frames: APNGFile? { APNGFile(file, data: data, orientation: header.orientation) }
 
@@ -41,12 +47,13 @@ struct PNGReading {
 
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
         let decoded = try still.decoded(
-            from: data.bytes, goingOnWith: stream, shortage: shortage, cancellation: plan.options.cancellation)
+            from: data.bytes, goingOnWith: stream, targetSize: plan.targetSize, shortage: shortage,
+            cancellation: plan.options.cancellation)
         if plan.options.damage == .refuse, let failure = decoded.failure { throw failure }
         var image = try plan.image(of: decoded.pixels, format: .png, frameCount: frames?.parts.count ?? 1)
         image.isPartial = decoded.failure != nil || isMissingFrames
         if let frames, frames.parts.count > 1, !plan.options.firstFrameOnly {
-            image.animation = ComposedAnimation(frames, plan: plan)
+            image.animation = try ComposedAnimation(frames, plan: plan)
         }
         return image
     }

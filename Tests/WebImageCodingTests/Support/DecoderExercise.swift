@@ -86,13 +86,27 @@ struct DecoderExercise {
             }
             return try incremental.finish()
         }
+        if decoder.format == .jpeg, Self.areDamaged(whole, pieces) { return }
         switch (whole, pieces) {
         case (.success(let whole), .success(let pieces)):
-            if whole.pixels.bytes != pieces.pixels.bytes { faults.append("other pixels in pieces (\(options.damage))") }
+            if let row = whole.pixels.firstRow(unlike: pieces.pixels) {
+                faults.append("other pixels in pieces from row \(row) of \(whole.pixels.height) (\(options.damage))")
+            }
             if whole.isPartial != pieces.isPartial { faults.append("partial one way only (\(options.damage))") }
         case (.failure, .failure): break
         case (.success, .failure(let error)): faults.append("fails in pieces only (\(options.damage)): \(error)")
         case (.failure(let error), .success): faults.append("fails as a whole only (\(options.damage)): \(error)")
+        }
+    }
+
+    /// libjpeg-turbo's fast loop, for which there must be half a kilobyte of data, takes a code that does not exist for a zero
+    /// without a word, where the slow one warns: of such files it depends on the pieces how far they are good.
+    private static func areDamaged(
+        _ whole: Result<Image, WebImageError>, _ pieces: Result<Image, WebImageError>
+    ) -> Bool {
+        [whole, pieces].contains { result in
+            guard case .success(let image) = result else { return true }
+            return image.isPartial
         }
     }
 
@@ -127,4 +141,9 @@ private struct SmallGenerator {
 
 extension PixelBuffer {
     fileprivate var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    fileprivate func firstRow(unlike other: PixelBuffer) -> Int? {
+        guard size == other.size else { return 0 }
+        return zip(bytes, other.bytes).enumerated().first { $1.0 != $1.1 }.map { $0.offset / bytesPerRow }
+    }
 }
