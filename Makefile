@@ -20,7 +20,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test stress lint format bench demo examples clean
+.PHONY: help setup build test stress fuzz lint format bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -43,11 +43,16 @@ stress: ## Load 100,000 times with random cancels, looking for what is lost, wro
 	$(build) --build-tests
 	WEBIMAGE_STRESS_REQUESTS=100000 swift test --scratch-path $(scratch) --skip-build --no-parallel --filter StressTests
 
+SECONDS ?= 60
+fuzz: ## Look for inputs that break a decoder, SECONDS=… for each; TARGET=… is one, such as FuzzPNG.
+	@Scripts/setup build
+	Fuzzing/run $(SECONDS) $(TARGET)
+
 lint: ## Check the layout of all sources.
 	@Scripts/lint
 
 format: ## Lay all sources out.
-	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples Fuzzing/Package.swift Fuzzing/Sources
 
 bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups, as cache, QUICK=1 less exactly.
 	@Scripts/setup build test bench
@@ -64,4 +69,4 @@ examples: ## Build the README's programs as an outside package, and run the one 
 	@Examples/run $(scratch)/examples
 
 clean: ## Remove what was built.
-	rm -rf .build Demo/Output Examples/.build
+	rm -rf .build Demo/Output Examples/.build Fuzzing/.build

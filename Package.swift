@@ -86,9 +86,13 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
+    program("DecodeMemoryProbe", ["WebImageCoding"], path: "Tests/DecodeMemoryProbe"),
     tests(
         "WebImageCodingTests",
-        ["WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels"]),
+        [
+            "WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels",
+            "DecodeMemoryProbe",
+        ]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),

@@ -16,6 +16,7 @@ extension BenchmarkGroup {
             }
         }
         try comparePNG(of: photo, in: table)
+        try compareWithOtherPrograms(photo, in: table)
     }
 
     private static func compareWithBareLibrary(_ photo: Data, in table: BenchmarkTable) throws {

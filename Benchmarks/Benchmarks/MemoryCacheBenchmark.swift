@@ -33,7 +33,7 @@ private func cacheLineTransferTime() -> Duration {
     let turn = Turn()
     let roundCount = 10_000
     let ended = DispatchSemaphore(value: 0)
-    func play(_ player: Int) {
+    @Sendable func play(_ player: Int) {
         for _ in 0..<roundCount {
             while turn.player.load(ordering: .acquiring) != player {}
             turn.player.store(1 - player, ordering: .releasing)

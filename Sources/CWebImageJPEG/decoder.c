@@ -209,8 +209,7 @@ cwi_jpeg_status cwi_jpeg_consume(
         // Scans that are missing at the end raise no warning: they would only have added detail.
         if (decoder->reached_end) return CWI_JPEG_TRUNCATED;
         if ((unsigned)jpeg->input_scan_number > scan_limit) {
-            snprintf(decoder->message, sizeof decoder->message, "more than %u scans", scan_limit);
-            return CWI_JPEG_UNSUPPORTED;
+            return CWI_JPEG_TOO_MANY_SCANS;
         }
         if (result == JPEG_SUSPENDED) return CWI_JPEG_NEEDS_BYTES;
         *is_complete = result == JPEG_REACHED_EOI;

@@ -16,6 +16,9 @@ struct cwi_png_decoder {
     // Only while data are taken.
     uint8_t *pixels;
     size_t stride;
+    // Which row `pixels` begin with; not 0 in a window only.
+    uint32_t first_row;
+    bool is_window;
     uint32_t row_limit;
     char message[160];
 };
@@ -51,9 +54,10 @@ static void begin_rows(png_structp png, png_infop info) {
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
     uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
-    if (png_get_rowbytes(png, info) > decoder->stride || height > decoder->row_limit) {
+    if (png_get_rowbytes(png, info) > decoder->stride || (!decoder->is_window && height > decoder->row_limit)) {
         png_error(png, "rows do not fit");
     }
+    if (decoder->is_window && png_get_interlace_type(png, info) != PNG_INTERLACE_NONE) png_error(png, "interlaced");
     decoder->is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
     decoder->rows.missing_count = row_count(width, height, decoder->is_interlaced);
     // Damaged pixel data are no small matter: without this libpng leaves the rest out without a word.
@@ -64,8 +68,12 @@ static void begin_rows(png_structp png, png_infop info) {
 // comes several times in one, as long as its blocks are higher than a row.
 static void take_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
     cwi_png_decoder *decoder = png_get_progressive_ptr(png);
-    if (!row || y >= decoder->row_limit) return;
+    if (!row || y < decoder->first_row) return;
+    if (decoder->is_window && y - decoder->first_row >= decoder->row_limit) png_error(png, "more rows than fit");
+    y -= decoder->first_row;
+    if (y >= decoder->row_limit) return;
     png_progressive_combine_row(png, decoder->pixels + decoder->stride * y, row);
+    y += decoder->first_row;
     if (pass == 0 && y >= decoder->rows.shown_count) decoder->rows.shown_count = y + 1;
     if (!decoder->is_interlaced || PNG_ROW_IN_INTERLACE_PASS(y, pass)) decoder->rows.missing_count--;
 }
@@ -136,6 +144,14 @@ cwi_png_status cwi_png_decoder_take(
     decoder->row_limit = row_limit;
     process_chunk(decoder, "IDAT", bytes, count);
     return CWI_PNG_OK;
+}
+
+cwi_png_status cwi_png_decoder_take_rows(
+    cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *window, size_t stride, uint32_t first_row,
+    uint32_t row_limit) {
+    decoder->is_window = true;
+    decoder->first_row = first_row;
+    return cwi_png_decoder_take(decoder, bytes, count, window, stride, row_limit);
 }
 
 cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder) { return decoder->rows; }

@@ -5,8 +5,8 @@ Needs Debian's python3-pil, python3-numpy and libjpeg-turbo-progs; run it with /
 so that tests need none of them. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
 
 PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
-pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py say. Animated GIFs come from
-gif_animations.py, which needs imagemagick and webp.
+pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py say. Animated GIFs come from gif_animations.py,
+which needs imagemagick and webp.
 """
 
 import io

@@ -16,6 +16,7 @@ typedef enum cwi_jpeg_status {
     CWI_JPEG_CORRUPT,
     CWI_JPEG_UNSUPPORTED,
     CWI_JPEG_OUT_OF_MEMORY,
+    CWI_JPEG_TOO_MANY_SCANS,
 } cwi_jpeg_status;
 
 // Decodes one file, all at once or while its bytes arrive:

@@ -45,6 +45,12 @@ cwi_png_status cwi_png_decoder_start(
 cwi_png_status cwi_png_decoder_take(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit);
 
+// The same for a picture that is not interlaced and need not be kept: writes the rows from `first_row` on to `window`, which
+// has room for `row_limit`; fails if more come.
+cwi_png_status cwi_png_decoder_take_rows(
+    cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *window, size_t stride, uint32_t first_row,
+    uint32_t row_limit);
+
 // What was written so far. All rows are missing until the first bytes are taken.
 cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder);
 

@@ -12,7 +12,12 @@ struct ComposedAnimation: AnimationSource {
 
     /// - Parameter plan: made for the file's canvas, and so within the limits. Its cancellation is not looked at: each
     ///   call for a frame brings its own.
-    init(_ file: any AnimationFile, plan: DecodingPlan) {
+    /// - Throws: ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``.
+    init(_ file: any AnimationFile, plan: DecodingPlan) throws(WebImageError) {
+        if !plan.options.firstFrameOnly {
+            try plan.options.limits.check(frameCount: file.parts.count)
+            try plan.options.limits.check(file.parts)
+        }
         self.file = file
         let starts = ReplayStarts(of: file.parts, on: file.canvasSize)
         frames = file.parts.enumerated().map { index, part in
@@ -30,6 +35,8 @@ struct ComposedAnimation: AnimationSource {
 
     func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
 
+    var limits: DecodingLimits { plan.options.limits }
+
     /// What is shown of a composed canvas.
     func picture(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var plan = plan
@@ -42,7 +49,7 @@ extension DecodingPlan {
     /// The first frame of `file`; it has the animation with it where the file has several frames, unless the options
     /// want the first alone.
     func image(of file: any AnimationFile) throws(WebImageError) -> Image {
-        let animation = ComposedAnimation(file, plan: self)
+        let animation = try ComposedAnimation(file, plan: self)
         let canvas = try ComposedFrameReader(animation).canvas(at: 0, cancellation: options.cancellation)
         var image = try image(of: canvas, format: file.format, frameCount: file.parts.count)
         if file.parts.count > 1, !options.firstFrameOnly { image.animation = animation }

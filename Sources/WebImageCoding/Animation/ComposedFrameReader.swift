@@ -28,7 +28,9 @@ final class ComposedFrameReader: AnimationFrameReader {
     }
 
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
-        try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
+        try animation.limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
+            try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
+        }
     }
 
     /// The composed frame, of the canvas's size.
@@ -83,7 +85,7 @@ final class ComposedFrameReader: AnimationFrameReader {
             piece = try pixels(of: index, cancellation: cancellation)
         } catch {
             switch error {
-            case .cancelled, .outOfMemory: throw error
+            case .cancelled, .outOfMemory, .decodingTimedOut: throw error
             default: if part.replaces(canvasSize) { canvas = nil }
             }
             return

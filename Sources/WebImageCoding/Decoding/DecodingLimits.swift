@@ -2,21 +2,39 @@ public import WebImageCore
 
 /// How much a decoder takes on: a file of a few hundred bytes can claim four thousand megapixels.
 ///
-/// A side above ``MutablePixelBuffer/maximumDimension``, which is fixed, is refused as well.
+/// A side above ``MutablePixelBuffer/maximumDimension``, which is fixed, is refused as well. So are, by being left out,
+/// colour profiles over 4 MiB; other metadata is never unpacked.
 public struct DecodingLimits: Sendable, Hashable {
     /// The most pixels of one frame; checked before memory is taken for them.
     public var pixelCount: Int
     /// The most scans of one progressive JPEG; each costs a pass over the picture, and 88 KB can hold 8,000 of them.
     /// They are counted as they come, when memory for the coefficients is there already.
     public var scanCount: Int
+    /// The most frames of an animation: each is remembered while the file is read, and 12 bytes can be one.
+    public var frameCount: Int
+    /// The most bytes of the pixels that one play of an animation unpacks, 4 a pixel, each frame as large as it is stored: what
+    /// a file can make a player work. Frames are not kept, so it is no bound on memory. Pictures of which only the first
+    /// frame is wanted are free of it.
+    public var animationByteCount: Int
+    /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder together, or of one frame of an
+    /// animation; `nil` for any. It is looked at where ``DecodingOptions/cancellation`` is.
+    public var seconds: Double?
 
-    /// 100 megapixels (400 MB decoded) and 100 scans: more than any camera's picture, less than a small server's memory.
-    public static let `default` = DecodingLimits(pixelCount: 100_000_000, scanCount: 100)
+    /// 100 megapixels (400 MB decoded), 100 scans, 50,000 frames and 1 GiB of them: more than any camera's picture, less
+    /// than a small server's memory. Time is not limited: the others bound it, to a few seconds, and how much is too much
+    /// depends on the machine.
+    public static let `default` = DecodingLimits()
 
-    /// Makes limits.
-    public init(pixelCount: Int, scanCount: Int) {
+    /// Makes limits; each is that of ``default`` unless said otherwise.
+    public init(
+        pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
+        animationByteCount: Int = 1 << 30, seconds: Double? = nil
+    ) {
         self.pixelCount = pixelCount
         self.scanCount = scanCount
+        self.frameCount = frameCount
+        self.animationByteCount = animationByteCount
+        self.seconds = seconds
     }
 
     /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` if a picture of `size` is over a limit.
@@ -24,6 +42,24 @@ public struct DecodingLimits: Sendable, Hashable {
         let longestSide = max(size.width, size.height)
         guard size.pixelCount <= pixelCount, longestSide <= MutablePixelBuffer.maximumDimension else {
             throw .imageTooLarge(size: size, pixelLimit: pixelCount)
+        }
+    }
+
+    /// Throws ``WebImageError/tooManyFrames(limit:)`` if an animation is over a limit; readers ask with each frame.
+    func check(frameCount count: Int) throws(WebImageError) {
+        if count > frameCount { throw .tooManyFrames(limit: frameCount) }
+    }
+
+    /// Throws ``WebImageError/animationTooLarge(byteCount:limit:)`` if the frames of an animation are over a limit.
+    func check(_ parts: [FramePart]) throws(WebImageError) {
+        // At most 50,000 times 2^32 by default; others are cut to what fits.
+        let pixelCount = parts.reduce(0) { sum, part in
+            let (total, overflows) = sum.addingReportingOverflow(part.size.pixelCount)
+            return overflows ? .max : total
+        }
+        let (byteCount, overflows) = pixelCount.multipliedReportingOverflow(by: 4)
+        guard !overflows, byteCount <= animationByteCount else {
+            throw .animationTooLarge(byteCount: overflows ? .max : byteCount, limit: animationByteCount)
         }
     }
 }

@@ -4,6 +4,9 @@ public import WebImageCore
 public struct DecodingOptions: Sendable {
     /// The size wanted; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
+    /// The most bytes that the decoded pixels may take, 4 a pixel; a picture that would take more is scaled down,
+    /// keeping its proportions. `nil`, the default, for any number.
+    public var byteLimit: Int?
     /// Pixels in a point of the result; 1 by default.
     public var scale: Double
     /// Whether the first frame of a moving picture is enough; if not, the picture has an
@@ -18,10 +21,12 @@ public struct DecodingOptions: Sendable {
 
     /// Makes options; the defaults decode the whole picture.
     public init(
-        thumbnail: Thumbnail? = nil, scale: Double = 1, firstFrameOnly: Bool = false, damage: Damage = .showGoodPart,
+        thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
+        damage: Damage = .showGoodPart,
         limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) {
         self.thumbnail = thumbnail
+        self.byteLimit = byteLimit
         self.scale = scale
         self.firstFrameOnly = firstFrameOnly
         self.damage = damage

@@ -27,7 +27,8 @@ struct DecodingPlan {
         self.colors = colors
         self.options = options
         let uprightSize = orientation.upright(storedSize)
-        let target = options.thumbnail?.targetSize(of: uprightSize) ?? uprightSize
+        var target = options.thumbnail?.targetSize(of: uprightSize) ?? uprightSize
+        if let byteLimit = options.byteLimit { target = target.scaledDown(toPixelCount: byteLimit / 4) }
         targetSize = orientation.swapsSides ? target.transposed : target
     }
 

@@ -28,9 +28,11 @@ public protocol ImageDecoder: Sendable {
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
-    /// What the first bytes of a file tell; `nil` while they are too few.
+    /// What the first bytes of a file tell; `nil` while they are too few, and where the first
+    /// ``ImageProbe/byteLimit`` do not tell the size.
     ///
-    /// Views ask for it with each piece of a body that arrives, so it takes a microsecond or so.
+    /// Views ask for it with each piece of a body that arrives, so it takes a microsecond or so. Once it has an answer, it
+    /// stays with it, but for what ``ImageProbe`` calls preliminary.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)`` when more bytes can't help.
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?

@@ -14,7 +14,7 @@ public struct GIFDecoder: ImageDecoder {
 
     /// Hops over all blocks and counts the frames.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        let file = try finishedFile(data)
+        let file = try finishedFile(data, limits: .default)
         let size = try file.checkedSize()
         let isAnimation = file.frames.count > 1
         return ImageInfo(
@@ -23,16 +23,13 @@ public struct GIFDecoder: ImageDecoder {
             frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha)
     }
 
-    /// Hops over all blocks up to the first frame, which may enlarge the canvas.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        var file = GIFFile()
-        try file.append(prefix, stopsAtFrame: true)
-        return try file.probe()
-    }
-
     /// Decodes the first frame and resamples the canvas to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let file = try finishedFile(data)
+        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    }
+
+    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         let frame = try file.checkedFirstFrame(options.damage)
         let first = try GIFFrameDecoder(frame, limits: options.limits)
@@ -42,20 +39,20 @@ public struct GIFDecoder: ImageDecoder {
 
     /// The frames, found by hopping over all blocks; none is decoded.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        let file = try finishedFile(data)
+        let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         _ = try file.checkedFirstFrame(options.damage)
         guard let file = GIFAnimationFile(file, options: options), file.parts.count > 1 else { return nil }
-        return ComposedAnimation(file, plan: plan)
+        return try ComposedAnimation(file, plan: plan)
     }
 
     /// Shows the rows of the first frame as they come, then the frames that are whole.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        IncrementalGIFDecoder(options: options)
+        options.withTimeLimit(incremental: { IncrementalGIFDecoder(options: $0) })
     }
 
-    private func finishedFile(_ data: Data) throws(WebImageError) -> GIFFile {
-        var file = GIFFile()
+    private func finishedFile(_ data: Data, limits: DecodingLimits) throws(WebImageError) -> GIFFile {
+        var file = GIFFile(frameLimit: limits.frameCount)
         try file.append(data)
         file.finish()
         return file

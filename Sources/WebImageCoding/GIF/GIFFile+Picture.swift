@@ -53,7 +53,7 @@ extension GIFFile {
         let pixels = try first.pixels(of: file.parts[0], cancellation: plan.options.cancellation)
         var image = try plan.image(of: file.with(firstPixels: pixels))
         // Without those pixels, of which the picture has a copy or what was made of them.
-        if image.animation != nil { image.animation = ComposedAnimation(file, plan: plan) }
+        if image.animation != nil { image.animation = try ComposedAnimation(file, plan: plan) }
         image.isPartial = end == nil || damage != nil || !first.isComplete
         return image
     }

@@ -27,6 +27,10 @@ struct GIFFile: Sendable {
     /// Where to read on, counted from the first of ``bytes``.
     private var offset = 0
     private var stage = Stage.header
+    /// The most frames that are remembered.
+    private let frameLimit: Int
+
+    init(frameLimit: Int = DecodingLimits.default.frameCount) { self.frameLimit = frameLimit }
 
     /// What is to be read next.
     private enum Stage {
@@ -141,7 +145,7 @@ struct GIFFile: Sendable {
                 stage = .codeSize
             }
             return true
-        case .introducer: return readIntroducer(data)
+        case .introducer: return try readIntroducer(data)
         case .repeatCount:
             guard let block = nextBlock(data) else { return false }
             if block.count == 3, data.byte(at: block.lowerBound) == 1 {
@@ -178,11 +182,11 @@ struct GIFFile: Sendable {
         return true
     }
 
-    private mutating func readIntroducer(_ data: RawSpan) -> Bool {
+    private mutating func readIntroducer(_ data: RawSpan) throws(WebImageError) -> Bool {
         switch data.byte(at: offset) {
         case nil: return false
         case 0x21: return readExtension(data)
-        case 0x2C: return readDescriptor(data)
+        case 0x2C: return try readDescriptor(data)
         case 0x3B: end = .trailer
         default: end = .strayByte
         }
@@ -205,7 +209,8 @@ struct GIFFile: Sendable {
         return true
     }
 
-    private mutating func readDescriptor(_ data: RawSpan) -> Bool {
+    private mutating func readDescriptor(_ data: RawSpan) throws(WebImageError) -> Bool {
+        guard frames.count < frameLimit else { throw .tooManyFrames(limit: frameLimit) }
         let start = offset + 1
         func number(at position: Int) -> Int? { data.integer(at: start + position, count: 2, isBigEndian: false) }
         guard let left = number(at: 0), let top = number(at: 2), let width = number(at: 4), let height = number(at: 6),

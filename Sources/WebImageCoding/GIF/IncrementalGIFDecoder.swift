@@ -6,7 +6,7 @@ internal import WebImageCore
 /// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation.
 final class IncrementalGIFDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
-    private var file = GIFFile()
+    private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
     /// What the last preview had.
@@ -20,6 +20,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     init(options: DecodingOptions) {
         self.options = options
+        file = GIFFile(frameLimit: options.limits.frameCount)
     }
 
     var probe: ImageProbe? { try? file.probe() }
@@ -28,7 +29,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
         guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true,
             let frames = GIFAnimationFile(file, options: options)
         else { return nil }
-        return ComposedAnimation(frames, plan: plan)
+        return try? ComposedAnimation(frames, plan: plan)
     }
 
     func append(_ bytes: Data) throws(WebImageError) {

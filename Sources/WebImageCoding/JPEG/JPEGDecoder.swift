@@ -27,6 +27,10 @@ public struct JPEGDecoder: ImageDecoder {
     /// Decodes the picture, for a thumbnail at an eighth, a quarter or half of its size where that is enough, and
     /// resamples what comes out to the exact size.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    }
+
+    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let header = try JPEGHeader(reading: data.bytes)
         let plan = try DecodingPlan(header, of: data.bytes, options: options)
         let reader = try JPEGReader()
@@ -45,7 +49,7 @@ public struct JPEGDecoder: ImageDecoder {
     /// At most four progressive files are shown while they arrive; the others wait for one of these to finish, or for
     /// their last byte. Arithmetic coding can't be shown before it is whole.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        JPEGIncrementalDecoder(options: options, slots: .shared)
+        options.withTimeLimit(incremental: { JPEGIncrementalDecoder(options: $0, slots: .shared) })
     }
 }
 

@@ -10,9 +10,13 @@ struct JPEGHeader {
     /// Where the pieces of a colour profile are, in the order of the file: APP2 segments, from their signature on.
     let profileSegments: [Range<Int>]
 
+    /// Whether all markers before the first scan were there.
+    let reachesScan: Bool
+
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
-        var orientation: ImageOrientation?
+        var (exif, xmp): (ImageOrientation?, ImageOrientation?)
+        var hasEXIF = false
         var componentCount = 0
         var profileSegments: [Range<Int>] = []
         var offset = 2
@@ -34,10 +38,15 @@ struct JPEGHeader {
                 else { throw .decoding(format: .jpeg, reason: .truncated) }
                 size = PixelSize(width: width, height: height)
                 componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
-            case 0xE1 where orientation == nil && data.hasText("Exif\0\0", at: offset + 2):
+            case 0xE1 where !hasEXIF && data.hasText("Exif\0\0", at: offset + 2):
+                hasEXIF = true
                 let end = min(offset + length, data.byteCount)
-                orientation = ImageOrientation(exif: data.extracting(offset + 2..<end))
-            case 0xE2 where data.hasText(Self.profileSignature, at: offset + 2):
+                exif = ImageOrientation(exif: data.extracting(offset + 2..<end))
+            case 0xE1 where xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
+                let end = min(offset + length, data.byteCount)
+                xmp = ImageOrientation(xmp: data.extracting(offset + 2..<end))
+            // A profile has 255 pieces at most: with one more it is none.
+            case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
                 profileSegments.append(offset + 2..<offset + length)
             default:
                 break
@@ -52,9 +61,11 @@ struct JPEGHeader {
             throw .decoding(format: .jpeg, reason: .corrupt("a picture of \(size) pixels"))
         }
         self.size = size
-        self.orientation = orientation ?? .up
+        // Programs that turn a picture often forget the one or the other; viewers go by EXIF.
+        orientation = exif ?? xmp ?? .up
         self.componentCount = componentCount
         self.profileSegments = profileSegments
+        reachesScan = !isCut
     }
 
     /// Moves `offset` behind the next marker and returns its code, passing over stray bytes as libjpeg does.
@@ -79,6 +90,7 @@ struct JPEGHeader {
 
     /// Markers without a length: TEM, RST0 to RST7, SOI.
     private static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
+    private static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
     private static let startOfScan: UInt8 = 0xDA
     private static let endOfImage: UInt8 = 0xD9
 }

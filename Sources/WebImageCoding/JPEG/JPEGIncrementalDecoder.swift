@@ -84,8 +84,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
         let data = RawSpan(_unsafeBytes: bytes)
         let header = try JPEGHeader(reading: data)
-        probe = ImageProbe(
-            format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation)
+        probe = ImageProbe(header)
         return try DecodingPlan(header, of: data, options: options)
     }
 

@@ -23,6 +23,7 @@ final class JPEGReader {
     /// How much of it was in the last preview: rows, or scans.
     private var shownCount = 0
     private var memoryLimit = 0
+    private var scanLimit = 0
     /// The way from CMYK to sRGB.
     private var ink = ColorConversion.none
 
@@ -152,11 +153,11 @@ final class JPEGReader {
     private func consumeScans(options: DecodingOptions) throws(WebImageError) -> cwi_jpeg_status {
         // Blocks are at least 8 pixels high; about a quarter megapixel at a time.
         let rowCount = UInt32(max(1, (1 << 15) / size.width))
-        let scanLimit = UInt32(clamping: options.limits.scanCount)
+        scanLimit = options.limits.scanCount
         var isComplete = false
         while !isComplete {
             try options.checkCancellation()
-            let status = cwi_jpeg_consume(decoder, rowCount, scanLimit, &isComplete)
+            let status = cwi_jpeg_consume(decoder, rowCount, UInt32(clamping: scanLimit), &isComplete)
             guard status == CWI_JPEG_OK else { return status }
         }
         return CWI_JPEG_OK
@@ -210,6 +211,7 @@ final class JPEGReader {
         case CWI_JPEG_TRUNCATED, CWI_JPEG_NEEDS_BYTES: .decoding(format: .jpeg, reason: .truncated)
         case CWI_JPEG_UNSUPPORTED: .decoding(format: .jpeg, reason: .unsupported(message))
         case CWI_JPEG_OUT_OF_MEMORY: .outOfMemory(byteCount: memoryLimit)
+        case CWI_JPEG_TOO_MANY_SCANS: .tooManyScans(limit: scanLimit)
         default: .decoding(format: .jpeg, reason: .corrupt(message.isEmpty ? "rows are missing" : message))
         }
     }

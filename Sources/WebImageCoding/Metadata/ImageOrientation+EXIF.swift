@@ -3,9 +3,10 @@ internal import WebImageCore
 extension ImageOrientation {
     /// Reads the orientation tag of EXIF data (CIPA DC-008: a TIFF structure, with or without `Exif\0\0` before it).
     ///
-    /// `.up` where the tag is missing, damaged or out of range: pictures with such metadata are still pictures.
-    init(exif data: RawSpan) {
-        self = Self.stored(inEXIF: data) ?? .up
+    /// `nil` where the tag is missing, damaged or out of range: pictures with such metadata are still pictures.
+    init?(exif data: RawSpan) {
+        guard let orientation = Self.stored(inEXIF: data) else { return nil }
+        self = orientation
     }
 
     private static func stored(inEXIF data: RawSpan) -> ImageOrientation? {

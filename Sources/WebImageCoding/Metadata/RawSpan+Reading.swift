@@ -26,4 +26,11 @@ extension RawSpan {
             characters.indices.allSatisfy { characters[$0] == byte(at: offset + $0) }
         }
     }
+
+    /// Where `text` stands first, at `start` or behind it.
+    func firstOffset(of text: StaticString, from start: Int) -> Int? {
+        let last = byteCount - text.utf8CodeUnitCount
+        guard start >= 0, start <= last, let first = text.withUTF8Buffer({ $0.first }) else { return nil }
+        return (start...last).first { byte(at: $0) == first && hasText(text, at: $0) }
+    }
 }

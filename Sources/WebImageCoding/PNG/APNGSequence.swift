@@ -23,7 +23,7 @@ struct APNGSequence: Sendable {
 
     private let canvasSize: PixelSize
     /// What the file claims.
-    private let frameCount: Int
+    let frameCount: Int
     private var nextNumber = 0
 
     /// One frame.

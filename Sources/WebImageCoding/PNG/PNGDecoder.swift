@@ -31,14 +31,12 @@ public struct PNGDecoder: ImageDecoder {
             colorProfileName: PNGColorChunks(reading: data.bytes).profile?.name)
     }
 
-    /// Reads the header chunk, and whatever else is there before the pixels.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        guard prefix.count >= PNGHeader.minimumByteCount else { return nil }
-        return ImageProbe(try PNGHeader(reading: prefix.bytes, stopsAtPixels: true))
-    }
-
     /// Decodes the picture and resamples it to the size wanted.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    }
+
+    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let reading = try PNGReading(of: data, options: options)
         return try reading.image(goingOnWith: nil)
     }
@@ -50,6 +48,6 @@ public struct PNGDecoder: ImageDecoder {
 
     /// One that shows rows as they come, and interlaced pictures in finer and finer blocks.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        PNGIncrementalDecoder(options: options)
+        options.withTimeLimit(incremental: { PNGIncrementalDecoder(options: $0) })
     }
 }

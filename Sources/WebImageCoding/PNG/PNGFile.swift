@@ -112,6 +112,10 @@ struct PNGFile: Sendable {
     /// Data behind other chunks that follow the first do not count, as in libpng.
     private mutating func readData(_ chunk: PNGChunk) {
         guard stage != .behindData else { return }
+        guard (still?.chunks.count ?? 0) < Self.dataChunkLimit else {
+            end = .damaged("more than \(Self.dataChunkLimit) chunks of data")
+            return
+        }
         if stage == .beforeData { animation?.beginStill() }
         stage = .inData
         still?.chunks.append(chunk)
@@ -143,6 +147,9 @@ struct PNGFile: Sendable {
     private static func bytes(of chunk: PNGChunk, in data: RawSpan) -> [UInt8] {
         data.extracting(chunk.content).withUnsafeBytes { Array($0) }
     }
+
+    /// Each is remembered. Programs write 8 KB a chunk or more, so that 100 megapixels have 50,000.
+    private static let dataChunkLimit = 1 << 20
 
     /// Without its first byte, 0x89.
     private static let signature: StaticString = "PNG\r\n\u{1A}\n"

@@ -4,8 +4,11 @@ internal import WebImageCore
 struct PNGHeader {
     /// As stored.
     let size: PixelSize
-    private(set) var orientation = ImageOrientation.up
+    /// EXIF's, else XMP's.
+    var orientation: ImageOrientation { exif ?? xmp ?? .up }
     private(set) var hasAlpha: Bool
+    private var exif: ImageOrientation?
+    private var xmp: ImageOrientation?
     private(set) var hasColorProfile = false
     /// Whether it claims to be an APNG with several frames; ``APNGSequence`` knows whether it is.
     private(set) var claimsAnimation = false
@@ -42,8 +45,11 @@ struct PNGHeader {
             hasAlpha = true
         case Name.profile where isBeforeData:
             hasColorProfile = true
-        case Name.exif where content <= data.byteCount:
-            orientation = ImageOrientation(exif: data.extracting(content..<min(content + length, data.byteCount)))
+        case Name.exif where content + length <= data.byteCount:
+            exif = ImageOrientation(exif: data.extracting(content..<content + length))
+        case Name.text where content + length <= data.byteCount && data.hasText(Self.xmpKeyword, at: content):
+            // Compressed text is left alone: XMP has to be plain, for programs that know nothing of PNG.
+            xmp = ImageOrientation(xmp: data.extracting(content..<content + length))
         case Name.animation where isBeforeData:
             claimsAnimation = data.integer(at: content, count: 4, isBigEndian: true) ?? 0 > 1
         default:
@@ -54,6 +60,8 @@ struct PNGHeader {
     /// The signature, and the header chunk up to the colour type.
     static let minimumByteCount = 26
 
+    /// The keyword, and that the text is not compressed.
+    private static let xmpKeyword: StaticString = "XML:com.adobe.xmp\0\0"
     private static let alphaMask: UInt8 = 4
 
     /// Chunk names as big-endian numbers.
@@ -63,16 +71,7 @@ struct PNGHeader {
         static let transparency = 0x7452_4E53  // tRNS
         static let profile = 0x6943_4350  // iCCP
         static let exif = 0x6558_4966  // eXIf
+        static let text = 0x6954_5874  // iTXt
         static let animation = 0x6163_544C  // acTL
-    }
-}
-
-extension ImageProbe {
-    /// What the chunks before the pixels tell.
-    init(_ header: PNGHeader) {
-        self.init(
-            format: .png, size: header.orientation.upright(header.size), orientation: header.orientation,
-            isAnimated: header.reachesPixels || header.claimsAnimation ? header.claimsAnimation : nil,
-            hasAlpha: header.hasAlpha)
     }
 }

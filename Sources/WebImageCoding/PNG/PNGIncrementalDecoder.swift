@@ -23,7 +23,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     var probe: ImageProbe? { try? PNGDecoder().probe(data) }
 
     var animation: (any AnimationSource)? {
-        options.firstFrameOnly ? nil : try? PNGReading(of: data, file: file, options: options).animation
+        options.firstFrameOnly ? nil : (try? PNGReading(of: data, file: file, options: options).animation) ?? nil
     }
 
     func append(_ bytes: Data) throws(WebImageError) {
@@ -59,9 +59,14 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private func previewOfFirstFrame() throws(WebImageError) -> Image? {
         guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
         hasShownFirstFrame = true
-        var image = try PNGReading(of: data, file: file, options: options).image(goingOnWith: nil)
-        image.isPartial = true
-        return image
+        do throws(WebImageError) {
+            var image = try PNGReading(of: data, file: file, options: options).firstFrame()
+            image?.isPartial = true
+            return image
+        } catch .decoding {
+            // What is still to come can break a rule, and then the still is all there is.
+            return nil
+        }
     }
 
     func finish() throws(WebImageError) -> Image {

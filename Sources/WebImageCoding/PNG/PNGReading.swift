@@ -21,13 +21,19 @@ struct PNGReading {
         self.data = data
         self.file = file
         header = try PNGHeader(reading: data.bytes)
+        if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frameCount ?? 1) }
         plan = try DecodingPlan(
             storedSize: header.size, orientation: header.orientation,
             colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
     }
 
     /// The frames that are whole; `nil` for a still.
-    var animation: ComposedAnimation? { frames.map { ComposedAnimation($0, plan: plan) } }
+    var animation: ComposedAnimation? {
+        get throws(WebImageError) {
+            guard let frames else { return nil }
+            return try ComposedAnimation(frames, plan: plan)
+        }
+    }
 
     private var frames: APNGFile? { APNGFile(file, data: data, orientation: header.orientation) }
 
@@ -37,22 +43,25 @@ struct PNGReading {
     func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
         if plan.options.damage == .refuse, let failure { throw failure }
         let frames = frames
-        if let frames, !frames.beginsWithStill, let image = try firstFrame(of: frames) { return image }
+        if let image = try firstFrame() { return image }
 
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
         let decoded = try still.decoded(
-            from: data.bytes, goingOnWith: stream, shortage: shortage, cancellation: plan.options.cancellation)
+            from: data.bytes, goingOnWith: stream, targetSize: plan.targetSize, shortage: shortage,
+            cancellation: plan.options.cancellation)
         if plan.options.damage == .refuse, let failure = decoded.failure { throw failure }
         var image = try plan.image(of: decoded.pixels, format: .png, frameCount: frames?.parts.count ?? 1)
         image.isPartial = decoded.failure != nil || isMissingFrames
         if let frames, frames.parts.count > 1, !plan.options.firstFrameOnly {
-            image.animation = ComposedAnimation(frames, plan: plan)
+            image.animation = try ComposedAnimation(frames, plan: plan)
         }
         return image
     }
 
-    /// `nil` when it is damaged and the still may take its place.
-    private func firstFrame(of frames: APNGFile) throws(WebImageError) -> Image? {
+    /// The first frame of an animation that does not begin with the still; `nil` for others, and when it is damaged and
+    /// the still may take its place.
+    func firstFrame() throws(WebImageError) -> Image? {
+        guard let frames, !frames.beginsWithStill else { return nil }
         do throws(WebImageError) {
             var image = try plan.image(of: frames)
             image.isPartial = isMissingFrames

@@ -28,7 +28,8 @@ final class PNGStreamDecoder {
         self.picture = picture
     }
 
-    private static func begin(_ picture: PNGPicture) throws(WebImageError) -> OpaquePointer {
+    /// A decoder that has been told all that stands before the pixels.
+    static func begin(_ picture: PNGPicture) throws(WebImageError) -> OpaquePointer {
         guard let decoder = cwi_png_decoder_create() else {
             throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
         }

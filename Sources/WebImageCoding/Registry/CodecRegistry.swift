@@ -66,6 +66,17 @@ public final class CodecRegistry: Sendable {
         return image
     }
 
+    /// The frames of a moving picture, `nil` for a still; no pixel is decoded before one is asked for.
+    ///
+    /// - Throws: what ``decode(_:options:)`` throws.
+    public func animation(
+        of data: Data, options: DecodingOptions = DecodingOptions()
+    ) throws(WebImageError) -> (any AnimationSource)? {
+        try firstResult(for: data) { decoder throws(WebImageError) in
+            try decoder.animation(of: data, options: options)
+        }
+    }
+
     /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
@@ -79,11 +90,11 @@ public final class CodecRegistry: Sendable {
         return try encoder.encode(image, options: options)
     }
 
-    private func firstResult<Result>(
+    func firstResult<Result>(
         for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         var declined: WebImageError?
-        for decoder in codecs.withLock({ $0.decoders }).reversed() where decoder.canDecode(data) {
+        for decoder in decoders(accepting: data) {
             do {
                 return try body(decoder)
             } catch .decoding(let format, .unsupported(let feature)) {
@@ -91,5 +102,10 @@ public final class CodecRegistry: Sendable {
             }
         }
         throw declined ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
+    }
+
+    /// Those that take `data` for theirs, in the order in which they are asked.
+    func decoders(accepting data: Data) -> [any ImageDecoder] {
+        codecs.withLock { $0.decoders }.reversed().filter { $0.canDecode(data) }
     }
 }

@@ -27,7 +27,11 @@ public struct WebPDecoder: ImageDecoder {
     /// Decodes the picture and resamples it to the size wanted. libwebp could scale by itself, but no faster and with
     /// a coarser filter.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let file = try WebPFile(reading: data.bytes)
+        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    }
+
+    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
         let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
         var image: Image
@@ -48,10 +52,10 @@ public struct WebPDecoder: ImageDecoder {
 
     /// The frames of an animation with several; of one that is cut off, those that are whole.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        let file = try WebPFile(reading: data.bytes)
+        let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
         let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
-        return file.frames.count > 1 ? ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) : nil
+        return file.frames.count > 1 ? try ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) : nil
     }
 
     /// A decoder for rows as they arrive, and for frames that are whole.
@@ -59,7 +63,7 @@ public struct WebPDecoder: ImageDecoder {
     /// At most four lossless pictures are shown while they arrive; the others wait for one of these to finish, or for
     /// their last byte.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        WebPIncrementalDecoder(options: options, slots: .shared)
+        options.withTimeLimit(incremental: { WebPIncrementalDecoder(options: $0, slots: .shared) })
     }
 }
 

@@ -14,7 +14,10 @@ struct WebPFile {
     let isAnimation: Bool
     /// How many bytes the file says it has; its metadata stand at its end.
     let announcedByteCount: Int
-    private(set) var orientation = ImageOrientation.up
+    /// EXIF's, else XMP's.
+    var orientation: ImageOrientation { exif ?? xmp ?? .up }
+    private var exif: ImageOrientation?
+    private var xmp: ImageOrientation?
     /// Where a colour profile is, once it is whole.
     private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 for ever; `nil` before its ANIM chunk.
@@ -23,6 +26,8 @@ struct WebPFile {
     private(set) var frames: [Frame] = []
     /// The frame behind these, of which there is the header and perhaps more.
     private(set) var nextFrame: Frame?
+    /// The most frames that are remembered.
+    private let frameLimit: Int
     /// Where the first chunk begins that is not read.
     private var offset = 12
 
@@ -37,7 +42,8 @@ struct WebPFile {
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)``, with ``WebImageError/DecodingFailure/truncated`` while the
     ///   size is not known.
-    init(reading data: RawSpan) throws(WebImageError) {
+    init(reading data: RawSpan, frameLimit: Int = DecodingLimits.default.frameCount) throws(WebImageError) {
+        self.frameLimit = frameLimit
         let byteCount = 8 + (data.integer(at: 4, count: 4, isBigEndian: false) ?? 0)
         let features = try data.withUnsafeBytes { (bytes) throws(WebImageError) in
             try WebPBitstreamFeatures(of: bytes, isWhole: byteCount <= bytes.count)
@@ -72,7 +78,9 @@ struct WebPFile {
 
     private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) throws(WebImageError) {
         if data.hasText("EXIF", at: name) {
-            orientation = ImageOrientation(exif: data.extracting(content))
+            exif = ImageOrientation(exif: data.extracting(content))
+        } else if data.hasText("XMP ", at: name) {
+            xmp = ImageOrientation(xmp: data.extracting(content))
         } else if data.hasText("ICCP", at: name) {
             profile = profile ?? content
         } else if data.hasText("ANIM", at: name) {
@@ -85,6 +93,7 @@ struct WebPFile {
         func integer(at offset: Int, count: Int) -> Int? {
             data.integer(at: content.lowerBound + offset, count: count, isBigEndian: false)
         }
+        guard frames.count < frameLimit else { throw .tooManyFrames(limit: frameLimit) }
         guard loopCount != nil else { throw Self.corrupt("a frame before the ANIM chunk") }
         guard content.count >= Self.frameHeaderLength else {
             throw Self.corrupt("a frame of \(content.count) bytes")

@@ -19,20 +19,14 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         self.slots = slots
     }
 
-    var probe: ImageProbe? {
-        file.map { file in
-            ImageProbe(
-                format: .webp, size: file.orientation.upright(file.size), orientation: file.orientation,
-                isAnimated: file.isAnimation, hasAlpha: file.hasAlpha)
-        }
-    }
+    var probe: ImageProbe? { file.map { ImageProbe($0) } }
 
     /// One that has more frames than the last has bytes of its own.
     var animation: (any AnimationSource)? {
         guard let file, !file.frames.isEmpty else { return nil }
         if let frames, frames.count == file.frames.count { return frames.source }
         guard let plan = try? DecodingPlan(file, in: data.bytes, options: options) else { return nil }
-        let source = ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan)
+        guard let source = try? ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) else { return nil }
         frames = (file.frames.count, source)
         return source
     }
@@ -74,7 +68,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             return
         }
         do throws(WebImageError) {
-            let file = try WebPFile(reading: data.bytes)
+            let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
             try options.limits.check(file.size)
             self.file = file
         } catch .decoding(_, .truncated) {
@@ -88,7 +82,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             if picture == nil { picture = try makePicture(file, bytes) }
             guard let picture else { return }
             try picture.decode(bytes, wholePiecesOnly: wholePiecesOnly, cancellation: options.cancellation)
-            if let damage = picture.damage, options.damage == .refuse { throw damage }
+            // libwebp may take exception in a piece to lossless data that it reads well as a whole: the end decides.
             if picture.isComplete { slot = nil }
         }
     }

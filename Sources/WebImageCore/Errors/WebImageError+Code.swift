@@ -33,6 +33,10 @@ extension WebImageError {
         case .imageTooLarge: 303
         case .invalidSize: 304
         case .outOfMemory: 305
+        case .tooManyFrames: 306
+        case .animationTooLarge: 307
+        case .tooManyScans: 308
+        case .decodingTimedOut: 309
         case .notInCache: 400
         case .diskCache: 401
         case .archiving: 402

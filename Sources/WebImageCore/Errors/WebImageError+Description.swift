@@ -75,6 +75,16 @@ extension WebImageError: CustomStringConvertible {
             "The picture could not be written as \(format): \(reason.description)"
         case .imageTooLarge(let size, let limit):
             Self.describeTooLarge(size, pixelLimit: limit)
+        case .tooManyFrames(let limit):
+            "The animation has more than the \(limit) frames allowed. Raise the limit if you trust it."
+        case .animationTooLarge(let byteCount, let limit):
+            "The animation's frames make \(byteCount) bytes, more than the \(limit) allowed. Ask for the first frame "
+                + "only, or raise the limit if you trust it."
+        case .tooManyScans(let limit):
+            "The progressive JPEG has more than the \(limit) scans allowed; this looks like an attack. "
+                + "Raise the limit if you trust it."
+        case .decodingTimedOut(let seconds):
+            "The picture took more than the \(seconds) s of processor time allowed. Raise the limit if you trust it."
         case .invalidSize(let width, let height):
             "\(width)×\(height) is no size a picture can have; sides run from 1 to "
                 + "\(MutablePixelBuffer.maximumDimension)."

@@ -71,6 +71,14 @@ public enum WebImageError: Error, Sendable, Equatable {
     case encoding(format: ImageFormat, reason: EncodingFailure)
     /// The picture claims more pixels than allowed; nothing was allocated for it.
     case imageTooLarge(size: PixelSize, pixelLimit: Int)
+    /// The animation has more frames than allowed.
+    case tooManyFrames(limit: Int)
+    /// The frames of the animation take more bytes than allowed, once they are unpacked.
+    case animationTooLarge(byteCount: Int, limit: Int)
+    /// A progressive picture has more scans than allowed.
+    case tooManyScans(limit: Int)
+    /// The picture took more than the processor time allowed, and was given up.
+    case decodingTimedOut(seconds: Double)
     /// A side below 1 or above what a buffer can have.
     case invalidSize(width: Int, height: Int)
     /// The system has no block of that size.

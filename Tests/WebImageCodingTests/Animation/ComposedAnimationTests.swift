@@ -9,9 +9,9 @@ import WebImageTestSupport
     private func animation(
         _ file: RandomAnimationFile, options: DecodingOptions = DecodingOptions()
     ) throws -> ComposedAnimation {
-        ComposedAnimation(
+        try ComposedAnimation(
             file,
-            plan: try DecodingPlan(storedSize: file.canvasSize, orientation: file.orientation, options: options))
+            plan: DecodingPlan(storedSize: file.canvasSize, orientation: file.orientation, options: options))
     }
 
     /// A file whose parts all have the canvas's size and one colour each.

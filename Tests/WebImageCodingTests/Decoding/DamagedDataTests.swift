@@ -127,7 +127,7 @@ import WebImageTestSupport
 
     @Test func refusesMoreScansThanAllowed() throws {
         let data = try Fixture("scan-bomb.jpg").data()
-        #expect(throws: WebImageError.decoding(format: .jpeg, reason: .unsupported("more than 100 scans"))) {
+        #expect(throws: WebImageError.tooManyScans(limit: 100)) {
             try registry.decode(data)
         }
         var options = DecodingOptions()

@@ -256,7 +256,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 1000)) {
             try makeDecoder(options).append(Fixture("baseline-420.jpg").data().prefix(700))
         }
-        #expect(throws: WebImageError.decoding(format: .jpeg, reason: .unsupported("more than 100 scans"))) {
+        #expect(throws: WebImageError.tooManyScans(limit: 100)) {
             try makeDecoder().append(Fixture("scan-bomb.jpg").data())
         }
     }

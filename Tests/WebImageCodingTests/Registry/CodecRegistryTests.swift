@@ -84,4 +84,39 @@ import WebImageCore
             try CodecRegistry().encode(image, as: .gif)
         }
     }
+
+    @Test func asksEveryDecoderThatAcceptsForAProbe() throws {
+        let registry = CodecRegistry()
+        let data = try Fixture("rgb-8.png").data()
+        // It has no probe of its own.
+        registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
+        #expect(try registry.probe(data)?.size == PixelSize(width: 19, height: 13))
+    }
+
+    @Test(arguments: ["progressive-420.jpg", "rgb-8.png", "interlaced.gif", "lossy.webp"])
+    func decodesWhatArrives(_ name: String) throws {
+        let registry = CodecRegistry()
+        let data = try Fixture(name).data()
+        #expect(try registry.makeIncrementalDecoder(startingWith: data.prefix(2)) == nil)
+        let decoder = try #require(try registry.makeIncrementalDecoder(startingWith: data.prefix(20)))
+        try decoder.append(data.dropFirst(20))
+        #expect(try Pixels(decoder.finish().pixels) == Pixels(registry.decode(data).pixels))
+    }
+
+    @Test func leavesArrivingBytesToTheDecoderThatWillDecodeThem() throws {
+        let registry = CodecRegistry()
+        registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
+        let data = try Fixture("rgb-8.png").data()
+        // The built-in decoder would make other pixels of the whole.
+        #expect(try registry.makeIncrementalDecoder(startingWith: data) == nil)
+        #expect(try registry.animation(of: Fixture("animated.png").data()) == nil)
+    }
+
+    @Test func findsTheFramesOfWhatMoves() throws {
+        let registry = CodecRegistry()
+        for name in ["animated.gif", "animated.png", "animated.webp"] {
+            #expect(try registry.animation(of: Fixture(name).data())?.frameCount == 3, "\(name)")
+        }
+        #expect(try registry.animation(of: Fixture("rgb-8.png").data()) == nil)
+    }
 }

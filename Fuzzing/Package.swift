@@ -1,0 +1,29 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// A package of its own, so that the library's has nothing to do with fuzzing. `make fuzz` builds it with
+// `swift build --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library`: libFuzzer brings the main function.
+func fuzzer(_ name: String) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["FuzzSupport", .product(name: "WebImageCoding", package: "swift-web-image")])
+}
+
+let package = Package(
+    name: "swift-web-image-fuzzing",
+    dependencies: [.package(name: "swift-web-image", path: "..")],
+    targets: [
+        .target(
+            name: "FuzzSupport",
+            dependencies: [
+                .product(name: "WebImageCoding", package: "swift-web-image"),
+                .product(name: "WebImageCore", package: "swift-web-image"),
+            ]),
+        fuzzer("FuzzJPEG"),
+        fuzzer("FuzzPNG"),
+        fuzzer("FuzzGIF"),
+        fuzzer("FuzzWebP"),
+        fuzzer("FuzzProbe"),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,8 @@
+import FuzzSupport
+import WebImageCoding
+
+/// What libFuzzer calls with each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    exercise(JPEGDecoder(), with: bytes, count)
+}

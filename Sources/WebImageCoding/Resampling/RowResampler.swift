@@ -1,0 +1,99 @@
+internal import CWebImageKernels
+internal import WebImageCore
+
+/// Brings a picture to another size while its rows come, from the top: it keeps those rows that output still to come needs.
+///
+///     rows ──▶ │ window: the rows under one output row's filter, and a batch │ ──▶ output rows
+///
+/// The pixels are those of ``PixelBuffer/resampled(to:cancellation:)``, bit for bit, in memory that depends on the output's
+/// size and the input's width.
+final class RowResampler {
+    private let inputSize: PixelSize
+    private let outputSize: PixelSize
+    private let rows: ResamplingWeights
+    private let columns: ResamplingWeights
+    private var output: MutablePixelBuffer?
+    private let window: UnsafeMutablePointer<UInt8>
+    private let windowRowLimit: Int
+    /// One row between the two passes.
+    private let line: UnsafeMutablePointer<Int16>
+    /// The first row of each output row's filter, counted from the window's first.
+    private let first: UnsafeMutablePointer<Int32>
+    private var windowStart = 0
+    private var inputRowCount = 0
+    private var outputRowCount = 0
+
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/invalidSize(width:height:)``.
+    init(from inputSize: PixelSize, to outputSize: PixelSize) throws(WebImageError) {
+        self.inputSize = inputSize
+        self.outputSize = outputSize
+        output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
+        rows = ResamplingWeights(from: inputSize.height, to: outputSize.height, maximumPrecision: 22)
+        columns = ResamplingWeights(from: inputSize.width, to: outputSize.width, maximumPrecision: 16)
+        // Twice what a filter needs, so that a row is moved to the front once at most.
+        windowRowLimit = 2 * (rows.stride + 1)
+        window = .allocate(capacity: windowRowLimit * inputSize.width * 4)
+        let lineLength = (inputSize.width + columns.stride) * 4
+        line = .allocate(capacity: lineLength)
+        line.initialize(repeating: 0, count: lineLength)
+        first = .allocate(capacity: outputSize.height)
+        first.initialize(repeating: 0, count: outputSize.height)
+    }
+
+    deinit {
+        window.deallocate()
+        line.deallocate()
+        first.deallocate()
+    }
+
+    /// Takes the next row: premultiplied RGBA, as many pixels as the input is wide.
+    func append(_ row: UnsafePointer<UInt8>) {
+        precondition(inputRowCount < inputSize.height, "more rows than announced")
+        if inputRowCount - windowStart == windowRowLimit { moveToFront() }
+        (window + (inputRowCount - windowStart) * rowByteCount).update(from: row, count: rowByteCount)
+        inputRowCount += 1
+        while outputRowCount < outputSize.height, neededRowCount(for: outputRowCount) <= inputRowCount { makeRow() }
+    }
+
+    /// The output, after the last row.
+    func finish(isOpaque: Bool) -> PixelBuffer {
+        precondition(outputRowCount == outputSize.height, "rows are missing")
+        guard let output = output.take() else { preconditionFailure("finished twice") }
+        return output.freeze(isOpaque: isOpaque)
+    }
+
+    private var rowByteCount: Int { inputSize.width * 4 }
+
+    /// Padding weights ask for rows that do not count, and that may not be there at the bottom.
+    private func neededRowCount(for outputRow: Int) -> Int {
+        min(Int(rows.first[outputRow]) + rows.stride, inputSize.height)
+    }
+
+    /// Drops the rows that no output row to come needs. At most one filter's rows stay, and one whose turn has not come.
+    private func moveToFront() {
+        let needed = outputRowCount < outputSize.height ? Int(rows.first[outputRowCount]) : inputRowCount
+        let kept = min(needed, inputRowCount)..<inputRowCount
+        precondition(kept.lowerBound > windowStart, "a window without room for a filter")
+        window.update(from: window + (kept.lowerBound - windowStart) * rowByteCount, count: kept.count * rowByteCount)
+        windowStart = kept.lowerBound
+    }
+
+    private func makeRow() {
+        let outputRow = outputRowCount
+        first[outputRow] = rows.first[outputRow] - Int32(windowStart)
+        let (stride, rowLimit) = (rowByteCount, inputRowCount - windowStart)
+        output?.withUnsafeMutableBytes { bytes in
+            guard let destination = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+            rows.withFilter { filter in
+                var filter = filter
+                filter.first = UnsafePointer(first)
+                cwi_resample_vertically(window, stride, rowLimit, inputSize.width, filter, outputRow, line)
+            }
+            columns.withFilter { filter in
+                cwi_resample_horizontally(
+                    line, filter, destination + outputRow * outputSize.width * 4, outputSize.width)
+            }
+        }
+        outputRowCount += 1
+    }
+}

@@ -1,0 +1,35 @@
+import Testing
+import WebImageCore
+
+/// Time that counts only while work runs.
+@Suite struct TimeBudgetTests {
+    @Test func countsStepsAndNotTheTimeBetweenThem() {
+        let now = Lock(0.0)
+        let budget = TimeBudget(seconds: 3) { now.withLock { $0 } }
+        let cancellation = Cancellation(nil, within: budget)
+        budget.running { now.withLock { $0 += 2 } }
+        now.withLock { $0 += 100 }
+        #expect(throws: Never.self) { try cancellation.check() }
+        budget.running {
+            now.withLock { $0 += 0.9 }
+            #expect(throws: Never.self) { try cancellation.check() }
+            now.withLock { $0 += 0.2 }
+            #expect(throws: WebImageError.decodingTimedOut(seconds: 3)) { try cancellation.check() }
+        }
+    }
+
+    @Test func isCancelledWithItsParent() {
+        let parent = Cancellation()
+        let cancellation = Cancellation(parent, within: TimeBudget(seconds: 1000))
+        #expect(!cancellation.isCancelled)
+        parent.cancel()
+        #expect(throws: WebImageError.cancelled) { try cancellation.check() }
+    }
+
+    @Test func readsTheProcessorTimeOfTheThread() {
+        let start = TimeBudget.threadTime()
+        var sum = 0.0
+        while TimeBudget.threadTime() == start { sum += 1 }
+        #expect(TimeBudget.threadTime() > start && sum >= 0)
+    }
+}
