@@ -46,7 +46,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
         if stream == nil { stream = try PNGStreamDecoder(still) }
         guard let stream else { return nil }
         try stream.take(still.chunks, of: data.bytes, cancellation: options.cancellation)
-        if options.damage == .refuse, let failure = stream.failure { throw failure }
+        // Whether the picture is to be refused, the whole of it tells.
+        if options.damage == .refuse, stream.failure != nil { return nil }
         guard stream.shownRowCount > 0, stream.missingRowCount != missingRowCount else { return nil }
         missingRowCount = stream.missingRowCount
         let plan = try PNGReading(of: data, file: file, options: options).plan
@@ -59,8 +60,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private func previewOfFirstFrame() throws(WebImageError) -> Image? {
         guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
         hasShownFirstFrame = true
-        var image = try PNGReading(of: data, file: file, options: options).image(goingOnWith: nil)
-        image.isPartial = true
+        var image = try PNGReading(of: data, file: file, options: options).firstFrame()
+        image?.isPartial = true
         return image
     }
 

@@ -36,9 +36,8 @@ struct PNGReading {
     /// - Parameter stream: one that has begun with the still.
     func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
         if plan.options.damage == .refuse, let failure { throw failure }
+        if let image = try firstFrame() { return image }
         let frames = frames
-        if let frames, !frames.beginsWithStill, let image = try firstFrame(of: frames) { return image }
-
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
         let decoded = try still.decoded(
             from: data.bytes, goingOnWith: stream, shortage: shortage, cancellation: plan.options.cancellation)
@@ -51,8 +50,10 @@ struct PNGReading {
         return image
     }
 
-    /// `nil` when it is damaged and the still may take its place.
-    private func firstFrame(of frames: APNGFile) throws(WebImageError) -> Image? {
+    /// The picture of an animation that does not begin with the still; `nil` for others, and when it is damaged and the still
+    /// may take its place.
+    func firstFrame() throws(WebImageError) -> Image? {
+        guard let frames, !frames.beginsWithStill else { return nil }
         do throws(WebImageError) {
             var image = try plan.image(of: frames)
             image.isPartial = isMissingFrames
