@@ -57,19 +57,6 @@ import Testing
         #expect(none == nil)
     }
 
-    /// Caches find pictures again by weak references: none comes back with other pixels.
-    @Test func isGoneForWeakReferencesOnceItIsThawed() throws {
-        var own: PixelBuffer? = try filled(with: 7, pool: PixelBufferPool())
-        weak let remembered = own
-        guard var pixels = try MutablePixelBuffer(thawing: &own) else {
-            Issue.record("nothing thawed")
-            return
-        }
-        #expect(remembered == nil)
-        pixels.withUnsafeMutableBytes { $0[0] = 9 }
-        #expect(pixels.freeze(isOpaque: false)[0, 0].x == 9)
-    }
-
     private func changingFirstByte(of buffer: inout PixelBuffer?, to byte: UInt8) throws -> PixelBuffer? {
         guard var pixels = try MutablePixelBuffer(thawing: &buffer) else { return nil }
         pixels.withUnsafeMutableBytes { $0[0] = byte }
