@@ -56,7 +56,7 @@ format: ## Lay all sources out.
 
 bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups, as cache, QUICK=1 less exactly.
 	@Scripts/setup build test bench
-	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=lmdb $(build) -c release --product $$program || exit; done
+	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
 	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
 
 demo: ## Show real photographs from a real server, first cold, then from disk.

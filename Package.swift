@@ -9,10 +9,11 @@ for part in leftOut.subtracting(["gtk"]).sorted() {
 }
 let hasViews = !leftOut.contains("gtk")
 
-// WEBIMAGE_WITH=lmdb adds a yardstick for benchmarks, which nothing else needs: `make bench` sets it.
+// WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
+// sets it.
 let added = Context.environment["WEBIMAGE_WITH"] ?? ""
-guard added.isEmpty || added == "lmdb" else { fatalError("WEBIMAGE_WITH names '\(added)'; it knows only lmdb") }
-let hasLMDB = !added.isEmpty
+guard added.isEmpty || added == "peers" else { fatalError("WEBIMAGE_WITH names '\(added)'; it knows only peers") }
+let hasPeers = !added.isEmpty
 
 // ThreadSanitizer does not know the futex behind Synchronization.Mutex and reports false races; see Lock.swift.
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
@@ -67,14 +68,14 @@ var targets: [Target] = [
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
-        name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers",
-        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("gif")]),
+        name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
+        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")] + (hasPeers ? [.linkedLibrary("gif")] : [])),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     .executableTarget(
         name: "Benchmarks",
         dependencies: ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageSQLite", "CWebImageLCMS"]
-            + (hasLMDB ? ["CWebImageLMDB"] : []),
-        path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasLMDB ? [.define("WEBIMAGE_LMDB")] : [])),
+            + (hasPeers ? ["CWebImageLMDB"] : []),
+        path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])),
     .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
     program(
         "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
@@ -100,7 +101,7 @@ var targets: [Target] = [
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]
 
-if hasLMDB {
+if hasPeers {
     targets.append(
         .systemLibrary(
             name: "CWebImageLMDB", path: "Benchmarks/CWebImageLMDB", providers: [.apt(["liblmdb-dev"])]))

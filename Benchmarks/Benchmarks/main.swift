@@ -1,8 +1,10 @@
 // swift run -c release Benchmarks [group …]; all groups without a name. It runs itself for what takes a second process.
 try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
-let groups = BenchmarkGroup.named(
-    on: CommandLine.arguments,
-    among: [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color, .animation])
+var known: [BenchmarkGroup] = [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color]
+#if WEBIMAGE_PEERS
+    known.append(.animation)
+#endif
+let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: known)
 var table = BenchmarkTable()
 for group in groups { try group.run(&table) }

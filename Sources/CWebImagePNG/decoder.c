@@ -110,6 +110,8 @@ cwi_png_decoder *cwi_png_decoder_create(void) {
     png_set_progressive_read_fn(decoder->png, decoder, begin_rows, take_row, NULL);
     png_set_crc_action(decoder->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
     png_set_chunk_malloc_max(decoder->png, 1024 * 1024);
+    // Some programs announce a smaller window than they use; browsers don't mind.
+    png_set_option(decoder->png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     return decoder;
 }
 

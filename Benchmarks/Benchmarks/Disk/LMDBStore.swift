@@ -1,4 +1,4 @@
-#if WEBIMAGE_LMDB
+#if WEBIMAGE_PEERS
     import CWebImageLMDB
     import FoundationEssentials
     import Glibc

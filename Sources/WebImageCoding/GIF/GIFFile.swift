@@ -69,7 +69,13 @@ struct GIFFile: Sendable {
     mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
         byteCount += next.count
         guard end == nil else { return }
-        if bytes.isEmpty { bytes = next } else { bytes.append(next) }
+        if bytes.isEmpty {
+            bytes = next
+        } else {
+            // A slice keeps all of its memory: that of what is read grows no larger than what is left.
+            if bytes.startIndex > bytes.count { bytes = bytes.withUnsafeBytes { Data($0) } }
+            bytes.append(next)
+        }
         while end == nil, !(stopsAtFrame && openFrame != nil), try readNext() {}
         if openCodes == nil { drop() }
     }

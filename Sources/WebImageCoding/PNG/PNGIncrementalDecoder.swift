@@ -46,7 +46,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
         if stream == nil { stream = try PNGStreamDecoder(still) }
         guard let stream else { return nil }
         try stream.take(still.chunks, of: data.bytes, cancellation: options.cancellation)
-        if options.damage == .refuse, let failure = stream.failure { throw failure }
+        // Whether the picture is to be refused, the whole of it tells.
+        if options.damage == .refuse, stream.failure != nil { return nil }
         guard stream.shownRowCount > 0, stream.missingRowCount != missingRowCount else { return nil }
         missingRowCount = stream.missingRowCount
         let plan = try PNGReading(of: data, file: file, options: options).plan

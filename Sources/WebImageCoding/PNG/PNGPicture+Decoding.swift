@@ -22,19 +22,26 @@ extension PNGPicture {
         shortage: WebImageError.DecodingFailure, cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
         // From its start the fast way takes a third of the time: it pays unless two thirds are there.
-        if (stream?.missingRowCount ?? .max) > layout.size.height / 3,
-            let pixels = try PNGFastDecoder(self)?.pixels(in: data, cancellation: cancellation)
-        {
-            return Decoded(pixels: pixels, failure: nil)
-        }
+        let isNearlyThere = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
+        if !isNearlyThere, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }
         if stream == nil, let targetSize,
             let pixels = try resampledByRows(to: targetSize, from: data, cancellation: cancellation)
         {
             return Decoded(pixels: pixels, failure: nil)
         }
-        if let stream { return try decoded(from: data, with: stream, shortage: shortage, cancellation: cancellation) }
-        return try decoded(
-            from: data, with: PNGStreamDecoder(self), shortage: shortage, cancellation: cancellation)
+        let begun: PNGStreamDecoder
+        if let stream { begun = stream } else { begun = try PNGStreamDecoder(self) }
+        let decoded = try decoded(from: data, with: begun, shortage: shortage, cancellation: cancellation)
+        // libdeflate takes streams that zlib does not: what becomes of them must not depend on the previews.
+        guard isNearlyThere, decoded.failure != nil,
+            let whole = try fastDecoded(from: data, cancellation: cancellation)
+        else { return decoded }
+        return whole
+    }
+
+    private func fastDecoded(from data: RawSpan, cancellation: Cancellation?) throws(WebImageError) -> Decoded? {
+        guard let pixels = try PNGFastDecoder(self)?.pixels(in: data, cancellation: cancellation) else { return nil }
+        return Decoded(pixels: pixels, failure: nil)
     }
 
     private func decoded(

@@ -42,9 +42,8 @@ struct PNGReading {
     /// - Parameter stream: one that has begun with the still.
     func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
         if plan.options.damage == .refuse, let failure { throw failure }
-        let frames = frames
         if let image = try firstFrame() { return image }
-
+        let frames = frames
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
         let decoded = try still.decoded(
             from: data.bytes, goingOnWith: stream, targetSize: plan.targetSize, shortage: shortage,
@@ -58,8 +57,8 @@ struct PNGReading {
         return image
     }
 
-    /// The first frame of an animation that does not begin with the still; `nil` for others, and when it is damaged and
-    /// the still may take its place.
+    /// The picture of an animation that does not begin with the still; `nil` for others, and when it is damaged and the still
+    /// may take its place.
     func firstFrame() throws(WebImageError) -> Image? {
         guard let frames, !frames.beginsWithStill else { return nil }
         do throws(WebImageError) {

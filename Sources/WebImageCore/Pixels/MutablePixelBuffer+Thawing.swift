@@ -1,5 +1,3 @@
-internal import Glibc
-
 extension MutablePixelBuffer {
     /// The pixels of `buffer`, to be changed; `buffer` becomes `nil`.
     ///
@@ -7,24 +5,15 @@ extension MutablePixelBuffer {
     /// if something does.
     ///
     /// - Returns: `nil` for no buffer.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``; `buffer` is then as it was.
-    package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
-        let isShared = !isKnownUniquelyReferenced(&buffer)
-        guard let frozen = buffer else { return nil }
-        if isShared {
-            try self.init(copying: frozen)
-        } else {
-            self.init(size: frozen.size, bytesPerRow: frozen.bytesPerRow, storage: frozen.storage)
-        }
-        buffer = nil
-    }
-
-    /// A copy of `buffer`.
-    ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
-    package init(copying buffer: PixelBuffer) throws(WebImageError) {
-        let storage = try PixelStorage(byteCount: buffer.byteCount, pool: .shared)
-        memcpy(storage.address, buffer.storage.address, buffer.byteCount)
-        self.init(size: buffer.size, bytesPerRow: buffer.bytesPerRow, storage: storage)
+    package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
+        guard let size = buffer?.size, let bytesPerRow = buffer?.bytesPerRow, var storage = buffer?.storage else {
+            return nil
+        }
+        // A buffer of which nobody else has more than a weak reference could come back while its pixels change, as caches
+        // remember pictures. So it goes first; then whoever got hold of it in time counts as an owner of its memory.
+        buffer = nil
+        if !isKnownUniquelyReferenced(&storage) { storage = try PixelStorage(copying: storage) }
+        self.init(size: size, bytesPerRow: bytesPerRow, storage: storage)
     }
 }

@@ -163,6 +163,30 @@ import WebImageTestSupport
         }
     }
 
+    /// A frame's codes lie near the beginning of the memory that they share, not behind a megabyte of comments.
+    @Test func letsGoOfCommentsAsTheyArrive() throws {
+        var data = try Fixture("87a.gif").data()
+        let codes = try #require(try finishedFile(data).frames.first).codes.count
+        let descriptor = data.count - 1 - codes - 10
+        var comment = Data([0x21, 0xFE])
+        for _ in 0..<4096 { comment += [255] + [UInt8](repeating: 7, count: 255) }
+        data.insert(contentsOf: comment + [0], at: descriptor)
+        var file = GIFFile()
+        for start in stride(from: 0, to: data.count, by: 100) { try file.append(data.dropFirst(start).prefix(100)) }
+        file.finish()
+        let frame = try #require(file.frames.first)
+        #expect(frame.isWhole)
+        #expect(frame.codes.count == codes)
+        #expect(frame.codes.startIndex < 1000)
+    }
+
+    private func finishedFile(_ data: Data) throws -> GIFFile {
+        var file = GIFFile()
+        try file.append(data)
+        file.finish()
+        return file
+    }
+
     @Test func makesThumbnails() throws {
         let data = try Fixture("gif-mixed.gif").data()
         let options = DecodingOptions(thumbnail: Thumbnail(width: 8, height: 8), firstFrameOnly: true)

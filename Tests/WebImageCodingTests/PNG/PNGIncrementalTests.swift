@@ -1,6 +1,8 @@
+import CWebImageDeflate
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 
@@ -116,6 +118,94 @@ import WebImageCore
             still
                 == ImageProbe(
                     format: .png, size: PixelSize(width: 13, height: 19), orientation: .right, isAnimated: false))
+    }
+
+    /// The still is no frame; what is missing of an animation that is on its way is no damage.
+    @Test func showsTheFirstFrameAlsoWhereDamageIsRefused() throws {
+        var writer = APNGWriter(claimedCount: 2)
+        writer.addStill(gray: 99)
+        for gray in [10, 20] as [UInt8] {
+            writer.addHeader()
+            writer.addData(gray: gray)
+        }
+        let options = DecodingOptions(damage: .refuse)
+        let decoder = try decoder(options)
+        let end = try #require(writer.data.chunkOffsets(of: "IEND").first)
+        try decoder.append(writer.data.prefix(end))
+        let preview = try #require(try decoder.preview())
+        #expect(preview.isPartial)
+        #expect(preview.pixels[0, 0] == SIMD4(10, 10, 10, 255))
+        #expect(try decoder.preview() == nil)
+        try decoder.append(writer.data.suffix(from: end))
+        #expect(try decoder.finish().isPartial == false)
+    }
+
+    /// Streams that one of the two libraries takes and the other, in its usual ways, does not.
+    @Test(arguments: [narrowWindowStream(), manyDistancesStream()], [DecodingOptions.Damage.showGoodPart, .refuse])
+    func makesTheSameOfOddStreamsWhateverItShowedBefore(stream: Data, damage: DecodingOptions.Damage) throws {
+        let data =
+            PNGWriter.signature + PNGWriter.header(Self.oddSize, color: .gray) + PNGWriter.chunk("IDAT", stream)
+            + PNGWriter.chunk("IEND")
+        let options = DecodingOptions(damage: damage)
+        let whole = try PNGDecoder().decode(data, options: options)
+        #expect(!whole.isPartial)
+        for cut in stride(from: 40, through: data.count, by: 50) {
+            let decoder = try decoder(options)
+            try decoder.append(data.prefix(cut))
+            _ = try decoder.preview()
+            try decoder.append(data.suffix(from: cut))
+            _ = try decoder.preview()
+            let image = try decoder.finish()
+            #expect(Pixels(image.pixels) == Pixels(whole.pixels), "cut after \(cut) bytes")
+            #expect(!image.isPartial)
+        }
+    }
+
+    private static let oddSize = PixelSize(width: 300, height: 12)
+
+    /// The last rows repeat the first, from farther away than the header admits.
+    private static func narrowWindowStream() -> Data {
+        var generator = SplitMix64(seed: 5)
+        let row = { [0] + (0..<oddSize.width).map { _ in UInt8.random(in: 0...255, using: &generator) } }
+        let rows = (0..<10).map { _ in row() }
+        var stream = PNGWriter.compressed((rows + rows.prefix(2)).flatMap { $0 })
+        // Deflate in a window of 256 bytes, and what makes both bytes together a multiple of 31.
+        stream.replaceSubrange(0..<2, with: [0x08, 0x1D])
+        return stream
+    }
+
+    /// All rows but the last as they are, then one whose codes come with 32 distances (RFC 1951, 3.2.7), two more than
+    /// there are.
+    private static func manyDistancesStream() -> Data {
+        let rowByteCount = oddSize.width + 1
+        var generator = SplitMix64(seed: 6)
+        var rows = (0..<oddSize.height - 1).flatMap { _ in
+            [0] + (0..<oddSize.width).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        let length = UInt16(rows.count)
+        var stream = Data([0x78, 0x01, 0])
+        for number in [length, ~length] { stream += [UInt8(number & 0xFF), UInt8(number >> 8)] }
+        stream += rows
+        var bits = BitWriter()
+        // The last block, with codes of its own: 257 literals, 32 distances, 18 lengths of code lengths.
+        for (value, count) in [(1, 1), (2, 2), (0, 5), (31, 5), (14, 4)] { bits.write(value, count: count) }
+        // Bit 0 is a length of 1, bit 1 a run of zeros. In the order 16, 17, 18, 0, 8, …, 1 these are the third and last.
+        for place in 0..<18 { bits.write(place == 2 || place == 17 ? 1 : 0, count: 3) }
+        func writeRun(_ count: Int) {
+            bits.write(1, count: 1)
+            bits.write(count - 11, count: 7)
+        }
+        bits.write(0, count: 1)
+        writeRun(138)
+        writeRun(117)
+        bits.write(0, count: 1)
+        writeRun(32)
+        // A row of zeros, and the end.
+        for _ in 0..<rowByteCount { bits.write(0, count: 1) }
+        bits.write(1, count: 1)
+        stream += bits.bytes
+        rows += [UInt8](repeating: 0, count: rowByteCount)
+        return stream + PNGWriter.number(Int(libdeflate_adler32(1, rows, rows.count)))
     }
 
     @Test func refusesAGiantBeforeItHasPixels() throws {

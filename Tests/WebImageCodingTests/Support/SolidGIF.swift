@@ -35,7 +35,7 @@ func solidGIF(width: Int, height: Int) -> Data {
 }
 
 /// Packs numbers lowest bit first.
-private struct BitWriter {
+struct BitWriter {
     private var whole: [UInt8] = []
     private var bits = 0
     private var bitCount = 0
