@@ -24,6 +24,8 @@ struct cwi_jpeg_decoder {
     size_t skip_count;
     // Between start_pass and the next.
     bool is_in_pass;
+    // Every scan is read: cwi_jpeg_consume has said so.
+    bool is_complete;
     // What the frame header said.
     struct frame {
         JDIMENSION width, height;
@@ -80,8 +82,8 @@ static void ignore_source(j_decompress_ptr jpeg) { (void)jpeg; }
 static const JOCTET end_marker[2] = {0xFF, JPEG_EOI};
 
 // Before the file's end, FALSE makes libjpeg return to its caller, to go on later from a place where it can. The end is
-// the marker that ends a JPEG. A baseline file that lacks nothing but this marker is complete; if more is missing,
-// decoding fails at the marker.
+// the marker that ends a JPEG. A file that lacks nothing but this marker is complete; if more is missing, decoding
+// fails at the marker or, between two scans, has_all_detail tells.
 static boolean fill_input_buffer(j_decompress_ptr jpeg) {
     cwi_jpeg_decoder *decoder = jpeg->client_data;
     if (!decoder->is_end) return FALSE;
@@ -199,6 +201,20 @@ cwi_jpeg_status cwi_jpeg_start(
     return CWI_JPEG_OK;
 }
 
+// Whether no further scan is needed: every component had one and, in a progressive picture, every coefficient its last
+// bit.
+static bool has_all_detail(const struct jpeg_decompress_struct *jpeg) {
+    for (int component = 0; component < jpeg->num_components; component++) {
+        // Taken over when the component's first scan begins.
+        if (!jpeg->comp_info[component].quant_table) return false;
+        if (!jpeg->coef_bits) continue;
+        for (int i = 0; i < DCTSIZE2; i++) {
+            if (jpeg->coef_bits[component][i] != 0) return false;
+        }
+    }
+    return true;
+}
+
 cwi_jpeg_status cwi_jpeg_consume(
     cwi_jpeg_decoder *decoder, unsigned row_count, unsigned scan_limit, bool *is_complete) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
@@ -206,13 +222,17 @@ cwi_jpeg_status cwi_jpeg_consume(
     if (setjmp(decoder->escape)) return decoder->status;
     for (unsigned row = 0; row < row_count && !*is_complete; row++) {
         int result = jpeg_consume_input(jpeg);
-        // Scans that are missing at the end raise no warning: they would only have added detail.
-        if (decoder->reached_end) return CWI_JPEG_TRUNCATED;
+        bool is_last = result == JPEG_REACHED_EOI;
+        // The last scan's bits may be there when the end is reached: bits that are not raise a warning. But scans that are
+        // missing raise none, since they would only have added detail, and arithmetic coding never does.
+        if (decoder->reached_end && (jpeg->arith_code || (is_last && !has_all_detail(jpeg)))) {
+            return CWI_JPEG_TRUNCATED;
+        }
         if ((unsigned)jpeg->input_scan_number > scan_limit) {
             return CWI_JPEG_TOO_MANY_SCANS;
         }
         if (result == JPEG_SUSPENDED) return CWI_JPEG_NEEDS_BYTES;
-        *is_complete = result == JPEG_REACHED_EOI;
+        *is_complete = decoder->is_complete = is_last;
     }
     return CWI_JPEG_OK;
 }
@@ -230,7 +250,7 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     // The pass before was of a scan that is whole, so its end does not wait for bytes.
     if (decoder->is_in_pass && !jpeg_finish_output(jpeg)) return CWI_JPEG_NEEDS_BYTES;
     decoder->is_in_pass = false;
-    bool is_complete = jpeg_input_complete(jpeg) && !decoder->reached_end;
+    bool is_complete = decoder->is_complete;
     int scan = (int)cwi_jpeg_whole_scan_count(decoder);
     // Arithmetic coding does not say where the good part of the first scan ends.
     if (!is_complete && scan == 0 && (jpeg->arith_code || !is_last)) return CWI_JPEG_TRUNCATED;

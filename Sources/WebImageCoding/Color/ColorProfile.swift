@@ -14,6 +14,8 @@ package struct ColorProfile: Sendable, Hashable {
     let connectionSpace: ConnectionSpace
     private let tags: [Int: Range<Int>]
     private let tagCount: Int
+    /// Of all bytes, taken once: the cache of transforms looks profiles up inside its lock.
+    private let digest: Int
 
     /// Where profiles meet: colours as an eye sees them, under the light of ICC's D50.
     enum ConnectionSpace: Sendable {
@@ -45,6 +47,10 @@ package struct ColorProfile: Sendable, Hashable {
             if tags[name] == nil { tags[name] = offset..<offset + size }
         }
         self.bytes = length == bytes.count ? bytes : Array(bytes[..<length])
+        var hasher = Hasher()
+        // In one piece: an array would hash half a megabyte byte by byte.
+        self.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        digest = hasher.finalize()
         self.model = model
         self.connectionSpace = space
         self.tags = tags
@@ -70,10 +76,8 @@ package struct ColorProfile: Sendable, Hashable {
     /// Compares the bytes; all else follows from them.
     package static func == (first: ColorProfile, second: ColorProfile) -> Bool { first.bytes == second.bytes }
 
-    /// Hashes the bytes in one piece: an array would hash half a megabyte one by one.
-    package func hash(into hasher: inout Hasher) {
-        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
-    }
+    /// Hashes what stands for the bytes.
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
     /// Names of tags as big-endian numbers.
     enum TagName: Int {

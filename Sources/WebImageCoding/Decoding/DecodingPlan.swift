@@ -16,15 +16,17 @@ struct DecodingPlan {
     var options: DecodingOptions
 
     /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` before anything is allocated.
+    ///
+    /// - Parameter colors: found only for a picture within the limits; a profile can take lcms2 tens of milliseconds.
     init(
-        storedSize: PixelSize, orientation: ImageOrientation = .up, colors: ColorConversion = .none,
-        options: DecodingOptions
+        storedSize: PixelSize, orientation: ImageOrientation = .up,
+        colors: @autoclosure () -> ColorConversion = .none, options: DecodingOptions
     ) throws(WebImageError) {
         try options.checkCancellation()
         try options.limits.check(storedSize)
         self.storedSize = storedSize
         self.orientation = orientation
-        self.colors = colors
+        self.colors = colors()
         self.options = options
         let uprightSize = orientation.upright(storedSize)
         var target = options.thumbnail?.targetSize(of: uprightSize) ?? uprightSize

@@ -6,8 +6,8 @@ public import WebImageCore
 /// light away.
 ///
 /// A damaged file is decoded to its first damage: where libjpeg would go on with grey or repeated blocks, rows stay
-/// clear. Of a progressive file, detail is missing instead, unless its first scan is damaged already. A baseline file that
-/// lacks nothing but its last marker is whole.
+/// clear. Of a progressive file, detail is missing instead, unless its first scan is damaged already. A file that lacks
+/// nothing but its last marker is whole, unless it uses arithmetic coding, which does not tell.
 public struct JPEGDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}

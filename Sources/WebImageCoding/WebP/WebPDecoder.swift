@@ -4,7 +4,8 @@ public import WebImageCore
 
 /// Reads WebP with libwebp: lossy and lossless, with and without alpha, animated.
 ///
-/// Of a file that is cut off, the rows that are there are shown, of an animation the frames.
+/// Of a file that is cut off, the rows that are there are shown, of an animation the frames that are whole. Where the
+/// first of them is damaged, its good rows are all that is shown, as a still.
 public struct WebPDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -34,19 +35,28 @@ public struct WebPDecoder: ImageDecoder {
         let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
         let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
-        var image: Image
-        if !file.frames.isEmpty {
-            image = try plan.image(of: WebPAnimationFile(file, in: data))
-        } else {
-            let decoder = try file.makeFirstPictureDecoder()
-            try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
-                try decoder.decode(bytes, cancellation: options.cancellation)
-            }
-            let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
-            image = try plan.image(of: file.canvas(with: pixels, options: options), format: .webp)
-            image.isPartial = isPartial
-        }
+        var image = try image(of: file, in: data, plan: plan)
         if !file.isComplete(at: data.count) { image.isPartial = true }
+        return image
+    }
+
+    private func image(of file: WebPFile, in data: Data, plan: DecodingPlan) throws(WebImageError) -> Image {
+        let options = plan.options
+        if !file.frames.isEmpty {
+            do throws(WebImageError) {
+                return try plan.image(of: WebPAnimationFile(file, in: data))
+            } catch .decoding where options.damage == .showGoodPart {
+                // The first frame is damaged: see below whether it has good rows.
+            }
+        }
+        let decoder = try file.makeFirstPictureDecoder()
+        try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
+            try decoder.decode(bytes, cancellation: options.cancellation)
+        }
+        let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
+        let canvas = try file.canvas(with: pixels, options: options)
+        var image = try plan.image(of: canvas, format: .webp, frameCount: max(1, file.frames.count))
+        image.isPartial = isPartial
         return image
     }
 
@@ -61,7 +71,8 @@ public struct WebPDecoder: ImageDecoder {
     /// A decoder for rows as they arrive, and for frames that are whole.
     ///
     /// At most four lossless pictures are shown while they arrive; the others wait for one of these to finish, or for
-    /// their last byte.
+    /// their last byte. The orientation stands at the end of a file: previews are not turned, and their size may be the
+    /// other way round than the final picture's.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { WebPIncrementalDecoder(options: $0, slots: .shared) })
     }

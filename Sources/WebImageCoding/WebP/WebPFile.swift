@@ -55,8 +55,8 @@ struct WebPFile {
         try readChunks(of: data)
     }
 
-    /// Whether data of a length holds all of the file.
-    func isComplete(at byteCount: Int) -> Bool { announcedByteCount <= byteCount }
+    /// Whether data of a length holds all of the file, and so of every frame: one may claim to go on behind the end.
+    func isComplete(at byteCount: Int) -> Bool { announcedByteCount <= byteCount && nextFrame == nil }
 
     /// Goes on after more bytes have come.
     ///

@@ -3,6 +3,8 @@ internal import FoundationEssentials
 internal import WebImageCore
 
 /// Decodes a WebP while its bytes arrive: the rows of a still or of a first frame, and frames that are whole.
+///
+/// Metadata come last in a file, so that probe and previews lie as they are stored until it is whole.
 final class WebPIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     private let slots: IncrementalDecodingSlots
@@ -12,6 +14,11 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     /// Of the first picture, from when its bytes come; a lossless one waits for a slot.
     private var picture: WebPPictureDecoder?
     private var slot: IncrementalDecodingSlot?
+    /// What the first picture is, once its header is there.
+    private var isLossless: Bool?
+    /// With how many bytes it is worth looking again for a header that was not there: it may stand behind any number of
+    /// chunks, and libwebp goes through all of them each time.
+    private var nextLookCount = 0
     private var frames: (count: Int, source: any AnimationSource)?
 
     init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
@@ -21,7 +28,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
 
     var probe: ImageProbe? { file.map { ImageProbe($0) } }
 
-    /// One that has more frames than the last has bytes of its own.
+    /// The frames so far. Whoever keeps it keeps its bytes: the next ``append(_:)`` copies them.
     var animation: (any AnimationSource)? {
         guard let file, !file.frames.isEmpty else { return nil }
         if let frames, frames.count == file.frames.count { return frames.source }
@@ -67,12 +74,13 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             try file?.readChunks(of: data.bytes)
             return
         }
+        guard data.count >= nextLookCount else { return }
         do throws(WebImageError) {
             let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
             try options.limits.check(file.size)
             self.file = file
         } catch .decoding(_, .truncated) {
-            return
+            lookAgainLater()
         }
     }
 
@@ -90,11 +98,18 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     private func makePicture(
         _ file: WebPFile, _ bytes: UnsafeRawBufferPointer
     ) throws(WebImageError) -> WebPPictureDecoder? {
-        guard let features = try? WebPBitstreamFeatures(of: bytes, isWhole: false) else { return nil }
-        if features.isLossless {
+        if isLossless == nil, data.count >= nextLookCount {
+            isLossless = (try? WebPBitstreamFeatures(of: bytes, isWhole: false))?.isLossless
+            if isLossless == nil { lookAgainLater() }
+        }
+        guard let isLossless else { return nil }
+        if isLossless {
             slot = slots.take()
             if slot == nil { return nil }
         }
         return try file.makeFirstPictureDecoder()
     }
+
+    /// With a sixteenth more: all looks together then go through a few times as much as there is.
+    private func lookAgainLater() { nextLookCount = data.count + data.count / 16 }
 }

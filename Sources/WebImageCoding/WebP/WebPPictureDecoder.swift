@@ -85,7 +85,8 @@ final class WebPPictureDecoder {
                 damage = .decoding(format: .webp, reason: .corrupt("two sizes for one frame"))
             }
         }
-        let pieceLength = pieceLength
+        // A file can announce more than there is; then the pieces would be too long to stop between them.
+        let pieceLength = pieceLength(of: wholePiecesOnly ? byteCount : min(byteCount, bytes.count))
         while damage == nil, !isComplete, seenCount < bytes.count {
             if wholePiecesOnly, bytes.count - seenCount < pieceLength { return }
             try cancellation?.check()
@@ -101,7 +102,7 @@ final class WebPPictureDecoder {
 
     /// Lossy pictures go on where they stopped. Lossless ones go back up to 8 rows, so that a piece should have many
     /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
-    private var pieceLength: Int {
+    private func pieceLength(of byteCount: Int) -> Int {
         let pieceCount = config.pointee.input.isLossless ? max(1, size.height / 128) : 64
         return max(4096, byteCount / pieceCount)
     }

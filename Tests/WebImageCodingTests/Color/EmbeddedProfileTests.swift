@@ -174,6 +174,20 @@ import WebImageCore
         #expect(Pixels(shown.pixels) == plain)
     }
 
+    @Test func looksForAWayToSRGBOnlyWithinTheLimits() throws {
+        // A profile that no other test has: the cache is the process's.
+        let profile = ProfileBytes.display(.adobeRGB, curve: gammaCurve(1.734)).bytes
+        let encoding = ColorEncoding.profile(try #require(ColorProfile(profile)))
+        var options = DecodingOptions()
+        options.limits.pixelCount = 1
+        for data in [try jpeg([(1, 1, profile)]), try png([profileChunk(profile)])] {
+            #expect(throws: WebImageError.self) { try CodecRegistry().decode(data, options: options) }
+            #expect(!ColorTransformCache.shared.holds(encoding))
+        }
+        _ = try JPEGDecoder().decode(jpeg([(1, 1, profile)]), options: DecodingOptions())
+        #expect(ColorTransformCache.shared.holds(encoding))
+    }
+
     @Test func stopsWhenCancelled() throws {
         let checkpoints = Checkpoints(cancellingAt: 1)
         let conversion = ColorConversion(from: .primaries(.displayP3, .sRGB))

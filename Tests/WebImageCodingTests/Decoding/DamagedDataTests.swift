@@ -39,11 +39,27 @@ import WebImageTestSupport
         if isNeverCut || fixture.name == "animated.gif" { #expect(refusedCount == data.count) }
     }
 
-    @Test func readsABaselineJPEGThatLacksOnlyItsEndMark() throws {
-        let data = try Fixture("baseline-420.jpg").data()
+    @Test(arguments: [
+        "baseline-420.jpg", "progressive-420.jpg", "progressive-grey.jpg", "progressive-restart.jpg",
+        "scan-per-component.jpg",
+    ])
+    func readsAJPEGThatLacksOnlyItsEndMark(_ name: String) throws {
+        let data = try Fixture(name).data()
         #expect(data.suffix(2) == Data([0xFF, 0xD9]))
-        let image = try registry.decode(data.dropLast(2))
+        let image = try registry.decode(data.dropLast(2), options: DecodingOptions(damage: .refuse))
+        #expect(!image.isPartial)
         #expect(try Pixels(image.pixels) == Pixels(registry.decode(data).pixels))
+    }
+
+    /// Nothing but a scan's worth of detail, or of a component, tells that something is missing.
+    @Test(arguments: ["progressive-420.jpg", "progressive-grey.jpg", "scan-per-component.jpg"])
+    func missesWholeScans(_ name: String) throws {
+        let data = try Fixture(name).data()
+        for offset in data.scanOffsets.dropFirst() {
+            // The tables before a scan belong to it.
+            let image = try registry.decode(data.prefix(offset))
+            #expect(image.isPartial, "without the scan at \(offset)")
+        }
     }
 
     @Test func namesAFeatureItDoesNotSupport() throws {

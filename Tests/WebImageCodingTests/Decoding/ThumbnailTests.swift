@@ -56,15 +56,26 @@ import WebImageCore
     @Test(arguments: ImageOrientation.allCases)
     func measuresAndTurnsTheUprightPicture(_ orientation: ImageOrientation) throws {
         let name = "orientation-\(orientation.rawValue).jpg"
-        let image = try decode(name, Thumbnail(width: 12, height: 0))
         let upright = orientation.upright(PixelSize(width: 24, height: 16))
-        #expect(image.pixels.size == PixelSize(width: 12, height: 12 * upright.height / upright.width))
-        // The corners are where they are in the whole picture.
+        let isWide = upright.width > upright.height
         let whole = try registry.decode(Fixture(name).data()).pixels
-        for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-            let small = image.pixels[x * (image.width - 1), y * (image.height - 1)]
-            let large = whole[x * (whole.width - 1), y * (whole.height - 1)]
-            #expect(distance(small, large) < 90, "corner \(x), \(y)")
+        for (thumbnail, size) in [
+            (Thumbnail(width: 12, height: 0), PixelSize(width: 12, height: isWide ? 8 : 18)),
+            (Thumbnail(width: 12, height: 12), PixelSize(width: isWide ? 12 : 8, height: isWide ? 8 : 12)),
+            (
+                Thumbnail(width: 12, height: 12, mode: .aspectFill),
+                PixelSize(width: isWide ? 18 : 12, height: isWide ? 12 : 18)
+            ),
+            (Thumbnail(width: 9, height: 14, mode: .stretch), PixelSize(width: 9, height: 14)),
+        ] {
+            let image = try decode(name, thumbnail)
+            #expect(image.pixels.size == size)
+            // The corners are where they are in the whole picture.
+            for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                let small = image.pixels[x * (image.width - 1), y * (image.height - 1)]
+                let large = whole[x * (whole.width - 1), y * (whole.height - 1)]
+                #expect(distance(small, large) < 90, "corner \(x), \(y) of \(size)")
+            }
         }
     }
 

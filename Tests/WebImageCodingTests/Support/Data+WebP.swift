@@ -14,6 +14,14 @@ extension Data {
         return chunks
     }
 
+    /// Adds a chunk to a WebP.
+    mutating func appendWebPChunk(_ name: String, _ content: some Collection<UInt8>) {
+        append(contentsOf: name.utf8)
+        append(contentsOf: (0..<4).map { UInt8(content.count >> (8 * $0) & 0xFF) })
+        append(contentsOf: content)
+        if content.count % 2 == 1 { append(0) }
+    }
+
     /// Makes a WebP announce the length that it has.
     mutating func setRIFFLength() {
         let length = count - 8

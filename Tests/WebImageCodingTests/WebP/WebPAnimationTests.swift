@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 
@@ -92,6 +93,49 @@ import WebImageCore
         let reader = try animation(data).makeFrameReader()
         #expect(throws: WebImageError.self) { try reader.frame(at: 2, cancellation: nil) }
         #expect(throws: Never.self) { try reader.frame(at: 3, cancellation: nil) }
+    }
+
+    @Test func showsTheGoodRowsOfADamagedFirstFrameAsAStill() throws {
+        var generator = SplitMix64(seed: 5)
+        let noise = Pixels(
+            size: PixelSize(width: 32, height: 160),
+            bytes: (0..<32 * 160 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+        let still = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
+        // 32 times 160 pixels, for 100 ms.
+        let header: [UInt8] = [0, 0, 0, 0, 0, 0, 31, 0, 0, 159, 0, 0, 100, 0, 0, 0]
+        func animation(firstPicture: Data) -> Data {
+            var data = Data("RIFF\0\0\0\0WEBP".utf8)
+            data.appendWebPChunk("VP8X", Data([2, 0, 0, 0, 31, 0, 0, 159, 0, 0]))
+            data.appendWebPChunk("ANIM", Data(count: 6))
+            data.appendWebPChunk("ANMF", header + firstPicture)
+            data.appendWebPChunk("ANMF", header + still[12...])
+            data.setRIFFLength()
+            return data
+        }
+        let whole = try decoder.decode(animation(firstPicture: still[12...]), options: DecodingOptions())
+        #expect(whole.animation?.frameCount == 2 && !whole.isPartial)
+
+        var cut = Data()
+        cut.appendWebPChunk("VP8 ", still[20..<still.count / 2])
+        let data = animation(firstPicture: cut)
+        let image = try decoder.decode(data, options: DecodingOptions())
+        #expect(image.isPartial && image.animation == nil && image.frameCount == 2)
+        let rowCount = try #require(Pixels(image.pixels).goodRowCount(of: Pixels(whole.pixels)))
+        #expect((16..<160).contains(rowCount))
+        #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(damage: .refuse)) }
+    }
+
+    /// Its length says so, the file's does not.
+    @Test func missesTheRestOfAFrameThatGoesOnBehindTheEnd() throws {
+        var data = try Fixture("animated-parts.webp").data()
+        let last = try #require(data.webpChunks.last { $0.name == "ANMF" }).range
+        data.removeSubrange((last.upperBound - 4)...)
+        data.setRIFFLength()
+        let image = try decoder.decode(data, options: DecodingOptions())
+        #expect(image.isPartial && image.frameCount == 5)
+        #expect(throws: WebImageError.decoding(format: .webp, reason: .truncated)) {
+            try decoder.decode(data, options: DecodingOptions(damage: .refuse))
+        }
     }
 
     @Test func refusesFramesOutsideTheCanvas() throws {

@@ -171,6 +171,40 @@ import WebImageTestSupport
         #expect(slots.freeCount == 1)
     }
 
+    /// Four gigabytes by its own account: pieces are no longer for that.
+    @Test func looksAsOftenWhetherItIsCancelledHoweverLongTheFileClaimsToBe() throws {
+        var generator = SplitMix64(seed: 4)
+        let noise = Pixels(
+            size: PixelSize(width: 96, height: 480),
+            bytes: (0..<96 * 480 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+        var data = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
+        let honest = Checkpoints()
+        let whole = try decode(data, DecodingOptions(cancellation: honest.cancellation))
+        #expect(honest.count >= 6)
+        data.replaceSubrange(4..<8, with: [0xF6, 0xFF, 0xFF, 0xFF])
+        let lying = Checkpoints()
+        let image = try decode(data, DecodingOptions(cancellation: lying.cancellation))
+        #expect(lying.count == honest.count)
+        #expect(image.isPartial && Pixels(image.pixels) == Pixels(whole.pixels))
+    }
+
+    /// Each has to be passed over to get to the picture.
+    @Test func findsAPictureBehindManyChunks() throws {
+        var data = try Fixture("orientation-6.webp").data()
+        let whole = Pixels(try decode(data).pixels)
+        var chunks = Data()
+        for _ in 0..<5_000 { chunks.appendWebPChunk("NONE", Data()) }
+        data.insert(contentsOf: chunks, at: 30)
+        data.setRIFFLength()
+        let decoder = makeDecoder()
+        for start in stride(from: 0, to: data.count, by: 50) {
+            try decoder.append(data[start..<min(start + 50, data.count)])
+            _ = try decoder.preview()
+        }
+        #expect(decoder.probe?.size == whole.size)
+        #expect(try Pixels(decoder.finish().pixels) == whole)
+    }
+
     @Test func refusesAGiantBeforeItTakesMemory() throws {
         var data = try Fixture("animated.webp").data()
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
