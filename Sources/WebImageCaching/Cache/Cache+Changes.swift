@@ -103,7 +103,8 @@ extension Cache {
         var passage = changes.begin(key)
         changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: parts?.end) }
         memory.set(
-            content, for: key, cost: cost, expiration: attributes.expiration ?? disk.configuration.expiration)
+            content, for: key, cost: cost,
+            expiration: attributes.expiration ?? disk.configuration.expiration.unlessNever)
         // Two at the same time may have come to the disk in one order and to memory in the other.
         if changes.end(passage) { memory.remove(for: key) }
         parts?.end()

@@ -65,7 +65,7 @@ extension Cache {
         if !changes.hasChanged(since: passage) {
             isInserted = memory.insert(
                 content, for: passage.key, cost: cost(value, stored.data.count),
-                expiration: stored.entry.expires.map(CacheExpiration.date) ?? .never)
+                expiration: stored.entry.expires.map(CacheExpiration.date))
         }
         if changes.end(passage), isInserted { memory.remove(for: passage.key) }
         return Item(value: value, extendedData: content.extendedData, tier: .disk)

@@ -10,6 +10,9 @@ public enum CacheExpiration: Sendable, Hashable {
     case seconds(Double)
     /// At this moment. A date that has passed counts as expired at once.
     case date(Date)
+
+    /// `nil` for ``never``: where the disk sets no time, memory goes by its own.
+    var unlessNever: CacheExpiration? { self == .never ? nil : self }
 }
 
 /// What a use does to the expiration of an entry.

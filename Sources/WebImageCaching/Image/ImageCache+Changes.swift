@@ -196,7 +196,7 @@ extension ImageCache {
             memory.remove(for: key)
             return
         }
-        let expiration = attributes.expiration ?? disk?.configuration.expiration ?? .never
+        let expiration = attributes.expiration ?? disk?.configuration.expiration.unlessNever
         let (picture, keptKey) = kept(image, for: key)
         if keptKey != key { memory.remove(for: key) }
         memory.set(picture, for: keptKey, cost: picture.memoryCost, expiration: expiration)

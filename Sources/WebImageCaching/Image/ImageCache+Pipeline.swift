@@ -36,7 +36,7 @@ extension ImageCache {
         /// The bytes as they are stored.
         package var data: Data { bytes.data }
 
-        fileprivate var expiration: CacheExpiration { bytes.expires.map(CacheExpiration.date) ?? .never }
+        fileprivate var expiration: CacheExpiration? { bytes.expires.map(CacheExpiration.date) }
 
         /// Gives the picture of these bytes what was stored beside them.
         package func describe(_ image: inout Image) { bytes.record.apply(to: &image) }

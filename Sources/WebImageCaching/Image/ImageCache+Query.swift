@@ -179,7 +179,7 @@ extension ImageCache {
         var isInserted = false
         if let image, !changes.hasChanged(since: passage) {
             isInserted = memory.insert(
-                image, for: key, cost: image.memoryCost, expiration: stored.expires.map(CacheExpiration.date) ?? .never)
+                image, for: key, cost: image.memoryCost, expiration: stored.expires.map(CacheExpiration.date))
         }
         if changes.end(passage), isInserted { memory.remove(for: key) }
     }

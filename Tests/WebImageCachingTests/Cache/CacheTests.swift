@@ -114,6 +114,17 @@ import WebImageTestSupport
         }
     }
 
+    @Test func letsMemoryGoByItsOwnTimeWhereTheDiskSetsNone() async throws {
+        let memory = MemoryCacheFixture<String, Cache<Person>.Content> { $0.expiration = .seconds(100) }
+        let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
+        try await cache.set(ada, for: "ada")
+        for _ in 0..<2 {
+            #expect(await cache.item(for: "ada")?.tier == .memory)
+            memory.ticking.advance(seconds: 101)
+            #expect(await cache.item(for: "ada")?.tier == .disk)
+        }
+    }
+
     @Test func trimsMemoryAndDisk() async throws {
         let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)

@@ -226,6 +226,18 @@ import WebImageTestSupport
         #expect(await cache.tier(holding: key) == nil)
     }
 
+    @Test func letsMemoryGoByItsOwnTimeWhereTheDiskSetsNone() async throws {
+        let memory = MemoryCacheFixture<ImageCacheKey, Image> { $0.expiration = .seconds(100) }
+        let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
+        await cache.store(try solidImage(), data: try solidPNG(), for: key)
+        for _ in 0..<2 {
+            #expect(await cache.image(for: key)?.tier == .memory)
+            memory.ticking.advance(seconds: 101)
+            // Back into memory from the disk, for another such time.
+            #expect(await cache.image(for: key)?.tier == .disk)
+        }
+    }
+
     // MARK: Removing
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
