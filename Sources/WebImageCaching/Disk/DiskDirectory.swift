@@ -106,9 +106,13 @@ struct DiskDirectory: Sendable {
     }
 
     /// What tells one index file from another at the same path; `nil` when there is none.
-    var indexIdentity: FileIdentity? {
+    var indexIdentity: FileIdentity? { Self.identity(indexPath) }
+    /// The same of the index's log.
+    var logIdentity: FileIdentity? { Self.identity(indexPath + "-wal") }
+
+    private static func identity(_ path: String) -> FileIdentity? {
         var status = stat()
-        guard stat(indexPath, &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else { return nil }
         return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 

@@ -8,6 +8,8 @@ enum DiskFault: Error {
     case index(code: Int32, message: String)
     /// The index was made by an older version of this library, and is of no use.
     case olderIndex
+    /// The file to which values were to be added is gone, or shorter than the index has it.
+    case missingSegment
 
     /// The index file is damaged, or none at all.
     var isCorruption: Bool {
@@ -27,7 +29,7 @@ enum DiskFault: Error {
         switch self {
         case .system(let errno): errno == ENOSPC || errno == EDQUOT
         case .index(let code, _): code & 0xFF == SQLITE_FULL
-        case .olderIndex: false
+        case .olderIndex, .missingSegment: false
         }
     }
 
@@ -35,6 +37,12 @@ enum DiskFault: Error {
     var isLocked: Bool {
         if case .index(let code, _) = self { return [SQLITE_BUSY, SQLITE_LOCKED].contains(code & 0xFF) }
         return false
+    }
+
+    /// The same may succeed now that something has been done about the fault.
+    var isWorthRepeating: Bool {
+        if case .missingSegment = self { return true }
+        return isLocked
     }
 
     /// The next operation may succeed.
@@ -46,6 +54,7 @@ enum DiskFault: Error {
         case .system(let errno): .system(errno: errno)
         case .index(let code, _) where code & 0xFF == SQLITE_FULL: .system(errno: ENOSPC)
         case .index(let code, let message): .index(code: Int(code), message: message)
+        case .missingSegment: .system(errno: ENOENT)
         case .olderIndex: .index(code: Int(SQLITE_SCHEMA), message: "made by an older version of this library")
         }
     }

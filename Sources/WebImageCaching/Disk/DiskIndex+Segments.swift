@@ -31,6 +31,12 @@ extension DiskIndex {
         return SegmentPlace(segment: totals.segment, offset: end)
     }
 
+    /// Lets the next value begin another segment: the file of this one is not what it was.
+    func leaveSegment() {
+        totals.segment = 0
+        segmentEnd = nil
+    }
+
     private func currentEnd() throws(DiskFault) -> Int64 {
         if let segmentEnd { return segmentEnd }
         guard totals.segment != 0 else { return 0 }

@@ -14,6 +14,7 @@ final class DiskWriter: @unchecked Sendable {
 
     private(set) var index: DiskIndex?
     private(set) var indexIdentity: DiskDirectory.FileIdentity?
+    private var logIdentity: DiskDirectory.FileIdentity?
     private(set) var sizeLimit: Int64 = .max
     /// Set between a removal of everything and the deletion of its files.
     var cleared: Cleared?
@@ -63,7 +64,7 @@ final class DiskWriter: @unchecked Sendable {
 
     /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
     ///
-    /// `body` runs again when another process held the index: what it did must have been undone, or bear repeating.
+    /// `body` runs again when another process held the index, or a segment was shorter than it should be: what it did must have been undone, or bear repeating.
     func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
         var remaining = lockPatience.attemptCount
         while true {
@@ -73,7 +74,7 @@ final class DiskWriter: @unchecked Sendable {
             } catch let fault {
                 handle(fault)
                 remaining -= 1
-                guard fault.isLocked, remaining > 0, !isEnding.withLock({ $0 }) else { return nil }
+                guard fault.isWorthRepeating, remaining > 0, !isEnding.withLock({ $0 }) else { return nil }
             }
         }
     }
@@ -81,9 +82,15 @@ final class DiskWriter: @unchecked Sendable {
     /// `nil` soon after a failure, which was reported then.
     private func openIndex() throws(DiskFault) -> DiskIndex? {
         if let index {
-            if directory.indexIdentity == indexIdentity { return index }
-            // Deleted, or moved aside by another process.
-            close()
+            if directory.indexIdentity != indexIdentity {
+                // Deleted, or moved aside by another process.
+                close()
+            } else if directory.logIdentity != logIdentity {
+                // Whoever deletes the directory took the log of an index that was just made: readers would find it empty.
+                discardIndex()
+            } else {
+                return index
+            }
         }
         guard now() >= retryTime, !isEnding.withLock({ $0 }) else { return nil }
         try directory.create()
@@ -101,6 +108,8 @@ final class DiskWriter: @unchecked Sendable {
                 opened = try makeIndex()
             }
             indexIdentity = directory.indexIdentity
+            // As long as the index is open, nobody has reason to replace its log.
+            logIdentity = directory.logIdentity
             return opened
         }
         if let aside { report(.corruptIndex(movedTo: aside)) }
@@ -148,6 +157,12 @@ final class DiskWriter: @unchecked Sendable {
             }
         case _ where fault.isPassing:
             report(fault.failure)
+        case .missingSegment:
+            do throws(DiskFault) {
+                try index?.transaction { index?.leaveSegment() }
+            } catch {
+                close()
+            }
         default:
             close()
             retryTime = now() + Self.retryInterval

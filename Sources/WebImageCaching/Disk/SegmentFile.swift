@@ -31,9 +31,17 @@ enum SegmentFile {
     }
 
     /// Writes the values one behind the other.
+    ///
+    /// - Throws: ``DiskFault/missingSegment`` where the file does not reach to `offset`: it would be filled up with zeros,
+    ///   which rows of other values name.
     static func write(_ values: [Data], to path: String, at offset: Int64) throws(DiskFault) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .system(errno: errno) }
+        let descriptor = open(path, O_WRONLY | (offset == 0 ? O_CREAT : 0) | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw errno == ENOENT && offset > 0 ? .missingSegment : .system(errno: errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= offset else {
+            close(descriptor)
+            throw .missingSegment
+        }
         var failure: Int32?
         var (rest, offset) = (values[...], offset)
         while !rest.isEmpty, failure == nil {

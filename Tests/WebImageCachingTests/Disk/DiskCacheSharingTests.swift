@@ -176,6 +176,32 @@ import WebImageTestSupport
         #expect(readers.idleCount <= 2)
     }
 
+    /// What a deletion of the directory does when it meets an index that was just made.
+    @Test func startsAnewWhenTheIndexHasLostItsLog() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
+        try FileManager.default.removeItem(atPath: fixture.directory + "/index.sqlite-wal")
+        await cache.storeNow(CheckedValue.make(key: "b", version: 2, byteCount: 1_000), for: "b")
+        #expect(await cache.data(for: "b").flatMap { CheckedValue.version(of: $0, key: "b") } == 2)
+        #expect(await cache.entries().map(\.key) == ["b"])
+    }
+
+    /// Zeros must not take the place of values whose segment has gone.
+    @Test func leavesASegmentThatHasGone() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
+        let values = try #require(
+            FileManager.default.contentsOfDirectory(atPath: fixture.directory).first { $0.hasPrefix("values-") })
+        let folder = "\(fixture.directory)/\(values)"
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
+        await cache.storeNow(CheckedValue.make(key: "b", version: 2, byteCount: 1_000), for: "b")
+        let other = fixture.cache()
+        #expect(await other.data(for: "a") == nil)
+        #expect(await other.data(for: "b").flatMap { CheckedValue.version(of: $0, key: "b") } == 2)
+    }
+
     /// Somebody empties the user's caches while a program uses one.
     @Test(.timeLimit(.minutes(1)))
     func goesOnAfterItsDirectoryWasDeletedInUse() async throws {

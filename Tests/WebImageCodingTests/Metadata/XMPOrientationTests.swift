@@ -40,7 +40,7 @@ import WebImageCore
 
     /// All eight, as the same picture with EXIF alone, which other programs have turned.
     @Test(arguments: 1...8) func turnsAJPEGThatHasNoEXIF(_ orientation: Int) throws {
-        let turned = try Fixture("orientation-\(orientation).jpg")
+        let turned = Fixture("orientation-\(orientation).jpg")
         var data = try turned.data()
         let exif = try #require(data.firstRange(of: Data("Exif\0\0".utf8)))
         let length = Int(data[exif.lowerBound - 2]) << 8 | Int(data[exif.lowerBound - 1])
