@@ -158,14 +158,7 @@ struct DiskDirectory: Sendable {
     }
 
     /// Differs each time the machine starts; empty when the system does not tell.
-    static let bootIdentity: String = {
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 36)
-        let count = read(descriptor, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    }()
+    static let bootIdentity = String((TextFile.contents("/proc/sys/kernel/random/boot_id") ?? "").prefix(36))
 
     static func names(in path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }

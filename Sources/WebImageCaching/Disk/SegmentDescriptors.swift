@@ -19,18 +19,7 @@ struct SegmentDescriptors: ~Copyable {
         guard row.size != 0 else { return Data() }
         guard 0...SegmentFile.largestValue ~= row.size, row.offset >= 0 else { return nil }
         guard let descriptor = try descriptor(of: row.segment, in: folder) else { return nil }
-        guard let bytes = malloc(Int(row.size)) else { throw .system(errno: ENOMEM) }
-        let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(row.size))
-        do throws(DiskFault) {
-            if try SegmentFile.read(descriptor, at: row.offset, into: buffer) {
-                return Data(bytesNoCopy: bytes, count: buffer.count, deallocator: .free)
-            }
-        } catch {
-            free(bytes)
-            throw error
-        }
-        free(bytes)
-        return nil
+        return try ValueFile.read(descriptor, at: row.offset, byteCount: Int(row.size))
     }
 
     /// `nil` when there is no such file.

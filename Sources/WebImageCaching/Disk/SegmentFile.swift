@@ -63,26 +63,6 @@ enum SegmentFile {
         if end >= 0, stat(path, &status) == 0, status.st_size > end { truncate(path, off_t(end)) }
     }
 
-    /// Fills `bytes` from a segment; `false` when it does not reach so far.
-    static func read(
-        _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
-    ) throws(DiskFault) -> Bool {
-        var received = 0
-        while received < bytes.count {
-            let count = pread(
-                descriptor, bytes.baseAddress.map { $0 + received }, bytes.count - received,
-                off_t(offset) + off_t(received))
-            if count > 0 {
-                received += count
-            } else if count == 0 {
-                return false
-            } else if errno != EINTR {
-                throw .system(errno: errno)
-            }
-        }
-        return true
-    }
-
     /// Calls `body` with the bytes of all values at once: a scope in a scope, as each is lent for one only.
     private static func withBuffers(
         of values: ArraySlice<Data>, in buffers: inout [iovec], _ body: ([iovec]) -> Void

@@ -34,11 +34,15 @@ enum ValueFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno: errno) }
         guard status.st_size == byteCount else { return nil }
-        let byteCount = Int(byteCount)
+        return try read(descriptor, at: 0, byteCount: Int(byteCount))
+    }
+
+    /// So many bytes of an open file; `nil` when it does not reach so far.
+    static func read(_ descriptor: Int32, at offset: Int64, byteCount: Int) throws(DiskFault) -> Data? {
         guard let bytes = malloc(max(1, byteCount)) else { throw .system(errno: ENOMEM) }
         var received = 0
         while received < byteCount {
-            let count = Glibc.read(descriptor, bytes + received, byteCount - received)
+            let count = pread(descriptor, bytes + received, byteCount - received, off_t(offset) + off_t(received))
             if count > 0 {
                 received += count
             } else if count == 0 || errno != EINTR {
