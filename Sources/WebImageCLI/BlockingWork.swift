@@ -1,10 +1,9 @@
-internal import Glibc
 internal import WebImage
 internal import WebImageCore
 
 /// Where the tool blocks: on threads of its own, not on Swift's cooperative ones.
 enum BlockingWork {
-    private static let queue = WorkQueue(label: "webimage.tool", threadCount: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    private static let queue = WorkQueue(label: "webimage.tool", threadCount: PlatformThread.processorCount)
 
     /// Runs `body` on a thread that may block.
     static func run<Result: Sendable>(

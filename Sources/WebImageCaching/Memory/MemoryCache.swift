@@ -180,7 +180,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 extension MemoryCache {
     /// Twice as many as processors, so that few threads meet, but 8 to 32: an eviction looks at all of them.
     private static var defaultShardCount: Int {
-        let wanted = min(max(8, 2 * MemoryBudget.processorCount), 32)
+        let wanted = min(max(8, 2 * PlatformThread.processorCount), 32)
         return 1 << (Int.bitWidth - (wanted - 1).leadingZeroBitCount)
     }
 

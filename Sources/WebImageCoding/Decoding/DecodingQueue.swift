@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Synchronization
 package import WebImageCore
 
@@ -11,7 +10,7 @@ package enum DecodingQueue {
 
     /// All processors; with views one less, and at a lower priority than the main thread.
     package static let shared: WorkQueue = {
-        let processorCount = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        let processorCount = PlatformThread.processorCount
         let hasViews = leavesRoomForViews.load(ordering: .relaxed)
         return WorkQueue(
             label: "webimage-decode", threadCount: hasViews ? processorCount - 1 : processorCount,

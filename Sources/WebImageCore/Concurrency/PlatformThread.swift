@@ -3,6 +3,9 @@ internal import Glibc
 
 /// A detached POSIX thread: Foundation's `Thread` would pull in all of Foundation.
 package enum PlatformThread {
+    /// How many threads can run at once: the processors there are, at least 1.
+    package static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
     /// Runs `body` on a new thread; `false` when the system has none to give.
     ///
     /// - Parameter name: shown by debuggers and `top -H`; the kernel keeps its first 15 bytes.
