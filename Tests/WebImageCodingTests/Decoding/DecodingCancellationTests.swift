@@ -14,18 +14,10 @@ import WebImageCore
     ])
     func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        func decode(_ checkpoints: Checkpoints) throws(WebImageError) {
+        try Checkpoints.expectCancellationAtEach(atLeast: 3) { checkpoints in
             let thumbnail = Thumbnail(width: 5, height: 5)
             _ = try registry.decode(
                 data, options: DecodingOptions(thumbnail: thumbnail, cancellation: checkpoints.cancellation))
-        }
-        let all = Checkpoints()
-        try decode(all)
-        #expect(all.count >= 3)
-        for number in 1...all.count {
-            let checkpoints = Checkpoints(cancellingAt: number)
-            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try decode(checkpoints) }
-            #expect(checkpoints.count == number)
         }
     }
 

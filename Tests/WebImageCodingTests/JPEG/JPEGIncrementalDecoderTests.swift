@@ -264,21 +264,13 @@ import WebImageTestSupport
     @Test(arguments: ["photo.jpg", "progressive-420.jpg"])
     func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        func decode(_ checkpoints: Checkpoints) throws(WebImageError) {
+        try Checkpoints.expectCancellationAtEach(atLeast: 6) { checkpoints in
             let decoder = makeDecoder(
                 DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
             try decoder.append(data.dropLast(100))
             _ = try decoder.preview()
             try decoder.append(data.suffix(100))
             _ = try decoder.finish()
-        }
-        let all = Checkpoints()
-        try decode(all)
-        #expect(all.count >= 6)
-        for number in 1...all.count {
-            let checkpoints = Checkpoints(cancellingAt: number)
-            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try decode(checkpoints) }
-            #expect(checkpoints.count == number)
         }
     }
 
@@ -310,14 +302,7 @@ import WebImageTestSupport
             var damaged = data
             damaged[position] ^= 1 << (position % 8)
             let direct = try? decode(damaged, options)
-            let decoder = makeDecoder(options)
-            let incremental = try? { () throws(WebImageError) in
-                for start in stride(from: 0, to: damaged.count, by: 97) {
-                    try decoder.append(damaged[start..<min(start + 97, damaged.count)])
-                    _ = try decoder.preview()
-                }
-                return try decoder.finish()
-            }()
+            let incremental = try? makeDecoder(options).decode(damaged, inPiecesOf: 97)
             #expect((direct == nil) == (incremental == nil), "byte \(position)")
             if let direct, let incremental {
                 #expect(Pixels(direct.pixels) == Pixels(incremental.pixels), "byte \(position)")

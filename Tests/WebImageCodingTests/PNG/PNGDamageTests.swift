@@ -166,11 +166,6 @@ import WebImageCore
     }
 
     private func decodedInPieces(_ data: Data, _ options: DecodingOptions) throws -> Image {
-        let incremental = try #require(decoder.makeIncrementalDecoder(options: options))
-        for start in stride(from: 0, to: data.count, by: 100) {
-            try incremental.append(data[start..<min(start + 100, data.count)])
-            _ = try incremental.preview()
-        }
-        return try incremental.finish()
+        try #require(decoder.makeIncrementalDecoder(options: options)).decode(data, inPiecesOf: 100)
     }
 }

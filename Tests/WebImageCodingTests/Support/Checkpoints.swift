@@ -1,3 +1,4 @@
+import Testing
 import WebImageCore
 
 /// Counts how often work looks at its cancellation flag, and can set the flag at one of these looks.
@@ -20,4 +21,18 @@ struct Checkpoints {
 
     /// How many looks there were.
     var count: Int { counter.withLock { $0 } }
+
+    /// Runs `work` to its end, and then once for each of its looks, which must be the last it takes.
+    ///
+    /// - Parameter minimum: how many looks there must be at least.
+    static func expectCancellationAtEach(atLeast minimum: Int, of work: (Checkpoints) throws -> Void) throws {
+        let all = Checkpoints()
+        try work(all)
+        #expect(all.count >= minimum)
+        for number in 1...all.count {
+            let checkpoints = Checkpoints(cancellingAt: number)
+            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try work(checkpoints) }
+            #expect(checkpoints.count == number)
+        }
+    }
 }

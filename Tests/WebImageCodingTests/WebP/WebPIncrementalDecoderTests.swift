@@ -224,21 +224,13 @@ import WebImageTestSupport
     @Test(arguments: ["lossy-alpha.webp", "lossless.webp", "animated-small-first.webp"])
     func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        func decode(_ checkpoints: Checkpoints) throws(WebImageError) {
+        try Checkpoints.expectCancellationAtEach(atLeast: 6) { checkpoints in
             let decoder = makeDecoder(
                 DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
             try decoder.append(data.dropLast(50))
             _ = try decoder.preview()
             try decoder.append(data.suffix(50))
             _ = try decoder.finish()
-        }
-        let all = Checkpoints()
-        try decode(all)
-        #expect(all.count >= 6)
-        for number in 1...all.count {
-            let checkpoints = Checkpoints(cancellingAt: number)
-            #expect(throws: WebImageError.cancelled, "checkpoint \(number)") { try decode(checkpoints) }
-            #expect(checkpoints.count == number)
         }
     }
 
