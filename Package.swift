@@ -36,6 +36,7 @@ var products: [Product] = [
     .library(name: "WebImage", targets: ["WebImage"]),
     .library(name: "WebImageCore", targets: ["WebImageCore"]),
     .library(name: "WebImageCoding", targets: ["WebImageCoding"]),
+    .library(name: "WebImageProcessing", targets: ["WebImageProcessing"]),
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
@@ -62,9 +63,11 @@ var targets: [Target] = [
             "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
             "CWebImageKernels",
         ]),
+    library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
-    library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
+    library(
+        "WebImage", ["WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading"]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
@@ -94,6 +97,7 @@ var targets: [Target] = [
             "WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels",
             "DecodeMemoryProbe",
         ]),
+    tests("WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),

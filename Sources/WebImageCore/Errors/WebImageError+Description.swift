@@ -90,6 +90,8 @@ extension WebImageError: CustomStringConvertible {
                 + "\(MutablePixelBuffer.maximumDimension)."
         case .outOfMemory(let byteCount):
             "The system has no \(byteCount) bytes for the picture. Ask for a thumbnail, or free memory."
+        case .processing(let identifier, let reason):
+            "The picture could not be processed by \(identifier): \(reason.description)"
         case .notInCache(let key):
             "\(key) is not in the cache, and the request allows no other source."
         case .diskCache(let path, let reason):
@@ -191,6 +193,20 @@ extension WebImageError.EncodingFailure: CustomStringConvertible {
             "\(size) is more than the \(limit) pixels a side that the format holds."
         case .codec(let detail):
             "the codec failed (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.ProcessingFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .invalidParameter(let name, let value):
+            "its '\(name)' can't be \(value). Choose another."
+        case .emptyResult:
+            "nothing of the picture would be left. Choose an area that it covers."
+        case .failed(let detail):
+            "it failed (\(detail))."
         }
     }
 }

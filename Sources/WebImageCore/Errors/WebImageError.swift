@@ -84,6 +84,11 @@ public enum WebImageError: Error, Sendable, Equatable {
     /// The system has no block of that size.
     case outOfMemory(byteCount: Int)
 
+    // MARK: Processing
+
+    /// The processor with that identifier could not do its work.
+    case processing(identifier: String, reason: ProcessingFailure)
+
     // MARK: Caching
 
     /// The picture is not in the cache, and the request allows no other source.
@@ -153,6 +158,16 @@ public enum WebImageError: Error, Sendable, Equatable {
         case tooLarge(PixelSize, maximumDimension: Int)
         /// The codec library failed; its own words.
         case codec(String)
+    }
+
+    /// Why a processor gave up.
+    public enum ProcessingFailure: Sendable, Hashable {
+        /// A parameter is out of the range in which it means something, or no number.
+        case invalidParameter(name: String, value: String)
+        /// Nothing of the picture is left, as when it is cropped to a place outside.
+        case emptyResult
+        /// A processor of the program's own failed; its own words.
+        case failed(String)
     }
 
     /// Why a disk cache stands aside.
