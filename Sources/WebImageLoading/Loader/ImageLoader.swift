@@ -102,7 +102,7 @@ public struct LoaderResponse: Sendable {
 }
 
 /// One header field.
-public struct HTTPField: Sendable, Hashable {
+public struct HTTPField: Sendable, Hashable, Codable {
     /// Its name as it came; names compare without regard to case.
     public var name: String
     /// Its value without the white space around it.

@@ -1,0 +1,139 @@
+import FoundationEssentials
+import Testing
+import WebImageLoading
+import WebImageTestSupport
+
+/// What must hold for whatever servers say and users ask.
+@Suite struct PolicyPropertyTests {
+    private var random = SplitMix64(seed: 9111)
+
+    private static let responseDirectives = [
+        "max-age=0", "max-age=10", "max-age=1000", "max-age=x", "no-cache", "no-cache=\"X-A\"", "no-store", "private",
+        "public",
+        "must-revalidate", "immutable", "stale-while-revalidate=20", "stale-if-error=20", "s-maxage=5",
+        "must-understand",
+    ]
+    private static let requestDirectives = [
+        "max-age=0", "max-age=5", "min-fresh=5", "max-stale", "max-stale=30", "no-cache", "no-store", "only-if-cached",
+        "stale-if-error=40",
+    ]
+
+    private mutating func some(_ items: [String]) -> [String] {
+        items.filter { _ in Int.random(in: 0..<5, using: &random) == 0 }
+    }
+
+    private mutating func randomResponse() -> (StoredResponse, [HTTPField]) {
+        var headers = ["Cache-Control: " + some(Self.responseDirectives).joined(separator: ", ")]
+        headers += some([
+            "Expires: \(date(40))", "Expires: 0", "Age: 7", "Last-Modified: \(date(-500))", "ETag: \"a\"",
+            "Vary: Accept",
+            "Vary: Accept-Language, X-B", "Vary: *", "Date: \(date(-3))", "Date: \(date(60))",
+        ])
+        let requestHeaders = randomRequestHeaders()
+        let response = StoredResponse(
+            statusCode: [200, 200, 200, 404, 302, 500].randomElement(using: &random) ?? 200,
+            headers: fields(headers.joined(separator: "\n")), requestHeaders: requestHeaders, requestTime: epoch,
+            responseTime: epoch)
+        return (response, requestHeaders)
+    }
+
+    private mutating func randomRequestHeaders() -> [HTTPField] {
+        fields(some(["Accept: a", "Accept: b", "Accept-Language: de", "X-B: 1", "X-B: 2"]).joined(separator: "\n"))
+    }
+
+    private mutating func randomRequest() -> HTTPCachePolicy.Request {
+        let control = some(Self.requestDirectives)
+        var headers = randomRequestHeaders()
+        if !control.isEmpty { headers.append(HTTPField(name: "Cache-Control", value: control.joined(separator: ", "))) }
+        return HTTPCachePolicy.Request(headers: headers)
+    }
+
+    @Test mutating func neverServesWhatIsStaleAsFreshNorWhatAnotherRequestGot() {
+        var servedCount = 0
+        for _ in 0..<20_000 {
+            let (first, _) = randomResponse()
+            let (second, _) = randomResponse()
+            let stored = [first, second]
+            let request = randomRequest()
+            let now = epoch + Double(Int.random(in: -10..<120, using: &random))
+            let index: Int
+            let reason: HTTPCachePolicy.Reason
+            switch HTTPCachePolicy.decide(request, stored: stored, now: now) {
+            case .serve(let served, let because), .serveAndRevalidate(let served, _, let because):
+                (index, reason) = (served, because)
+            default: continue
+            }
+            servedCount += 1
+            let (response, control) = (stored[index], stored[index].cacheControl)
+            #expect(response.matches(request.headers))
+            #expect(!response.varyNames.contains("*"))
+            #expect(!control.has(.noCache) || !control.fieldNames(of: .noCache).isEmpty)
+            #expect(now >= epoch - 2)
+            let freshness = Freshness(of: response, now: now)
+            switch reason {
+            case .fresh: #expect(freshness.isFresh)
+            case .staleAllowed(_, let rule):
+                #expect(!freshness.isFresh && !control.has(.mustRevalidate))
+                let says =
+                    rule == "max-stale"
+                    ? CacheControl(request.headers).has(.maxStale) : control.has(.staleWhileRevalidate)
+                #expect(says)
+            default: Issue.record("served because \(reason)")
+            }
+        }
+        #expect(servedCount > 1000, "the test looks at something")
+    }
+
+    @Test mutating func neverStoresWhatSomebodyForbids() {
+        for _ in 0..<20_000 {
+            let (response, _) = randomResponse()
+            let request = randomRequest()
+            let storability = HTTPCachePolicy.storability(
+                of: request, statusCode: response.statusCode, headers: response.headers)
+            guard storability == .storable else { continue }
+            #expect(!CacheControl(request.headers).has(.noStore))
+            #expect(!response.cacheControl.has(.noStore) || response.cacheControl.has(.mustUnderstand))
+            #expect(!response.varyNames.contains("*"))
+        }
+    }
+
+    @Test mutating func asksNobodyWhereOnlyTheCacheMayAnswer() {
+        for _ in 0..<5000 {
+            let (response, _) = randomResponse()
+            var request = randomRequest()
+            request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached"))
+            switch HTTPCachePolicy.decide(request, stored: [response], now: epoch + 30) {
+            case .serve, .fail: break
+            case let decision: Issue.record("\(decision)")
+            }
+        }
+    }
+
+    /// Whatever stands in the fields: no crash, and an answer.
+    @Test mutating func takesAnyBytes() {
+        let alphabet = Array("=,\"\\; -W/0123456789abgmtAGS:\u{7F}é\u{0}".unicodeScalars)
+        func text(_ random: inout SplitMix64) -> String {
+            let scalars = (0..<Int.random(in: 0..<30, using: &random)).compactMap { _ in
+                alphabet.randomElement(using: &random)
+            }
+            return String(String.UnicodeScalarView(scalars))
+        }
+        let names = [
+            "Cache-Control", "Expires", "Date", "Age", "Vary", "ETag", "Last-Modified", "Connection", "Pragma",
+        ]
+        for _ in 0..<5000 {
+            let headers = names.map { HTTPField(name: $0, value: text(&random)) }
+            let request = HTTPCachePolicy.Request(headers: names.map { HTTPField(name: $0, value: text(&random)) })
+            let response = StoredResponse(
+                statusCode: 200, headers: headers, requestHeaders: request.headers, requestTime: epoch,
+                responseTime: epoch)
+            _ = HTTPCachePolicy.storability(of: request, statusCode: 200, headers: headers)
+            _ = response.headers(servedAt: epoch + 5)
+            switch HTTPCachePolicy.decide(request, stored: [response], now: epoch + 5) {
+            case .revalidate(_, let revalidation, _):
+                for condition in revalidation.conditions { #expect(!condition.value.unicodeScalars.contains("\u{0}")) }
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageLoading
+
+@Suite struct ValidationTests {
+    private static let stored = StoredResponse(
+        200,
+        "Cache-Control: max-age=10, stale-if-error=60\nETag: \"a\"\nLast-Modified: \(date(-99))\nX-Old: 1\nAge: 5\nContent-Type: image/png\nContent-Length: 7"
+    )
+
+    private func result(
+        of status: Int?, _ headers: String = "", for stored: StoredResponse = stored, request: String = "",
+        after: Double = 20
+    ) throws -> HTTPCachePolicy.ValidationResult {
+        let decision = HTTPCachePolicy.decide(
+            HTTPCachePolicy.Request(headers: fields(request)), stored: [stored], now: epoch + after)
+        guard case .revalidate(_, let revalidation, _) = decision else { throw WebImageError.cancelled }
+        return HTTPCachePolicy.validate(
+            stored, revalidation, statusCode: status, headers: fields(headers), requestTime: epoch + after,
+            responseTime: epoch + after)
+    }
+
+    private func isConfirmed(_ result: HTTPCachePolicy.ValidationResult) -> Bool {
+        if case .confirmed = result { true } else { false }
+    }
+
+    @Test(arguments: [
+        ("4.3.4 without validators", "", true),
+        ("4.3.4 the same strong tag", "ETag: \"a\"", true),
+        ("4.3.4 another strong tag", "ETag: \"b\"", false),
+        ("4.3.4 a weak tag that matches", "ETag: W/\"a\"", true),
+        ("4.3.4 a weak tag that does not", "ETag: W/\"b\"", false),
+        ("4.3.4 the same date", "Last-Modified: \(date(-99))", true),
+        ("4.3.4 another date", "Last-Modified: \(date(-98))", false),
+        ("4.3.4 the tag decides before the date", "ETag: \"a\"\nLast-Modified: \(date(-1))", true),
+    ])
+    func a304ConfirmsWhatItSpeaksOf(rule: String, headers: String, confirms: Bool) throws {
+        let result = try result(of: 304, headers)
+        #expect(isConfirmed(result) == confirms, "\(rule)")
+        if !confirms { #expect(result == .unconfirmed, "\(rule)") }
+    }
+
+    @Test func aStrongTagDoesNotConfirmAWeakOne() throws {
+        let weak = StoredResponse(200, "Cache-Control: max-age=1\nETag: W/\"a\"")
+        #expect(try result(of: 304, "ETag: \"a\"", for: weak) == .unconfirmed)
+        let none = StoredResponse(200, "Cache-Control: max-age=1\nLast-Modified: \(date(-9))")
+        #expect(try result(of: 304, "ETag: \"a\"", for: none) == .unconfirmed)
+    }
+
+    /// 3.2 and 4.3.4.
+    @Test func a304BringsTheFieldsUpToDate() throws {
+        let answer =
+            "Cache-Control: max-age=90\nX-New: 2\nX-Old: 3\nContent-Length: 0\nContent-Type: text/plain\nConnection: close"
+        guard case .confirmed(let updated) = try result(of: 304, answer) else {
+            Issue.record("not confirmed")
+            return
+        }
+        #expect(updated.headers.combinedValue(named: "X-Old") == "3")
+        #expect(updated.headers.combinedValue(named: "X-New") == "2")
+        #expect(updated.headers.combinedValue(named: "ETag") == "\"a\"")
+        #expect(updated.headers.combinedValue(named: "Content-Length") == "7")
+        #expect(updated.headers.combinedValue(named: "Content-Type") == "image/png")
+        #expect(updated.headers.combinedValue(named: "Connection") == nil)
+        #expect(updated.headers.combinedValue(named: "Age") == nil)
+        #expect(Freshness(of: updated, now: epoch + 30).isFresh)
+        #expect(Freshness(of: updated, now: epoch + 30).lifetime == 90)
+    }
+
+    @Test(arguments: [
+        ("4.3.3 another answer", 200, false), ("4.3.3 not found", 404, false), ("4.3.3 gone", 410, false),
+        ("RFC 5861, 4", 500, true), ("RFC 5861, 4", 502, true), ("RFC 5861, 4", 503, true), ("RFC 5861, 4", 504, true),
+        ("RFC 5861, 4 is not about refusals", 403, false), ("RFC 5861, 4 is not about 501", 501, false),
+    ])
+    func anotherStatusReplacesUnlessTheServerHasTrouble(rule: String, status: Int, standsIn: Bool) throws {
+        #expect(try result(of: status) == (standsIn ? .usableDespiteError : .replaced), "\(rule)")
+    }
+
+    @Test(arguments: [
+        ("RFC 5861, 4 no answer at all", "", "stale-if-error=60", 20.0, true),
+        ("RFC 5861, 4 to the last second", "", "stale-if-error=60", 70, true),
+        ("RFC 5861, 4 too late", "", "stale-if-error=60", 71, false),
+        ("RFC 5861, 4 by the request", "Cache-Control: stale-if-error=900", "foo", 500, true),
+        ("RFC 5861, 4 the larger of both", "Cache-Control: stale-if-error=900", "stale-if-error=60", 500, true),
+        ("RFC 5861, 4 without a number", "", "stale-if-error", 20, false),
+        ("RFC 5861, 4 nobody allows it", "", "foo", 20, false),
+        ("RFC 9111, 5.2.2.2 must-revalidate", "", "stale-if-error=60, must-revalidate", 20, false),
+        ("RFC 9111, 5.2.2.4 no-cache", "", "stale-if-error=60, no-cache", 20, false),
+        ("RFC 9111, 5.2.1.4 no-cache of the request", "Cache-Control: no-cache", "stale-if-error=60", 20, false),
+        ("RFC 9111, 4 fresh, but the request wanted it younger", "Cache-Control: max-age=1", "foo", 5, true),
+    ])
+    func staleIfError(rule: String, request: String, directives: String, after: Double, standsIn: Bool) throws {
+        let stored = StoredResponse(200, "Cache-Control: max-age=10, \(directives)\nETag: \"a\"")
+        let result = try result(of: nil, for: stored, request: request, after: after)
+        #expect(result == (standsIn ? .usableDespiteError : .replaced), "\(rule)")
+    }
+
+    @Test(arguments: [
+        ("4.3.5 nothing that contradicts", 200, "X-New: 1", true, false),
+        ("4.3.5 the same tag and length", 200, "ETag: \"a\"\nContent-Length: 7", true, false),
+        ("4.3.5 another tag", 200, "ETag: \"b\"", true, true),
+        ("4.3.5 another length", 200, "Content-Length: 8", true, true),
+        ("4.3.5 another date", 200, "Last-Modified: \(date(-1))", true, true),
+        ("4.3.5 another status says nothing", 404, "", false, false),
+        ("4.3.5 another status says nothing", 500, "ETag: \"b\"", false, false),
+    ])
+    func head(rule: String, status: Int, headers: String, says: Bool, invalidates: Bool) {
+        let updated = HTTPCachePolicy.updated(
+            Self.stored, byHeadWithStatus: status, headers: fields(headers), requestTime: epoch, responseTime: epoch)
+        #expect((updated != nil) == says, "\(rule)")
+        #expect((updated?.isInvalidated ?? false) == invalidates, "\(rule)")
+        if invalidates, let updated {
+            let decision = HTTPCachePolicy.decide(HTTPCachePolicy.Request(), stored: [updated], now: epoch)
+            guard case .revalidate(_, _, .invalidated) = decision else {
+                Issue.record("\(decision)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("4.4 POST", "POST", 200, ["/a"]), ("4.4 PUT", "PUT", 204, ["/a"]), ("4.4 DELETE", "DELETE", 200, ["/a"]),
+        ("4.4 PATCH", "PATCH", 200, ["/a"]), ("4.4 a method nobody knows", "FOO", 200, ["/a"]),
+        ("4.4 a redirect is no error", "POST", 303, ["/a"]), ("4.4 an error changes nothing", "POST", 404, []),
+        ("4.4 an error changes nothing", "DELETE", 500, []), ("4.4 GET is safe", "GET", 200, []),
+        ("4.4 HEAD is safe", "HEAD", 200, []), ("4.4 OPTIONS is safe", "OPTIONS", 200, []),
+    ])
+    func unsafeMethodsInvalidate(rule: String, method: String, status: Int, paths: [String]) throws {
+        let url = try #require(URL(string: "http://127.0.0.1:8080/a"))
+        let urls = HTTPCachePolicy.urlsInvalidated(byMethod: method, of: url, statusCode: status, headers: [])
+        #expect(urls.map { $0.path } == paths, "\(rule)")
+    }
+
+    /// 4.4: what the answer points to, if it is of the same origin.
+    @Test func invalidatesWhatTheAnswerPointsTo() throws {
+        let url = try #require(URL(string: "http://127.0.0.1:8080/a"))
+        let headers = fields("Location: /b\nContent-Location: http://127.0.0.1:8080/c")
+        let urls = HTTPCachePolicy.urlsInvalidated(byMethod: "POST", of: url, statusCode: 201, headers: headers)
+        #expect(urls.map(\.absoluteString) == ["a", "b", "c"].map { "http://127.0.0.1:8080/\($0)" })
+        let foreign = fields("Location: http://127.0.0.2:8080/b\nContent-Location: https://127.0.0.1:8080/c")
+        #expect(HTTPCachePolicy.urlsInvalidated(byMethod: "POST", of: url, statusCode: 201, headers: foreign) == [url])
+    }
+
+    @Test(arguments: [
+        ("\"a\"", true), ("W/\"a\"", true), ("\"\"", true), ("\"ä\"", true),
+        ("a", false), ("\"a", false), ("w/\"a\"", false), ("\"a\"b\"", false), ("\"a b\"", false), ("\"", false),
+        ("W/", false),
+    ])
+    func readsEntityTags(text: String, isTag: Bool) {
+        #expect((EntityTag(text) != nil) == isTag, "RFC 9110, 8.8.3: \(text)")
+        if isTag { #expect(EntityTag(text)?.description == text) }
+    }
+}
