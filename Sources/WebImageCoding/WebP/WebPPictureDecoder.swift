@@ -120,7 +120,7 @@ final class WebPPictureDecoder {
     /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
     private func pieceLength(of byteCount: Int) -> Int {
         let pieceCount = config.pointee.input.isLossless ? max(1, size.height / 128) : 64
-        return max(4096, byteCount / pieceCount)
+        return max(256, byteCount / pieceCount)
     }
 
     /// The rows so far, clear below; `nil` if there are no others than last time.
