@@ -215,9 +215,16 @@ final class Inflater {
                     bits &>>= entry.bitCount
                     bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
                     entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+                    if entry.isLiteral {
+                        window[output] = entry.literal
+                        output &+= 1
+                        bits &>>= entry.bitCount
+                        bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                        entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+                    }
                 }
             }
-            // 34 bits are left at least, of which this takes 20.
+            // 23 bits are left at least, of which this takes 20.
             if entry.leadsToSecondTable {
                 bits &>>= entry.bitCount
                 bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
@@ -330,8 +337,8 @@ final class Inflater {
     // MARK: - Constants
 
     private static let historyByteCount = 1 << 15
-    /// What a turn of the loop writes: two literals, the longest match, and what copying it adds.
-    private static let roomByteCount = 2 + 258 + 8
+    /// What a turn of the loop writes: three literals, the longest match, and what copying it adds.
+    private static let roomByteCount = 3 + 258 + 8
     private static let endOfBlock = 1
     /// In which order the lengths of the lengths' codes come.
     private static let lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
