@@ -54,6 +54,26 @@ import WebImageTestSupport
         #expect(count > 20)
     }
 
+    /// GIFs that are thumbnails as they are painted, interlaced and animated ones among them, and those that are not, as their
+    /// first frame is a part of the canvas.
+    @Test func makesThumbnailsOfEveryKindOfGIF() throws {
+        let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
+        var count = 0
+        for fixture in Fixture.all(withExtension: "gif") {
+            let data = try fixture.data()
+            let whole = try GIFDecoder().decode(data, options: DecodingOptions())
+            let thumbnail = try GIFDecoder().decode(data, options: options)
+            #expect(
+                try Pixels(thumbnail.pixels) == Pixels(whole.pixels.resampled(to: thumbnail.pixels.size)),
+                "\(fixture.name)")
+            #expect(thumbnail.pixels.isOpaque == whole.pixels.isOpaque, "\(fixture.name)")
+            #expect(thumbnail.frameCount == whole.frameCount, "\(fixture.name)")
+            #expect((thumbnail.animation == nil) == (whole.animation == nil), "\(fixture.name)")
+            if thumbnail.isThumbnail { count += 1 }
+        }
+        #expect(count > 5)
+    }
+
     /// Every kind of WebP, whole, cut off and damaged: made of rows that pass, or of the whole.
     @Test func makesThumbnailsOfEveryKindOfWebP() throws {
         let target = PixelSize(width: 7, height: 5)
