@@ -14,6 +14,8 @@ extension PNGPicture {
     ) throws(WebImageError) -> PixelBuffer? {
         guard !layout.isInterlaced, size != layout.size, chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) })
         else { return nil }
+        // The checksums are a pass over all there is.
+        try cancellation?.check()
         guard let rows = PNGRowConversion(self) else {
             return try resampledByLibpng(to: size, from: data, cancellation: cancellation)
         }
