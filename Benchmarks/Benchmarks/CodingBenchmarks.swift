@@ -1,13 +1,12 @@
-import CWebImageBenchmarkPeers
 import FoundationEssentials
+import Glibc
 import WebImageCoding
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// Decoding, beside the C libraries alone.
+    /// Decoding, beside the C libraries alone and other programs. QUICK=1 leaves out 12 megapixels but for JPEG.
     static let coding = BenchmarkGroup(name: "coding") { table in
         let photo = try twelveMegapixelJPEG()
-        try compareWithBareLibrary(photo, in: table)
         for (side, milliseconds) in [(1024, 35), (200, 22)] {
             let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side))
             try table.compare("JPEG, 12 MP to \(side) px", budget: .milliseconds(milliseconds)) {
@@ -15,28 +14,19 @@ extension BenchmarkGroup {
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
             }
         }
-        try comparePNG(of: photo, in: table)
-        try compareWithOtherPrograms(photo, in: table)
-    }
-
-    private static func compareWithBareLibrary(_ photo: Data, in table: BenchmarkTable) throws {
-        let image = try CodecRegistry.shared.decode(photo)
-        var reused = [UInt8](repeating: 0, count: image.pixels.byteCount)
-        func decodeBare() throws {
-            let fits = photo.withUnsafeBytes { bytes in
-                peer_decode_jpeg(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &reused, reused.count)
+        let large = try CodecRegistry.shared.decode(photo).pixels
+        let small = try large.resampled(to: PixelSize(width: 1632, height: 1224))
+        let isQuick = getenv("QUICK") != nil
+        for (pixels, title) in [(small, "2 MP")] + (isQuick ? [] : [(large, "12 MP")]) {
+            let samples = try CodingSample.all(pixels, title)
+            for sample in samples {
+                try compareWithBareLibrary(sample, in: table)
+                try comparePieces(sample, in: table)
             }
-            guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
+            try compareWithOtherPrograms(samples, in: table)
+            try comparePNGWithAlpha(of: pixels, title, in: table)
         }
-        try decodeBare()
-        guard image.pixels.withUnsafeBytes({ $0.elementsEqual(reused) }) else {
-            throw WrongResult(description: "our pixels are not libjpeg-turbo's")
-        }
-        try table.compare("JPEG, 12 MP, against libjpeg-turbo alone") {
-            _ = try CodecRegistry.shared.decode(photo)
-        } yardstick: {
-            try decodeBare()
-        }
+        try comparePNGEncoding("PNG, 2 MP RGB, encoded, against libpng", small, in: table)
     }
 
     /// A photograph of Debian's mate-backgrounds where they are installed, else a drawing with noise, with 12

@@ -4,38 +4,13 @@ import WebImageCore
 
 /// Programs that people would use instead, each in a process of its own.
 extension BenchmarkGroup {
-    /// 12 and 2 megapixels, whole, to a thumbnail, and in pieces as they arrive.
-    static func compareWithOtherPrograms(_ photo: Data, in table: BenchmarkTable) throws {
-        let large = try CodecRegistry.shared.decode(photo)
-        let small = Image(pixels: try large.pixels.resampled(to: PixelSize(width: 1632, height: 1224)))
-        for (image, name) in [(large, "12 MP"), (small, "2 MP")] {
-            for format in [ImageFormat.jpeg, .png, .webp] {
-                // Encoding 12 megapixels of WebP takes longer than everything else.
-                if format == .webp, image.width == large.width { continue }
-                let data = try CodecRegistry.shared.encode(image, as: format, options: EncodingOptions(quality: 0.6))
-                let title = "\(format.name.uppercased()), \(name)"
-                try comparePieces(data, "\(title), in pieces, against whole", in: table)
-                for peer in PeerProgram.all {
-                    try peer.compare(data, nil, title, in: table)
-                    try peer.compare(data, 200, title, in: table)
-                }
+    /// Whole, and to a thumbnail.
+    static func compareWithOtherPrograms(_ samples: [CodingSample], in table: BenchmarkTable) throws {
+        for sample in samples {
+            for peer in PeerProgram.all {
+                try peer.compare(sample.data, nil, sample.name, in: table)
+                try peer.compare(sample.data, 200, sample.name, in: table)
             }
-        }
-    }
-
-    private static func comparePieces(_ data: Data, _ name: String, in table: BenchmarkTable) throws {
-        let registry = CodecRegistry.shared
-        let piece = 16_384
-        try table.compare(name, roundCount: 7) {
-            guard let decoder = try registry.makeIncrementalDecoder(startingWith: data.prefix(piece)) else {
-                throw WrongResult(description: "no incremental decoder")
-            }
-            for start in stride(from: piece, to: data.count, by: piece) {
-                try decoder.append(data[start..<min(start + piece, data.count)])
-            }
-            _ = try decoder.finish()
-        } yardstick: {
-            _ = try registry.decode(data)
         }
     }
 }

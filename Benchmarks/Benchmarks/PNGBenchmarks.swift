@@ -4,18 +4,12 @@ import WebImageCoding
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// PNG beside libpng. The yardstick leaves alpha straight and writes into memory that it has already: it does less.
-    static func comparePNG(of photo: Data, in table: BenchmarkTable) throws {
-        let twelveMegapixels = try CodecRegistry.shared.decode(photo).pixels
-        let twoMegapixels = try twelveMegapixels.resampled(to: PixelSize(width: 1632, height: 1224))
-        try compareEncoding("PNG, 2 MP RGB, encoded, against libpng", twoMegapixels, in: table)
-        for (name, pixels) in [("12 MP", twelveMegapixels), ("2 MP", twoMegapixels)] {
-            for isOpaque in [true, false] {
-                let picture = isOpaque ? pixels : try vignette(pixels)
-                let data = try CodecRegistry.shared.encode(Image(pixels: picture), as: .png)
-                try compare("PNG, \(name) \(isOpaque ? "RGB" : "RGBA"), against libpng", data, picture, in: table)
-            }
-        }
+    /// PNG with alpha beside libpng. The yardstick leaves alpha straight and writes into memory that it has already: it does
+    /// less.
+    static func comparePNGWithAlpha(of photo: PixelBuffer, _ title: String, in table: BenchmarkTable) throws {
+        let picture = try vignette(photo)
+        let data = try CodecRegistry.shared.encode(Image(pixels: picture), as: .png)
+        try compare("PNG, \(title) RGBA, against libpng", data, picture, in: table)
     }
 
     private static func compare(_ name: String, _ data: Data, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
@@ -36,7 +30,7 @@ extension BenchmarkGroup {
     }
 
     /// Beside libpng at the level at which its files are about as long as ours, and an eighth longer at most.
-    private static func compareEncoding(_ name: String, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
+    static func comparePNGEncoding(_ name: String, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
         let (width, height) = (UInt32(pixels.width), UInt32(pixels.height))
         var file = [UInt8](repeating: 0, count: pixels.byteCount)
         var (ours, yardstick) = (0, 0)
@@ -55,7 +49,7 @@ extension BenchmarkGroup {
 
     /// In pieces of 16 KB, with a preview at half of it.
     private static func compareIncremental(_ name: String, _ data: Data, in table: BenchmarkTable) throws {
-        try table.compare(name + ": in pieces, against at once", roundCount: 5) {
+        try table.compare(name + ": in pieces with a preview, against at once", roundCount: 5) {
             guard let decoder = PNGDecoder().makeIncrementalDecoder(options: DecodingOptions()) else { return }
             for start in stride(from: 0, to: data.count, by: 16_384) {
                 try decoder.append(data[start..<min(start + 16_384, data.count)])

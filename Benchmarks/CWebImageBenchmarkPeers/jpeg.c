@@ -22,3 +22,30 @@ bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_
     jpeg_destroy_decompress(&jpeg);
     return fits;
 }
+
+size_t peer_encode_progressive_jpeg(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, uint8_t *data, size_t capacity) {
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    unsigned char *output = data;
+    unsigned long length = capacity;
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &output, &length);
+    jpeg.image_width = width;
+    jpeg.image_height = height;
+    jpeg.input_components = 4;
+    jpeg.in_color_space = JCS_EXT_RGBA;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, quality, TRUE);
+    jpeg_simple_progression(&jpeg);
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < height) {
+        JSAMPROW row = (JSAMPROW)pixels + (size_t)width * 4 * jpeg.next_scanline;
+        jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    // Where there was not enough room, libjpeg has taken memory of its own.
+    return output == data ? length : 0;
+}

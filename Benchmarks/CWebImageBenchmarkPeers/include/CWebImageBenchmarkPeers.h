@@ -10,8 +10,19 @@
 // Decodes a JPEG to RGBA with libjpeg-turbo's own memory source and one call a row. False if it does not fit.
 bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
+// Encodes RGBA, whose alpha is left out, as a progressive JPEG; returns its length, or 0 if it does not fit.
+size_t peer_encode_progressive_jpeg(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, uint8_t *data, size_t capacity);
+
 // Decodes a PNG that is not interlaced to RGBA with straight alpha, one call a row. False if it does not fit.
 bool peer_decode_png(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
+
+// Decodes a WebP to RGBA with straight alpha, in one call. False if it does not fit.
+bool peer_decode_webp(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
+
+// Decodes all frames of an animated WebP, premultiplied, and composes them on libwebp's own canvas; returns how many.
+int peer_decode_webp_frames(const uint8_t *data, size_t length);
+
 // Decodes all frames of a GIF with giflib and composes them on one canvas, as far as those of peer_make_gif need it. Writes
 // a hash (FNV-1a) of each composed frame where `hashes` is given. False if it does not fit.
 bool peer_decode_gif(const uint8_t *data, size_t length, uint8_t *canvas, size_t capacity, uint64_t *hashes);

@@ -20,7 +20,7 @@ public protocol ImageDecoder: Sendable {
     /// Decodes the picture (of an animation: the first frame), in sRGB, turned upright, at the size that `options` name.
     ///
     /// It checks `options.limits` before it takes memory for pixels, and `options.cancellation` every few milliseconds.
-    /// ``PNGDecoder`` unpacks up to 64 MiB in one go, which takes up to a tenth of a second.
+    /// ``PNGDecoder`` unpacks up to 64 MiB in one go, which takes up to a tenth of a second, unless a thumbnail is wanted.
     /// ``WebPDecoder`` can do so only between pieces of compressed bytes: where a few of them hold many pixels, libwebp
     /// decodes those to their end first.
     ///

@@ -50,11 +50,38 @@ extension GIFFile {
         guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
         }
+        var image: Image
+        if let thumbnail = try thumbnail(of: file, first: first, plan: plan) {
+            image = thumbnail
+        } else {
+            image = try picture(of: file, first: first, plan: plan)
+        }
+        image.isPartial = end == nil || damage != nil || !first.isComplete
+        return image
+    }
+    private func picture(
+        of file: GIFAnimationFile, first: GIFFrameDecoder, plan: DecodingPlan
+    ) throws(WebImageError) -> Image {
         let pixels = try first.pixels(of: file.parts[0], cancellation: plan.options.cancellation)
         var image = try plan.image(of: file.with(firstPixels: pixels))
         // Without those pixels, of which the picture has a copy or what was made of them.
         if image.animation != nil { image.animation = try ComposedAnimation(file, plan: plan) }
-        image.isPartial = end == nil || damage != nil || !first.isComplete
+        return image
+    }
+
+    /// The same of another size, without a canvas in memory; `nil` unless the first frame is all of it.
+    private func thumbnail(
+        of file: GIFAnimationFile, first: GIFFrameDecoder, plan: DecodingPlan
+    ) throws(WebImageError) -> Image? {
+        guard plan.targetSize != file.canvasSize, first.size == file.canvasSize, file.parts[0].covers(file.canvasSize)
+        else { return nil }
+        // Made before the pixels: it looks at the limits.
+        let animation = try ComposedAnimation(file, plan: plan)
+        guard let pixels = try first.resampled(to: plan.targetSize, cancellation: plan.options.cancellation) else {
+            return nil
+        }
+        var image = try plan.image(of: pixels, format: .gif, frameCount: file.parts.count)
+        if file.parts.count > 1, !plan.options.firstFrameOnly { image.animation = animation }
         return image
     }
 }

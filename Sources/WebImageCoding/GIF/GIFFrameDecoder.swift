@@ -50,6 +50,9 @@ final class GIFFrameDecoder {
         }
     }
 
+    /// As stored: a part of it may lie outside the canvas.
+    var size: PixelSize { frame.size }
+
     /// How many rows are there, in the order in which they are stored.
     var rowCount: Int { lzw.count / frame.size.width }
 
@@ -99,6 +102,31 @@ final class GIFFrameDecoder {
             }
         }
         return output.freeze(isOpaque: isComplete && alphas >> 24 == 0xFF)
+    }
+
+    /// The frame at `size`, painted row by row, so that only its indices are in memory as a whole; `nil` unless every pixel is
+    /// there. The pixels are those of resampling the whole.
+    ///
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func resampled(to size: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
+        guard isComplete else { return nil }
+        let resampler = try RowResampler(from: frame.size, to: size)
+        let rows = StoredRows(of: frame)
+        let colors = colors
+        let width = frame.size.width
+        var alphas = UInt32.max
+        try frame.size.forEachRowBatch(cancellation: cancellation) { batch in
+            for row in batch {
+                let storedRow = rows.storedRow(at: row)
+                resampler.append { pixels in
+                    pixels.withMemoryRebound(to: UInt32.self, capacity: width) { pixels in
+                        let pixels = UnsafeMutableBufferPointer(start: pixels, count: width)
+                        alphas &= paint(storedRow, with: colors, into: pixels)
+                    }
+                }
+            }
+        }
+        return resampler.finish(isOpaque: alphas >> 24 == 0xFF)
     }
 
     /// Writes one row and returns its pixels' bits as far as they are all set.
@@ -161,5 +189,12 @@ private struct StoredRows {
     func position(of storedRow: Int) -> (first: Int, count: Int) {
         guard let pass = passes.first(where: { $0.storedRows.contains(storedRow) }) else { return (storedRow, 1) }
         return (pass.first + (storedRow - pass.storedRows.lowerBound) * pass.step, pass.count)
+    }
+    /// Where the picture's row is stored.
+    func storedRow(at row: Int) -> Int {
+        guard let pass = passes.first(where: { row >= $0.first && (row - $0.first).isMultiple(of: $0.step) }) else {
+            return row
+        }
+        return pass.storedRows.lowerBound + (row - pass.first) / pass.step
     }
 }

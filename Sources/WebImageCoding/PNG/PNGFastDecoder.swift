@@ -1,5 +1,4 @@
 internal import CWebImageDeflate
-internal import CWebImageKernels
 internal import WebImageCore
 
 /// Decodes the most frequent PNG pictures, those with 8 bits a channel and without interlacing, several times faster
@@ -17,24 +16,13 @@ internal import WebImageCore
 /// them.
 struct PNGFastDecoder {
     private let picture: PNGPicture
-    private let rowByteCount: Int
-    private let bytesPerPixel: Int
-    /// One word for each index, premultiplied.
-    private let palette: [UInt32]
+    private let rows: PNGRowConversion
 
     /// `nil` for a kind of picture that it does not know.
     init?(_ picture: PNGPicture) {
-        let layout = picture.layout
-        guard layout.bitDepth == 8, !layout.isInterlaced else { return nil }
-        if layout.colorType == .palette {
-            guard !picture.palette.isEmpty else { return nil }
-        } else if !picture.transparency.isEmpty {
-            return nil
-        }
+        guard let rows = PNGRowConversion(picture) else { return nil }
         self.picture = picture
-        bytesPerPixel = layout.colorType.channelCount
-        rowByteCount = layout.size.width * bytesPerPixel
-        palette = layout.colorType == .palette ? Self.words(of: picture) : []
+        self.rows = rows
         guard filteredByteCount <= Self.filteredByteLimit else { return nil }
     }
 
@@ -84,44 +72,19 @@ struct PNGFastDecoder {
         _ filtered: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>, cancellation: Cancellation?
     ) throws(WebImageError) -> Bool? {
         let size = picture.layout.size
-        // Two rows without their filter, in turns this one and the one above.
-        let rows = UnsafeMutablePointer<UInt8>.allocate(capacity: rowByteCount * 2)
-        rows.initialize(repeating: 0, count: rowByteCount * 2)
-        defer { rows.deallocate() }
+        var unfiltering = rows.unfiltering()
         var isOpaque = true
         var isKnown = true
         try size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { range in
             for y in range where isKnown {
-                let source = filtered + y * (rowByteCount + 1)
-                let row = rows + (y & 1) * rowByteCount
-                let above = rows + (1 - (y & 1)) * rowByteCount
-                isKnown = cwi_png_unfilter(source[0], source + 1, above, row, rowByteCount, bytesPerPixel)
-                if isKnown, !convert(row, to: pixels + y * size.width * 4) { isOpaque = false }
+                guard let row = unfiltering.next(filtered + y * rows.filteredByteCount) else {
+                    isKnown = false
+                    break
+                }
+                if !rows.convert(row, to: pixels + y * size.width * 4) { isOpaque = false }
             }
         }
         return isKnown ? isOpaque : nil
-    }
-
-    /// Writes a row as premultiplied RGBA and returns whether all of it is opaque.
-    private func convert(_ row: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>) -> Bool {
-        let width = picture.layout.size.width
-        switch picture.layout.colorType {
-        case .rgb:
-            cwi_rgb_to_rgba(row, pixels, width)
-            return true
-        case .gray:
-            cwi_gray_to_rgba(row, pixels, width)
-            return true
-        case .palette:
-            cwi_indices_to_rgba(row, palette, pixels, width)
-            return picture.transparency.isEmpty || cwi_is_opaque(pixels, width)
-        case .grayAlpha:
-            cwi_gray_alpha_to_rgba(row, pixels, width)
-            return cwi_premultiply(pixels, width)
-        case .rgba:
-            pixels.update(from: row, count: rowByteCount)
-            return cwi_premultiply(pixels, width)
-        }
     }
 
     private func joinedChunks(of data: RawSpan) -> [UInt8] {
@@ -136,21 +99,7 @@ struct PNGFastDecoder {
         }
     }
 
-    /// Each row with the byte that names its filter.
-    private var filteredByteCount: Int { (rowByteCount + 1) * picture.layout.size.height }
-
-    /// Indices behind the palette's end are black, as libpng has it.
-    private static func words(of picture: PNGPicture) -> [UInt32] {
-        var bytes = [UInt8](repeating: 0, count: 256 * 4)
-        for index in 0..<256 {
-            for channel in 0..<3 where index * 3 + channel < picture.palette.count {
-                bytes[index * 4 + channel] = picture.palette[index * 3 + channel]
-            }
-            bytes[index * 4 + 3] = index < picture.transparency.count ? picture.transparency[index] : 255
-        }
-        cwi_premultiply(&bytes, 256)
-        return bytes.withUnsafeBytes { Array($0.bindMemory(to: UInt32.self)) }
-    }
+    private var filteredByteCount: Int { rows.filteredByteCount * picture.layout.size.height }
 
     /// libdeflate can't be stopped: 64 MiB, 16 megapixels with alpha, take it a tenth of a second.
     private static let filteredByteLimit = 64 << 20

@@ -3,8 +3,7 @@ internal import CWebImagePNG
 internal import WebImageCore
 
 extension PNGPicture {
-    /// The picture at `size`, resampled row by row as libpng makes them, so that it is never in memory as a whole: for the
-    /// kinds that ``PNGFastDecoder`` leaves to libpng.
+    /// The picture at `size`, resampled row by row as they are unpacked, so that it is never in memory as a whole.
     ///
     /// The pixels are those of decoding it whole. `nil` for an interlaced picture, one that is to stay as large as it is,
     /// and one that is not whole and intact.
@@ -15,6 +14,43 @@ extension PNGPicture {
     ) throws(WebImageError) -> PixelBuffer? {
         guard !layout.isInterlaced, size != layout.size, chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) })
         else { return nil }
+        // The checksums are a pass over all there is.
+        try cancellation?.check()
+        guard let rows = PNGRowConversion(self) else {
+            return try resampledByLibpng(to: size, from: data, cancellation: cancellation)
+        }
+        return try resampled(rows, to: size, from: data, cancellation: cancellation)
+    }
+
+    /// Where 8 bits a channel make the way of ``PNGFastDecoder`` possible: it takes a fifth longer than that, and a tenth of the memory.
+    private func resampled(
+        _ rows: PNGRowConversion, to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer? {
+        let inflater = Inflater(chunks.map(\.compressedBytes), readByteCount: max(1 << 16, rows.filteredByteCount))
+        let resampler = try RowResampler(from: layout.size, to: size)
+        var unfiltering = rows.unfiltering()
+        var isOpaque = true
+        var isGood = true
+        try layout.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { range in
+            for _ in range where isGood {
+                guard let filtered = inflater.read(rows.filteredByteCount, of: data),
+                    let row = unfiltering.next(filtered)
+                else {
+                    isGood = false
+                    break
+                }
+                resampler.append { pixels in
+                    if !rows.convert(row, to: pixels) { isOpaque = false }
+                }
+            }
+        }
+        return isGood ? resampler.finish(isOpaque: isOpaque) : nil
+    }
+
+    /// For all other kinds.
+    private func resampledByLibpng(
+        to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer? {
         let reader = try PNGRowReader(self)
         let resampler = try RowResampler(from: layout.size, to: size)
         for chunk in chunks where !reader.isComplete {

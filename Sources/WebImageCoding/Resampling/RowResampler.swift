@@ -48,9 +48,14 @@ final class RowResampler {
 
     /// Takes the next row: premultiplied RGBA, as many pixels as the input is wide.
     func append(_ row: UnsafePointer<UInt8>) {
+        append { $0.update(from: row, count: rowByteCount) }
+    }
+
+    /// Takes the next row from `write`, which has to write all of it.
+    func append(_ write: (UnsafeMutablePointer<UInt8>) -> Void) {
         precondition(inputRowCount < inputSize.height, "more rows than announced")
         if inputRowCount - windowStart == windowRowLimit { moveToFront() }
-        (window + (inputRowCount - windowStart) * rowByteCount).update(from: row, count: rowByteCount)
+        write(window + (inputRowCount - windowStart) * rowByteCount)
         inputRowCount += 1
         while outputRowCount < outputSize.height, neededRowCount(for: outputRowCount) <= inputRowCount { makeRow() }
     }

@@ -25,8 +25,8 @@ public struct WebPDecoder: ImageDecoder {
             colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
-    /// Decodes the picture and resamples it to the size wanted. libwebp could scale by itself, but no faster and with
-    /// a coarser filter.
+    /// Decodes the picture and resamples it to the size wanted, a large one while its rows are decoded. libwebp could scale by
+    /// itself, but no faster and with a coarser filter.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
     }
@@ -49,16 +49,22 @@ public struct WebPDecoder: ImageDecoder {
                 // The first frame is damaged: see below whether it has good rows.
             }
         }
-        let decoder = try file.makeFirstPictureDecoder()
+        // The first frame of an animation lies anywhere on the canvas, which is resampled as a whole.
+        let isLarge = file.size.pixelCount * 4 > Self.pixelByteLimit
+        let targetSize = isLarge && !file.isAnimation && plan.targetSize != file.size ? plan.targetSize : nil
+        let decoder = try file.makeFirstPictureDecoder(resampledTo: targetSize)
         try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: options.cancellation)
         }
         let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
-        let canvas = try file.canvas(with: pixels, options: options)
+        let canvas = targetSize == nil ? try file.canvas(with: pixels, options: options) : pixels
         var image = try plan.image(of: canvas, format: .webp, frameCount: max(1, file.frames.count))
         image.isPartial = isPartial
         return image
     }
+
+    /// What the pixels of a picture may take though a thumbnail is wanted: it comes cheaper from the pool than from the system.
+    private static let pixelByteLimit = 8 << 20
 
     /// The frames of an animation with several; of one that is cut off, those that are whole.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
@@ -107,9 +113,10 @@ extension WebPFile {
     /// The first frame of an animation, as soon as there is its header.
     private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
 
-    /// Takes memory for the first picture.
-    func makeFirstPictureDecoder() throws(WebImageError) -> WebPPictureDecoder {
-        try WebPPictureDecoder(size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount)
+    /// Takes memory for the first picture, or for its rows, which come out at another size.
+    func makeFirstPictureDecoder(resampledTo targetSize: PixelSize? = nil) throws(WebImageError) -> WebPPictureDecoder {
+        try WebPPictureDecoder(
+            size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount, resampledTo: targetSize)
     }
 
     /// Calls `body` with what is there of the first picture: of a still the whole file, of an animation its first frame's

@@ -9,6 +9,8 @@ internal import WebImageCore
 final class WebPPictureDecoder {
     /// Not `private(set)`: libwebp writes it behind Swift's back, through the address that it was given.
     private var output: MutablePixelBuffer?
+    /// In its stead, for a thumbnail of a large picture.
+    private let passingRows: PassingRows?
     /// At an address of its own, which libwebp keeps.
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
     private let decoder: OpaquePointer
@@ -24,24 +26,37 @@ final class WebPPictureDecoder {
 
     /// Takes memory for a picture of `size`.
     ///
-    /// - Parameter byteCount: how many bytes ``decode(_:wholePiecesOnly:cancellation:)`` gets in the end.
-    init(size: PixelSize, byteCount: Int) throws(WebImageError) {
-        let output = try MutablePixelBuffer(width: size.width, height: size.height)
+    /// - Parameters:
+    ///   - byteCount: how many bytes ``decode(_:wholePiecesOnly:cancellation:)`` gets in the end.
+    ///   - targetSize: the size that comes out, of rows that are not kept: then there are no previews. `nil`, the default, for
+    ///     the picture's own.
+    init(size: PixelSize, byteCount: Int, resampledTo targetSize: PixelSize? = nil) throws(WebImageError) {
+        let output: MutablePixelBuffer?
+        let address: UnsafeMutableRawPointer
+        if let targetSize {
+            let rows = try PassingRows(of: size, resampledTo: targetSize)
+            (passingRows, address) = (rows, rows.baseAddress)
+            output = nil
+        } else {
+            let pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+            (passingRows, address) = (nil, pixels.baseAddress)
+            output = consume pixels
+        }
         let config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
         config.initialize(to: WebPDecoderConfig())
         guard WebPInitDecoderConfig(config) != 0 else {
             config.deallocate()
             throw .decoding(format: .webp, reason: .unsupported("another version of libwebp"))
         }
-        let outputByteCount = output.bytesPerRow * size.height
+        let bytesPerRow = size.width * 4
         config.pointee.output.colorspace = MODE_rgbA
         config.pointee.output.is_external_memory = 1
         config.pointee.output.u.RGBA = WebPRGBABuffer(
-            rgba: output.baseAddress.assumingMemoryBound(to: UInt8.self), stride: Int32(output.bytesPerRow),
-            size: outputByteCount)
+            rgba: address.assumingMemoryBound(to: UInt8.self), stride: Int32(bytesPerRow),
+            size: bytesPerRow * size.height)
         guard let decoder = WebPIDecode(nil, 0, config) else {
             config.deallocate()
-            throw .outOfMemory(byteCount: outputByteCount)
+            throw .outOfMemory(byteCount: bytesPerRow * size.height)
         }
         self.config = config
         self.decoder = decoder
@@ -97,6 +112,7 @@ final class WebPPictureDecoder {
             case VP8_STATUS_OUT_OF_MEMORY: throw .outOfMemory(byteCount: size.pixelCount * 4)
             case let status: damage = WebImageError(status)
             }
+            passingRows?.resample(upTo: rowCount)
         }
     }
 
@@ -104,7 +120,7 @@ final class WebPPictureDecoder {
     /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
     private func pieceLength(of byteCount: Int) -> Int {
         let pieceCount = config.pointee.input.isLossless ? max(1, size.height / 128) : 64
-        return max(4096, byteCount / pieceCount)
+        return max(256, byteCount / pieceCount)
     }
 
     /// The rows so far, clear below; `nil` if there are no others than last time.
@@ -120,13 +136,14 @@ final class WebPPictureDecoder {
         return try finished(buffer, rowCount: rowCount, cancellation: cancellation)
     }
 
-    /// The pixels, after the last byte was decoded; of a damaged picture, the rows that are good. Call it once.
+    /// The pixels, after the last byte was decoded; of a damaged picture, the rows that are good, clear below. Call it once.
     func finish(
         damage policy: DecodingOptions.Damage, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .webp, reason: .truncated)
         let rowCount = rowCount
         if let failure, policy == .refuse || rowCount == 0 { throw failure }
+        if let passingRows { return (passingRows.finish(), failure != nil) }
         guard let buffer = output.take() else { throw .outOfMemory(byteCount: 0) }
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
     }

@@ -5,50 +5,76 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// The most memory that a thumbnail of 12 megapixels takes, in a process of its own: whole, the pixels are 48 MB.
+/// The most memory that a thumbnail of 12 megapixels takes, in a process of its own, above what the process takes without
+/// a picture: whole, the pixels are 46 MiB. Each limit is a few MiB above what was measured.
 @Suite(.serialized) struct ThumbnailMemoryTests {
-    private static let size = PixelSize(width: 4000, height: 3000)
     private static let side = 200
 
-    /// libjpeg scales by an eighth as it decodes.
-    @Test func ofAJPEGIsAFractionOfThePicture() throws {
-        #expect(try peak(of: JPEGEncoder().encode(picture(), options: EncodingOptions())) < 16 << 20)
+    /// What libraries touch, the file and a few rows: 6 to 7 MiB.
+    @Test(arguments: [false, true]) func ofABaselineJPEGIsThatOfAnEighthOfIt(isRotated: Bool) throws {
+        let file = try isRotated ? LargePicture.rotatedJPEG() : LargePicture.jpeg()
+        #expect(try peak(of: file) < 10 << 20)
     }
 
-    /// libpng makes a row at a time.
-    @Test(arguments: [16, 4]) func ofAPNGThatLibpngReadsIsAFewRows(_ depth: Int) throws {
-        let color = depth == 16 ? PNGLayout.ColorType.rgb : .gray
-        let rowByteCount = Self.size.width * depth * (depth == 16 ? 3 : 1) / 8 + 1
-        let file = PNGWriter.file(
-            header: PNGWriter.header(Self.size, depth: depth, color: color),
-            filtered: [UInt8](repeating: 0, count: rowByteCount * Self.size.height))
-        #expect(try peak(of: file) < 16 << 20)
+    /// All coefficients, 16 bits each, of 12 million pixels of luma and a quarter as many of each colour: 34 MiB, and 6 more.
+    @Test func ofAProgressiveJPEGIsItsCoefficients() throws {
+        #expect(try peak(of: LargePicture.progressiveJPEG()) < 44 << 20)
     }
 
-    /// libdeflate unpacks all of it, into the memory of the pixels.
-    @Test func ofAnotherPNGIsThatOfThePicture() throws {
-        let file = PNGWriter.file(
-            header: PNGWriter.header(Self.size, color: .rgb),
-            filtered: [UInt8](repeating: 0, count: (Self.size.width * 3 + 1) * Self.size.height))
-        #expect(try peak(of: file) < 60 << 20)
+    /// Two times the rows under the resampler's filter, 3 MiB, and 6 more.
+    @Test(arguments: [(PNGLayout.ColorType.rgb, 8), (.rgba, 8), (.palette, 8), (.rgb, 16)])
+    func ofAPNGIsAFewRows(_ color: PNGLayout.ColorType, depth: Int) throws {
+        #expect(try peak(of: LargePicture.png(color, depth: depth)) < 12 << 20)
     }
 
-    /// libwebp has no rows to give before they stand in the picture.
-    @Test func ofAWebPIsThatOfThePicture() throws {
-        #expect(try peak(of: WebPEncoder().encode(picture(), options: EncodingOptions(quality: 0.1))) < 64 << 20)
+    /// The last pass has rows between all others: 46 MiB of pixels, and 5 more.
+    @Test func ofAnInterlacedPNGIsThePicture() throws {
+        #expect(try peak(of: LargePicture.png(.rgb, isInterlaced: true)) < 55 << 20)
     }
 
-    /// The canvas, and a byte for each index.
-    @Test func ofAGIFIsThatOfThePicture() throws {
-        #expect(try peak(of: solidGIF(width: 2900, height: 2800)) < 60 << 20)
+    /// The rows under the filter, those of one piece of the file (a 64th of it), and huge pages that are in part behind or ahead:
+    /// 13 MiB.
+    @Test func ofALossyWebPIsTheRowsOfAPiece() throws {
+        #expect(try peak(of: LargePicture.lossyWebP()) < 18 << 20)
+    }
+
+    /// libwebp keeps all alpha, a byte a pixel and as much to unpack it: 23 MiB, and what a lossy one takes.
+    @Test func ofALossyWebPWithAlphaIsTheAlpha() throws {
+        #expect(try peak(of: LargePicture.lossyWebP(hasAlpha: true)) < 44 << 20)
+    }
+
+    /// libwebp keeps 4 bytes a pixel: 46 MiB, and what a lossy one takes.
+    @Test func ofALosslessWebPIsThePictureWithinLibwebp() throws {
+        #expect(try peak(of: LargePicture.losslessWebP()) < 65 << 20)
+    }
+
+    /// A byte for each of 8 megapixels, the rows under the resampler's filter, and 6 MiB.
+    @Test func ofAGIFIsItsIndices() throws {
+        #expect(try peak(of: LargePicture.gif()) < 20 << 20)
+    }
+
+    /// The first frame of an animation takes what a still takes where it covers the canvas.
+    @Test func ofAnAnimationsFirstFrameIsThatOfAStill() throws {
+        #expect(try peak(of: LargePicture.gif(frameCount: 2)) < 20 << 20)
+        #expect(try peak(of: LargePicture.png(.rgb, frameCount: 2)) < 12 << 20)
+        // Not of WebP: its frames lie anywhere, and are composed. The canvas, and what libwebp keeps.
+        #expect(try peak(of: LargePicture.animatedWebP(frameCount: 2)) < 105 << 20)
+    }
+
+    /// The canvas that shows the frame before, the part that is drawn on it, and what decoding that takes beside: of GIF
+    /// the indices (8 megapixels here), of WebP libwebp's 4 bytes a pixel.
+    @Test func ofFramesIsTheCanvasAndOnePart() throws {
+        #expect(try peak(of: LargePicture.gif(frameCount: 2), frameCount: 2) < 84 << 20)
+        #expect(try peak(of: LargePicture.png(.rgb, frameCount: 2), frameCount: 2) < 105 << 20)
+        #expect(try peak(of: LargePicture.animatedWebP(frameCount: 2), frameCount: 2) < 156 << 20)
     }
 
     /// In bytes, above what the process has without a picture.
-    private func peak(of file: Data) throws -> Int {
+    private func peak(of file: Data, frameCount: Int = 0) throws -> Int {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/picture"
         try file.write(to: URL(filePath: path))
-        return try byteCount(["\(Self.side)", path]) - byteCount(["\(Self.side)"])
+        return try byteCount(["\(Self.side)", path, "\(frameCount)"]) - byteCount(["\(Self.side)"])
     }
 
     private func byteCount(_ arguments: [String]) throws -> Int {
@@ -64,11 +90,5 @@ import WebImageTestSupport
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
         return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
-    }
-
-    private func picture() throws -> Image {
-        var pixels = try MutablePixelBuffer(width: Self.size.width, height: Self.size.height)
-        pixels.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0xFF) }
-        return Image(pixels: pixels.freeze(isOpaque: true))
     }
 }

@@ -54,6 +54,85 @@ import WebImageTestSupport
         #expect(count > 20)
     }
 
+    /// GIFs that are thumbnails as they are painted, interlaced and animated ones among them, and those that are not, as their
+    /// first frame is a part of the canvas.
+    @Test func makesThumbnailsOfEveryKindOfGIF() throws {
+        let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
+        var count = 0
+        for fixture in Fixture.all(withExtension: "gif") {
+            let data = try fixture.data()
+            let whole = try GIFDecoder().decode(data, options: DecodingOptions())
+            let thumbnail = try GIFDecoder().decode(data, options: options)
+            #expect(
+                try Pixels(thumbnail.pixels) == Pixels(whole.pixels.resampled(to: thumbnail.pixels.size)),
+                "\(fixture.name)")
+            #expect(thumbnail.pixels.isOpaque == whole.pixels.isOpaque, "\(fixture.name)")
+            #expect(thumbnail.frameCount == whole.frameCount, "\(fixture.name)")
+            #expect((thumbnail.animation == nil) == (whole.animation == nil), "\(fixture.name)")
+            if thumbnail.isThumbnail { count += 1 }
+        }
+        #expect(count > 5)
+    }
+
+    /// Every kind of WebP, whole, cut off and damaged: made of rows that pass, or of the whole.
+    @Test func makesThumbnailsOfEveryKindOfWebP() throws {
+        let target = PixelSize(width: 7, height: 5)
+        for name in ["lossy", "lossless", "lossy-alpha", "lossless-alpha", "orientation-6"] {
+            let data = try Fixture("\(name).webp").data()
+            var damaged = data
+            damaged[data.count * 2 / 3] ^= 0x55
+            for file in [data, damaged] + (1..<10).map({ data.prefix(data.count * $0 / 10) }) {
+                guard let whole = try decoded(file, resampledTo: nil) else { continue }
+                let rows = try #require(try decoded(file, resampledTo: target))
+                #expect(try Pixels(rows.pixels) == Pixels(whole.pixels.resampled(to: target)), "\(name)")
+                #expect(rows.pixels.isOpaque == whole.pixels.isOpaque)
+                #expect(rows.isPartial == whole.isPartial)
+            }
+            #expect(try decoded(data, resampledTo: target)?.isPartial == false)
+        }
+    }
+
+    /// `nil` where there is not a row.
+    private func decoded(
+        _ file: Data, resampledTo target: PixelSize?
+    ) throws -> (pixels: PixelBuffer, isPartial: Bool)? {
+        let size = try WebPFile(reading: file.bytes).size
+        let decoder = try WebPPictureDecoder(size: size, byteCount: file.count, resampledTo: target)
+        do throws(WebImageError) {
+            try file.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+                try decoder.decode(bytes, cancellation: nil)
+            }
+            return try decoder.finish(damage: .showGoodPart, cancellation: nil)
+        } catch .decoding {
+            return nil
+        }
+    }
+
+    /// So large that memory is given back on the way.
+    @Test func makesThumbnailsOfLargeWebPs() throws {
+        let size = PixelSize(width: 1800, height: 1500)
+        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in 0..<size.pixelCount {
+                let (x, y) = (index % size.width, index / size.width)
+                let color = SIMD4<UInt8>(
+                    UInt8(truncatingIfNeeded: x / 3), UInt8(truncatingIfNeeded: y / 2), x / 50 % 2 == 0 ? 40 : 200, 255)
+                bytes.storeBytes(of: color, toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+            }
+        }
+        let data = try WebPEncoder().encode(
+            Image(pixels: pixels.freeze(isOpaque: true)), options: EncodingOptions(quality: 0.3))
+        for file in [data, data.prefix(data.count / 2)] {
+            let whole = try WebPDecoder().decode(file, options: DecodingOptions())
+            let thumbnail = try WebPDecoder().decode(
+                file, options: DecodingOptions(thumbnail: Thumbnail(width: 120, height: 100)))
+            #expect(try Pixels(thumbnail.pixels) == Pixels(whole.pixels.resampled(to: thumbnail.pixels.size)))
+            #expect(thumbnail.pixels.size == PixelSize(width: 120, height: 100))
+            #expect(thumbnail.pixels.isOpaque == whole.pixels.isOpaque)
+            #expect(thumbnail.isPartial == whole.isPartial && thumbnail.isThumbnail)
+        }
+    }
+
     @Test func leavesDamagedPicturesToTheOtherWay() throws {
         let data = try Fixture("rgb-16.png").data()
         let cut = data.prefix(data.count / 2)

@@ -14,6 +14,13 @@ extension Data {
         return chunks
     }
 
+    /// A chunk of a WebP.
+    static func webpChunk(_ name: String, _ content: some Collection<UInt8>) -> Data {
+        var chunk = Data()
+        chunk.appendWebPChunk(name, content)
+        return chunk
+    }
+
     /// Adds a chunk to a WebP.
     mutating func appendWebPChunk(_ name: String, _ content: some Collection<UInt8>) {
         append(contentsOf: name.utf8)

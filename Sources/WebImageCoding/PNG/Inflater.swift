@@ -1,0 +1,363 @@
+/// Unpacks a zlib stream (RFC 1950 and 1951) through a window, so that it is never in memory as a whole. libdeflate can't
+/// do that; zlib can, in a third more time.
+///
+///     ┌──────────────────┬──────────────────┬──────────────┐
+///     │ history, 32 KiB  │ unpacked, unread │ room         │   all moves to the front once the room is used up
+///     └──────────────────┴──────────────────┴──────────────┘
+///
+/// It is for streams that are whole and made by the rules. What is odd about others, as a wrong checksum, is for libpng to
+/// say; nothing but the bytes themselves is checked here, and no damage makes it read or write outside its memory.
+final class Inflater {
+    /// The parts of the file that the stream lies in, in their order.
+    private let pieces: [Range<Int>]
+    private var pieceIndex = 0
+    /// In the file: the next byte that is not among the bits.
+    private var position = 0
+    private var pieceEnd = 0
+    /// Taken from the stream, and not yet used: the next is the lowest. Those above `bitCount` are 0 or what follows.
+    private var bits: UInt64 = 0
+    private var bitCount = 0
+
+    private enum Block {
+        /// Its first bits come next.
+        case start
+        case stored(byteCount: Int)
+        case coded
+        /// Behind the last block, or damage.
+        case none
+    }
+    private var block = Block.start
+    private var isLastBlock = false
+    private var hasBegun = false
+    private let literals = HuffmanTable(indexBitCount: 11, symbolLimit: 288)
+    private let distances = HuffmanTable(indexBitCount: 8, symbolLimit: 32)
+    private let lengths = HuffmanTable(indexBitCount: 7, symbolLimit: 19)
+
+    private let window: UnsafeMutablePointer<UInt8>
+    private let capacity: Int
+    private var readCount = 0
+    private var unpackedCount = 0
+
+    /// - Parameters:
+    ///   - pieces: the parts of the file that the stream lies in.
+    ///   - readByteCount: how many bytes are read at once, at most.
+    init(_ pieces: [Range<Int>], readByteCount: Int) {
+        self.pieces = pieces
+        capacity = Self.historyByteCount + readByteCount + Self.roomByteCount
+        window = .allocate(capacity: capacity)
+        position = pieces.first?.lowerBound ?? 0
+        pieceEnd = pieces.first?.upperBound ?? 0
+    }
+
+    deinit { window.deallocate() }
+
+    /// The next `count` bytes, good until the next call; `nil` if the stream is damaged or has not as many.
+    func read(_ count: Int, of data: RawSpan) -> UnsafePointer<UInt8>? {
+        if unpackedCount - readCount < count {
+            moveToFront()
+            data.withUnsafeBytes { data in
+                while unpackedCount - readCount < count {
+                    // What follows damage must not be read as if it followed what precedes it.
+                    guard unpack(data) else { return block = .none }
+                }
+            }
+            guard unpackedCount - readCount >= count else { return nil }
+        }
+        defer { readCount += count }
+        return UnsafePointer(window + readCount)
+    }
+
+    private func moveToFront() {
+        let kept = max(0, min(readCount, unpackedCount - Self.historyByteCount))
+        guard kept > 0 else { return }
+        window.update(from: window + kept, count: unpackedCount - kept)
+        readCount -= kept
+        unpackedCount -= kept
+    }
+
+    // MARK: - Blocks
+
+    /// Unpacks until the window is full or the block ends; returns whether there was anything to do, and it went well.
+    private func unpack(_ data: UnsafeRawBufferPointer) -> Bool {
+        if !hasBegun {
+            guard readZlibHeader(data) else { return false }
+            hasBegun = true
+        }
+        switch block {
+        case .none: return false
+        case .start: return startBlock(data)
+        case .stored(let byteCount): return copy(byteCount, from: data)
+        case .coded: return decode(data)
+        }
+    }
+
+    /// Deflate, a window of 32 KiB at most, and no dictionary: no PNG has others.
+    private func readZlibHeader(_ data: UnsafeRawBufferPointer) -> Bool {
+        guard let method = take(8, from: data), let flags = take(8, from: data) else { return false }
+        return method & 0xF == 8 && method >> 4 <= 7 && (method << 8 | flags) % 31 == 0 && flags & 0x20 == 0
+    }
+
+    private func startBlock(_ data: UnsafeRawBufferPointer) -> Bool {
+        if isLastBlock { return false }
+        guard let header = take(3, from: data) else { return false }
+        isLastBlock = header & 1 != 0
+        switch header >> 1 {
+        case 0:
+            _ = take(bitCount & 7, from: data)
+            guard let count = take(16, from: data), let complement = take(16, from: data), count == ~complement & 0xFFFF
+            else { return false }
+            block = .stored(byteCount: count)
+            return true
+        case 1:
+            block = .coded
+            let codeLengths = [144, 112, 24, 8].enumerated().flatMap {
+                [UInt8](repeating: [8, 9, 7, 8][$0], count: $1)
+            }
+            return literals.build(codeLengths[...], meanings: Self.literalMeanings)
+                && distances.build([UInt8](repeating: 5, count: 32)[...], meanings: Self.distanceMeanings)
+        case 2:
+            block = .coded
+            return readCodes(data)
+        default: return false
+        }
+    }
+
+    private func copy(_ byteCount: Int, from data: UnsafeRawBufferPointer) -> Bool {
+        var left = byteCount
+        while left > 0, unpackedCount < capacity {
+            var count = 1
+            if bitCount > 0 || position == pieceEnd {
+                guard let byte = take(8, from: data) else { return false }
+                window[unpackedCount] = UInt8(byte)
+            } else {
+                bits = 0
+                count = min(left, capacity - unpackedCount, pieceEnd - position)
+                let room = UnsafeMutableRawBufferPointer(start: window + unpackedCount, count: count)
+                room.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[position..<position + count]))
+                position += count
+            }
+            unpackedCount += count
+            left -= count
+        }
+        block = left > 0 ? .stored(byteCount: left) : .start
+        return true
+    }
+
+    /// The lengths of the codes, themselves coded (RFC 1951, 3.2.7).
+    private func readCodes(_ data: UnsafeRawBufferPointer) -> Bool {
+        guard let counts = take(14, from: data) else { return false }
+        let (literalCount, distanceCount) = (counts & 0x1F + 257, counts >> 5 & 0x1F + 1)
+        guard literalCount <= 286, distanceCount <= 30 else { return false }
+        var lengthLengths = [UInt8](repeating: 0, count: Self.lengthOrder.count)
+        for index in 0..<(counts >> 10 + 4) {
+            guard let length = take(3, from: data) else { return false }
+            lengthLengths[Self.lengthOrder[index]] = UInt8(length)
+        }
+        guard lengths.build(lengthLengths[...], meanings: Self.lengthMeanings) else { return false }
+        var codeLengths: [UInt8] = []
+        codeLengths.reserveCapacity(literalCount + distanceCount)
+        while codeLengths.count < literalCount + distanceCount {
+            refillAtEnd(&bits, &bitCount, &position, data)
+            let entry = lengths.entries[Int(bits & 0x7F)]
+            let symbol = entry.value
+            guard !entry.isSpecial, take(Int(entry.bitCount), from: data) != nil else { return false }
+            var (repeated, count) = (UInt8(truncatingIfNeeded: symbol), 1)
+            if symbol > 15 {
+                let (base, extraBitCount) = [(3, 2), (3, 3), (11, 7)][symbol - 16]
+                guard let extra = take(extraBitCount, from: data), symbol > 16 || !codeLengths.isEmpty else {
+                    return false
+                }
+                repeated = symbol == 16 ? codeLengths[codeLengths.count - 1] : 0
+                count = base + extra
+            }
+            codeLengths.append(contentsOf: repeatElement(repeated, count: count))
+        }
+        // The end of a block must have a code.
+        guard codeLengths.count == literalCount + distanceCount, codeLengths[256] > 0 else { return false }
+        return literals.build(codeLengths[..<literalCount], meanings: Self.literalMeanings)
+            && distances.build(codeLengths[literalCount...], meanings: Self.distanceMeanings)
+    }
+
+    // MARK: - Symbols
+
+    /// Decodes until there is no room for another match, or the block ends.
+    private func decode(_ data: UnsafeRawBufferPointer) -> Bool {
+        guard let start = data.baseAddress else { return false }
+        let (literals, distances, window) = (literals.entries, distances.entries, window)
+        let limit = capacity - Self.roomByteCount
+        var (bits, bitCount, position, output) = (bits, bitCount, position, unpackedCount)
+        var pieceEnd = pieceEnd
+        defer {
+            self.bits = bits
+            self.bitCount = bitCount
+            self.position = position
+            unpackedCount = output
+        }
+        while output < limit {
+            // At least 56 bits; in the middle of a piece, room for that twice.
+            let isInside = pieceEnd &- position >= 16
+            if isInside {
+                Self.refill(&bits, &bitCount, &position, start)
+            } else {
+                refillAtEnd(&bits, &bitCount, &position, data)
+                pieceEnd = self.pieceEnd
+            }
+            var entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+            if entry.isLiteral, isInside {
+                window[output] = entry.literal
+                output &+= 1
+                bits &>>= entry.bitCount
+                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+                if entry.isLiteral {
+                    window[output] = entry.literal
+                    output &+= 1
+                    bits &>>= entry.bitCount
+                    bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                    entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+                    if entry.isLiteral {
+                        window[output] = entry.literal
+                        output &+= 1
+                        bits &>>= entry.bitCount
+                        bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                        entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
+                    }
+                }
+            }
+            // 23 bits are left at least, of which this takes 20.
+            if entry.leadsToSecondTable {
+                bits &>>= entry.bitCount
+                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                entry = literals[entry.value &+ Int(truncatingIfNeeded: bits & (1 &<< entry.codeBitCount &- 1))]
+            }
+            let length = entry.value(with: bits)
+            bits &>>= entry.bitCount
+            bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+            if entry.isLiteral {
+                window[output] = entry.literal
+                output &+= 1
+                if bitCount < 0 { return false }
+                continue
+            }
+            if entry.isSpecial {
+                block = .start
+                return entry.value == Self.endOfBlock && bitCount >= 0
+            }
+            // 28 bits.
+            if isInside {
+                Self.refill(&bits, &bitCount, &position, start)
+            } else {
+                refillAtEnd(&bits, &bitCount, &position, data)
+                pieceEnd = self.pieceEnd
+            }
+            entry = distances[Int(truncatingIfNeeded: bits & 0xFF)]
+            if entry.leadsToSecondTable {
+                bits &>>= entry.bitCount
+                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                entry = distances[entry.value &+ Int(truncatingIfNeeded: bits & (1 &<< entry.codeBitCount &- 1))]
+            }
+            let distance = entry.value(with: bits)
+            bits &>>= entry.bitCount
+            bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+            guard !entry.isSpecial, distance <= output, bitCount >= 0 else { return false }
+            Self.repeat(length, bytesFrom: distance, before: window + output)
+            output &+= length
+        }
+        return true
+    }
+
+    /// Copies `length` bytes, and up to 7 more that do not matter; they may lie in what is being copied.
+    @inline(__always)
+    private static func `repeat`(_ length: Int, bytesFrom distance: Int, before output: UnsafeMutablePointer<UInt8>) {
+        var destination = UnsafeMutableRawPointer(output)
+        var source = UnsafeRawPointer(output - distance)
+        let end = destination + length
+        if distance >= 8 {
+            repeat {
+                destination.storeBytes(of: source.loadUnaligned(as: UInt64.self), as: UInt64.self)
+                destination += 8
+                source += 8
+            } while destination < end
+        } else if distance == 1 {
+            let word = UInt64(output[-1]) &* 0x0101_0101_0101_0101
+            repeat {
+                destination.storeBytes(of: word, as: UInt64.self)
+                destination += 8
+            } while destination < end
+        } else {
+            repeat {
+                destination.storeBytes(of: source.load(as: UInt8.self), as: UInt8.self)
+                destination += 1
+                source += 1
+            } while destination < end
+        }
+    }
+
+    // MARK: - Bits
+
+    /// Brings the number of bits to 56 at least, from 8 bytes of which some may come again.
+    @inline(__always)
+    private static func refill(
+        _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ start: UnsafeRawPointer
+    ) {
+        bits |=
+            UInt64(littleEndian: start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            &<< UInt64(truncatingIfNeeded: bitCount)
+        position &+= (63 &- bitCount) &>> 3
+        bitCount |= 56
+    }
+
+    /// The same byte by byte, and over the end of a piece; at the end of the stream there are fewer.
+    private func refillAtEnd(
+        _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ data: UnsafeRawBufferPointer
+    ) {
+        while bitCount <= 56 {
+            while position == pieceEnd {
+                guard pieceIndex + 1 < pieces.count else { return }
+                pieceIndex += 1
+                (position, pieceEnd) = (pieces[pieceIndex].lowerBound, pieces[pieceIndex].upperBound)
+                // What stands above are bytes behind the piece.
+            }
+            bits |= UInt64(data[position]) &<< UInt64(bitCount)
+            position += 1
+            bitCount += 8
+        }
+    }
+
+    /// The next `count` bits, 16 at most.
+    private func take(_ count: Int, from data: UnsafeRawBufferPointer) -> Int? {
+        refillAtEnd(&bits, &bitCount, &position, data)
+        guard bitCount >= count else { return nil }
+        let value = Int(bits & (1 << UInt64(count) - 1))
+        bits >>= UInt64(count)
+        bitCount -= count
+        return value
+    }
+
+    // MARK: - Constants
+
+    private static let historyByteCount = 1 << 15
+    /// What a turn of the loop writes: three literals, the longest match, and what copying it adds.
+    private static let roomByteCount = 3 + 258 + 8
+    private static let endOfBlock = 1
+    /// In which order the lengths of the lengths' codes come.
+    private static let lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
+
+    private static let lengthMeanings = (0..<19).map { UInt32($0) << 16 }
+    private static let literalMeanings: [UInt32] =
+        (0..<256).map { UInt32($0) << 16 | 1 << 31 } + [UInt32(endOfBlock) << 16 | 1 << 14]
+        // 258 has a code of its own; 286 and 287 do not exist.
+        + meanings(from: 3, extraBitCounts: [0, 0, 0, 0] + (0..<24).map { $0 / 4 })
+        + [258 << 16, 1 << 14, 1 << 14]
+    private static let distanceMeanings: [UInt32] =
+        meanings(from: 1, extraBitCounts: [0, 0] + (0..<28).map { $0 / 2 }) + [1 << 14, 1 << 14]
+
+    /// Ranges of values that follow one another, each told apart by its extra bits.
+    private static func meanings(from first: Int, extraBitCounts: [Int]) -> [UInt32] {
+        var base = first
+        return extraBitCounts.map { count in
+            defer { base += 1 << count }
+            return UInt32(base) << 16 | UInt32(count)
+        }
+    }
+}

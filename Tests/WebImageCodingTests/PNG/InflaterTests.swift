@@ -1,0 +1,142 @@
+import CWebImageDeflate
+import Foundation
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// Unpacking through a window, against libdeflate, which unpacks at once.
+@Suite struct InflaterTests {
+    /// What compresses in different ways: not at all, into long and short matches, into one code, into codes of 15 bits.
+    enum Content: CaseIterable {
+        case nothing, oneByte, zeros, noise, waves, words, rare
+
+        func bytes(_ random: inout SplitMix64) -> [UInt8] {
+            switch self {
+            case .nothing: return []
+            case .oneByte: return [7]
+            case .zeros: return [UInt8](repeating: 0, count: 300_000)
+            case .noise: return (0..<100_000).map { _ in UInt8.random(in: 0...255, using: &random) }
+            case .waves: return (0..<200_000).map { UInt8(truncatingIfNeeded: $0 * $0 / 900) & 0xFC }
+            case .words:
+                let words = (0..<200).map { _ in
+                    (0..<Int.random(in: 1...40, using: &random)).map { _ in UInt8.random(in: 97...122, using: &random) }
+                }
+                return (0..<9_000).flatMap { _ in words[Int.random(in: 0..<200, using: &random)] }
+            case .rare:
+                // Each value half as often as the one before.
+                return (0..<150_000).map { _ in
+                    UInt8(min(20, UInt64.random(in: 1...UInt64.max, using: &random).leadingZeroBitCount))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Content.allCases, [0, 1, 6, 12])
+    func unpacksWhatLibdeflatePacks(_ content: Content, level: Int32) throws {
+        var random = SplitMix64(seed: 11)
+        let bytes = content.bytes(&random)
+        let packed = try zlibStream(bytes, level: level)
+        let (file, pieces) = scattered(packed, &random)
+        for readByteCount in [1, 13, 1 << 16] {
+            #expect(unpacked(file, pieces, count: bytes.count, readByteCount: readByteCount) == bytes)
+        }
+        #expect(unpacked(file, pieces, count: bytes.count + 1, readByteCount: bytes.count + 1) == nil)
+    }
+
+    /// A file that ends early has as many bytes as there are, and none that are made up.
+    @Test(arguments: Content.allCases) func endsWhereTheStreamEnds(_ content: Content) throws {
+        var random = SplitMix64(seed: 12)
+        let bytes = content.bytes(&random)
+        guard bytes.count > 1 else { return }
+        let packed = try zlibStream(bytes, level: 6)
+        for part in 0..<20 {
+            let cut = [UInt8](packed.prefix((packed.count - 5) * part / 20))
+            #expect(unpacked(cut, [0..<cut.count], count: bytes.count, readByteCount: 4096) == nil)
+        }
+    }
+
+    /// What it takes, libdeflate takes too, and makes the same of it.
+    @Test(arguments: Content.allCases) func makesNothingElseOfDamage(_ content: Content) throws {
+        var random = SplitMix64(seed: 13)
+        let bytes = Array(content.bytes(&random).prefix(30_000))
+        let packed = try zlibStream(bytes, level: 6)
+        var takenCount = 0
+        for _ in 0..<300 {
+            var damaged = packed
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                // Most harm is done at the start, where the codes are.
+                let end = Bool.random(using: &random) ? min(packed.count, 100) : packed.count
+                damaged[Int.random(in: 0..<end, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            let ours = unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
+            guard let ours else { continue }
+            takenCount += 1
+            // The checksum is not looked at.
+            let theirs = try #require(deflated(Array(damaged.dropFirst(2)), byteLimit: bytes.count))
+            #expect(theirs.starts(with: ours) || ours.starts(with: theirs))
+        }
+        if bytes.count > 1, content != .zeros { #expect(takenCount < 300) }
+    }
+
+    @Test func refusesStreamsThatAreNotZlib() throws {
+        let packed = try zlibStream([1, 2, 3], level: 6)
+        // Another method, a window that is too large, a checksum that does not fit, a dictionary.
+        for header in [[0x79, 0x9C], [0x88, 0x1C], [0x78, 0x9D], [0x78, 0xBB]] as [[UInt8]] {
+            let file = header + packed.dropFirst(2)
+            #expect(unpacked(file, [0..<file.count], count: 3, readByteCount: 3) == nil)
+        }
+        #expect(unpacked([], [], count: 1, readByteCount: 1) == nil)
+    }
+
+    /// In parts of any length, also none, with other bytes between them.
+    private func scattered(_ packed: [UInt8], _ random: inout SplitMix64) -> ([UInt8], [Range<Int>]) {
+        var (file, pieces): ([UInt8], [Range<Int>]) = ([], [])
+        var rest = packed[...]
+        while !rest.isEmpty {
+            file += (0..<Int.random(in: 0...9, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let count = min(
+                rest.count, Int.random(in: 0...1, using: &random) * Int.random(in: 1...3_000, using: &random))
+            pieces.append(file.count..<file.count + count)
+            file += rest.prefix(count)
+            rest = rest.dropFirst(count)
+        }
+        return (file, pieces)
+    }
+
+    private func unpacked(_ file: [UInt8], _ pieces: [Range<Int>], count: Int, readByteCount: Int) -> [UInt8]? {
+        let inflater = Inflater(pieces, readByteCount: readByteCount)
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let step = min(readByteCount, count - bytes.count)
+            guard let read = inflater.read(step, of: file.span.bytes) else { return nil }
+            bytes += UnsafeBufferPointer(start: read, count: step)
+        }
+        return bytes
+    }
+
+    private func zlibStream(_ bytes: [UInt8], level: Int32) throws -> [UInt8] {
+        let compressor = try #require(libdeflate_alloc_compressor(level))
+        defer { libdeflate_free_compressor(compressor) }
+        let bound = libdeflate_zlib_compress_bound(compressor, bytes.count)
+        return [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+            count = libdeflate_zlib_compress(compressor, bytes, bytes.count, output.baseAddress, bound)
+        }
+    }
+
+    /// Without the zlib header; at most as many bytes, the rest left out.
+    private func deflated(_ stream: [UInt8], byteLimit: Int) -> [UInt8]? {
+        guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
+        defer { libdeflate_free_decompressor(decompressor) }
+        // What is damaged can be a thousand times as long as it was.
+        let room = stream.count * 1040 + 64
+        var status = LIBDEFLATE_BAD_DATA
+        var usedCount = 0
+        let output = [UInt8](unsafeUninitializedCapacity: room) { output, count in
+            status = libdeflate_deflate_decompress_ex(
+                decompressor, stream, stream.count, output.baseAddress, room, &usedCount, &count)
+            if status != LIBDEFLATE_SUCCESS { count = min(byteLimit, room) }
+        }
+        return Array(output.prefix(byteLimit))
+    }
+}
