@@ -4,29 +4,36 @@ public import WebImageCore
 ///
 /// A side above ``MutablePixelBuffer/maximumDimension``, which is fixed, is refused as well.
 public struct DecodingLimits: Sendable, Hashable {
-    /// The most pixels of one frame; checked before memory is taken for them.
+    /// The most pixels of one frame; checked before memory is taken for them. Over it:
+    /// ``WebImageError/imageTooLarge(size:pixelLimit:)``.
     public var pixelCount: Int
     /// The most scans of one progressive JPEG; each costs a pass over the picture, and 88 KB can hold 8,000 of them.
-    /// They are counted as they come, when memory for the coefficients is there already.
+    /// They are counted as they come, when memory for the coefficients is there already. Over it:
+    /// ``WebImageError/tooManyScans(limit:)``.
     public var scanCount: Int
-    /// The most frames of an animation: each is remembered while the file is read, and 12 bytes can be one.
+    /// The most frames of an animation: each is remembered while the file is read, and 12 bytes can be one. Over it:
+    /// ``WebImageError/tooManyFrames(limit:)``.
     public var frameCount: Int
     /// The most bytes of the pixels that one play of an animation unpacks, 4 a pixel, each frame as large as it is stored: what
     /// a file can make a player work. Frames are not kept, so it is no bound on memory. Pictures of which only the first
-    /// frame is wanted are free of it.
+    /// frame is wanted are free of it. Over it: ``WebImageError/animationTooLarge(byteCount:limit:)``.
     public var animationByteCount: Int
-    /// The most bytes of all that a file holds beside its pictures: profiles, EXIF and XMP, texts, comments, the segments
-    /// before a JPEG's first scan, extensions of a GIF, chunks that nobody knows. They count as they are stored, since they are
-    /// not unpacked, but for a PNG's colour profile: one that unpacks to more than this, or to more than 4 MiB, is left out.
+    /// The most bytes of all that a file holds beside its pictures: profiles, EXIF and XMP, texts, comments, all that stands
+    /// before a JPEG's first scan, extensions of a GIF, chunks that nobody knows. Over it:
+    /// ``WebImageError/metadataTooLarge(byteCount:limit:)``.
+    ///
+    /// They count as they are stored. Only a PNG's colour profile is ever unpacked; one that unpacks to more than this counts
+    /// as none, as does every profile over 4 MiB.
     public var metadataByteCount: Int
     /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder together, or of one frame of an
-    /// animation; `nil` for any. It is looked at where ``DecodingOptions/cancellation`` is.
+    /// animation; `nil` for any. It is looked at where ``DecodingOptions/cancellation`` is. Over it:
+    /// ``WebImageError/decodingTimedOut(seconds:)``.
     public var seconds: Double?
 
     /// 100 megapixels (400 MB decoded), 100 scans, 50,000 frames and 1 GiB of them, 64 MiB beside the pictures: more than any
     /// camera's picture, less than a small server's memory. What photographs and layered drawings carry beside their
-    /// pixels, such as previews and signed histories, comes to some tens of megabytes at the most. Time is not limited: the others bound it, to a few seconds, and how much is too much
-    /// depends on the machine.
+    /// pixels, such as previews and signed histories, comes to some tens of megabytes at the most. Time is not limited: the
+    /// others bound it, to a few seconds, and how much is too much depends on the machine.
     public static let `default` = DecodingLimits()
 
     /// Makes limits; each is that of ``default`` unless said otherwise.

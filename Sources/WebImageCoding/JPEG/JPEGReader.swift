@@ -24,7 +24,9 @@ final class JPEGReader {
     ///
     /// libjpeg-turbo has a fast loop for Huffman codes, for which half a kilobyte has to follow for each block of its step,
     /// and a slow one. They differ only in codes that do not exist: to the fast one such a code is a zero, the slow one
-    /// warns. Fewer bytes never make it fast, so what is good in pieces is good as a whole.
+    /// warns. Fewer bytes never make it fast, so what is good in pieces is good as a whole. Where the fast one comes upon a
+    /// marker, the step before it is done again by the slow one; what the first attempt left of a damaged step is seen
+    /// where several scans fill one picture.
     private(set) var isDamageInDoubt = false
     /// How much of it was in the last preview: rows, or scans.
     private var shownCount = 0
@@ -108,7 +110,7 @@ final class JPEGReader {
         case CWI_JPEG_NEEDS_BYTES: break
         case CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT, CWI_JPEG_UNKNOWN_CODE:
             damage = error(status)
-            isDamageInDoubt = status == CWI_JPEG_UNKNOWN_CODE
+            isDamageInDoubt = status == CWI_JPEG_UNKNOWN_CODE || mayDoubtDamage && hasMultipleScans
         default: throw error(status)
         }
     }
