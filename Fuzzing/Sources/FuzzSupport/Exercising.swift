@@ -39,7 +39,7 @@ private let profileExercise = ProfileExercise(
         guard let data = try? Data(contentsOf: URL(filePath: "../Tests/Fixtures/images/" + name)) else {
             fatalError("no picture \(name): run this with Fuzzing/run")
         }
-        return data
+        return [UInt8](data)
     })
 
 private func data(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Data {

@@ -23,7 +23,7 @@ import WebImageTestSupport
 
     private func exercise() throws -> ProfileExercise {
         ProfileExercise(
-            pictures: try ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { try Fixture($0).data() })
+            pictures: try ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { [UInt8](try Fixture($0).data()) })
     }
 
     @Test(arguments: sources) func survivesCutsAndFlippedBits(_ name: String) throws {
