@@ -22,6 +22,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
 
     /// Whether the whole file was decoded anew in the end, see ``JPEGReader/isDamageInDoubt``.
     private(set) var hasDoubted = false
+    /// Where the first scan begins.
+    private var scanStart = 0
     private(set) var probe: ImageProbe?
     var animation: (any AnimationSource)? { nil }
 
@@ -48,7 +50,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
 
     func finish() throws(WebImageError) -> Image {
         try advance(isEnd: true)
-        if isInDoubt {
+        if isInDoubt || reader?.mayDoubtDamage == true && hasFillBytes {
             reader = nil
             hasDoubted = true
             return try JPEGDecoder().decode(Data(bytes), options: options)
@@ -62,6 +64,12 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     private var isInDoubt: Bool { reader?.isDamageInDoubt == true }
+
+    /// Whether two bytes of ones stand side by side in a scan, as no encoder writes them: libjpeg's fast loop takes them for a
+    /// marker and gives its step to the slow one, which passes over them, but not without a trace in the pixels.
+    private var hasFillBytes: Bool {
+        zip(bytes.dropFirst(scanStart), bytes.dropFirst(scanStart + 1)).contains { $0 == 0xFF && $1 == 0xFF }
+    }
 
     private func advance(isEnd: Bool) throws(WebImageError) {
         try options.checkCancellation()
@@ -95,6 +103,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
         let data = RawSpan(_unsafeBytes: bytes)
         let header = try JPEGHeader(reading: data)
+        scanStart = header.byteCount
         probe = ImageProbe(header)
         return try DecodingPlan(header, of: data, options: options)
     }
