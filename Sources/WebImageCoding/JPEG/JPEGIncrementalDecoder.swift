@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImageCore
 
 /// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
@@ -68,7 +69,15 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     /// Whether two bytes of ones stand side by side in a scan, as no encoder writes them: libjpeg's fast loop takes them for a
     /// marker and gives its step to the slow one, which passes over them, but not without a trace in the pixels.
     private var hasFillBytes: Bool {
-        zip(bytes.dropFirst(scanStart), bytes.dropFirst(scanStart + 1)).contains { $0 == 0xFF && $1 == 0xFF }
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            var offset = scanStart
+            while offset < bytes.count - 1, let found = memchr(start + offset, 0xFF, bytes.count - 1 - offset) {
+                offset = UnsafeRawPointer(found) - start + 1
+                if bytes[offset] == 0xFF { return true }
+            }
+            return false
+        }
     }
 
     private func advance(isEnd: Bool) throws(WebImageError) {
