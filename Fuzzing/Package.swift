@@ -24,6 +24,7 @@ let package = Package(
         fuzzer("FuzzGIF"),
         fuzzer("FuzzWebP"),
         fuzzer("FuzzProbe"),
+        fuzzer("FuzzProfile"),
     ],
     swiftLanguageModes: [.v6]
 )

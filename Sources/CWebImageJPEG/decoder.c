@@ -59,14 +59,20 @@ static void error_exit(j_common_ptr jpeg) {
     }
 }
 
+static bool is_sequential_huffman(const struct jpeg_decompress_struct *jpeg) {
+    return !jpeg->progressive_mode && !jpeg->arith_code;
+}
+
 // libjpeg goes on after damage with grey or repeated blocks and a warning; here decoding ends with it. Warnings that
 // leave every pixel in place (stray bytes between markers, odd version numbers) are not.
 static void emit_message(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
     cwi_jpeg_decoder *decoder = jpeg->client_data;
     switch (jpeg->err->msg_code) {
-    case JWRN_HIT_MARKER:
     case JWRN_HUFF_BAD_CODE:
+        if (is_sequential_huffman(&decoder->jpeg) && !decoder->reached_end) fail(decoder, CWI_JPEG_UNKNOWN_CODE);
+        fail(decoder, decoder->reached_end ? CWI_JPEG_TRUNCATED : CWI_JPEG_CORRUPT);
+    case JWRN_HIT_MARKER:
     case JWRN_ARITH_BAD_CODE:
     case JWRN_MUST_RESYNC:
         fail(decoder, decoder->reached_end ? CWI_JPEG_TRUNCATED : CWI_JPEG_CORRUPT);
@@ -164,6 +170,7 @@ cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header 
     header->is_cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     header->has_multiple_scans = jpeg_has_multiple_scans(jpeg);
     header->is_arithmetic = jpeg->arith_code;
+    header->is_sequential_huffman = is_sequential_huffman(jpeg);
     decoder->frame = (struct frame){
         jpeg->image_width,    jpeg->image_height,     jpeg->num_components,
         jpeg->data_precision, jpeg->progressive_mode, jpeg->arith_code,

@@ -26,6 +26,22 @@ public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     return 0
 }
 
+/// Shows pictures with what libFuzzer made for their colour profile.
+public func exerciseProfile(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let faults = profileExercise.faults(of: data(bytes, count))
+    if !faults.isEmpty { fatalError(faults.joined(separator: "; ")) }
+    return 0
+}
+
+/// With pictures of every kind of colours; `Fuzzing/run` starts this in its own directory.
+private let profileExercise = ProfileExercise(
+    pictures: ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { name in
+        guard let data = try? Data(contentsOf: URL(filePath: "../Tests/Fixtures/images/" + name)) else {
+            fatalError("no picture \(name): run this with Fuzzing/run")
+        }
+        return [UInt8](data)
+    })
+
 private func data(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Data {
     bytes.map { Data(bytes: $0, count: count) } ?? Data()
 }

@@ -14,6 +14,9 @@ typedef enum cwi_jpeg_status {
     CWI_JPEG_NEEDS_BYTES,
     CWI_JPEG_TRUNCATED,
     CWI_JPEG_CORRUPT,
+    // A Huffman code that does not exist, in a scan where libjpeg notices it only if few bytes follow: with more of them
+    // it would have read it as a zero.
+    CWI_JPEG_UNKNOWN_CODE,
     CWI_JPEG_UNSUPPORTED,
     CWI_JPEG_OUT_OF_MEMORY,
     CWI_JPEG_TOO_MANY_SCANS,
@@ -25,7 +28,7 @@ typedef enum cwi_jpeg_status {
 //                           └─ several scans ▶ consume, scan by scan, until complete ──▶ start_pass ▶ read_rows
 //                                                   └▶ start_pass ▶ read_rows: a preview
 //
-// After CWI_JPEG_TRUNCATED and CWI_JPEG_CORRUPT, what came before can still be had: the rows read so far of a picture of
+// After CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT and CWI_JPEG_UNKNOWN_CODE, what came before can still be had: the rows read so far of a picture of
 // one scan; for one of several, cwi_jpeg_start_pass. After other failures only the message and the end are left.
 typedef struct cwi_jpeg_decoder cwi_jpeg_decoder;
 
@@ -37,6 +40,8 @@ typedef struct cwi_jpeg_header {
     bool is_cmyk;
     // Progressive, or one scan a component: call cwi_jpeg_consume until it is complete.
     bool has_multiple_scans;
+    // Coded in a way of which libjpeg may report CWI_JPEG_UNKNOWN_CODE.
+    bool is_sequential_huffman;
     // libjpeg can't stop in the middle of arithmetic coding: after cwi_jpeg_start all bytes must be there.
     bool is_arithmetic;
 } cwi_jpeg_header;

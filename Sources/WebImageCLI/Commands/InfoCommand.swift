@@ -79,10 +79,7 @@ struct InfoReport {
 
     private func line(_ info: ImageInfo) -> String {
         var facts = ["\(info.format)", "\(info.size)"]
-        if info.frameCount > 1 { facts.append("\(info.frameCount) frames") }
-        if !info.frameDurations.isEmpty {
-            facts.append("\((info.frameDurations.reduce(0, +) * 1000).rounded() / 1000) s")
-        }
+        if info.frameCount > 1 { facts.append("\(info.frameCount) frames\(durations(info.frameDurations))") }
         if let loopCount = info.loopCount {
             facts.append(loopCount == 0 ? "plays for ever" : "plays \(loopCount) times")
         }
@@ -91,6 +88,15 @@ struct InfoReport {
         if info.hasColorProfile { facts.append("colour profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
         if let byteCount { facts.append("\(ByteCount(byteCount))") }
         return facts.joined(separator: ", ")
+    }
+
+    /// Of each frame, where all are alike; the shortest, the longest and their sum, where they are not.
+    private func durations(_ durations: [Double]) -> String {
+        func seconds(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) s" }
+        guard let shortest = durations.min(), let longest = durations.max() else { return "" }
+        let sum = "\(seconds(durations.reduce(0, +))) in all"
+        if seconds(shortest) == seconds(longest) { return " of \(seconds(shortest)), \(sum)" }
+        return " of \(seconds(shortest)) to \(seconds(longest)), \(sum)"
     }
 
     private var json: JSON {

@@ -24,8 +24,11 @@ public protocol ImageDecoder: Sendable {
     /// ``WebPDecoder`` can do so only between pieces of compressed bytes: where a few of them hold many pixels, libwebp
     /// decodes those to their end first.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``; for what is over a limit ``WebImageError/imageTooLarge(size:pixelLimit:)``,
+    ///   ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``,
+    ///   ``WebImageError/tooManyScans(limit:)``, ``WebImageError/metadataTooLarge(byteCount:limit:)`` and
+    ///   ``WebImageError/decodingTimedOut(seconds:)``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
     /// What the first bytes of a file tell; `nil` while they are too few, and where the first

@@ -54,6 +54,7 @@ public struct GIFDecoder: ImageDecoder {
     private func finishedFile(_ data: Data, limits: DecodingLimits) throws(WebImageError) -> GIFFile {
         var file = GIFFile(frameLimit: limits.frameCount)
         try file.append(data)
+        try limits.check(metadataByteCount: file.metadataByteCount)
         file.finish()
         return file
     }

@@ -15,6 +15,10 @@ struct GIFFile: Sendable {
     private(set) var repeatCount: Int?
     /// How many bytes have come.
     private(set) var byteCount = 0
+    /// How many bytes of blocks that say nothing about the frames were passed over.
+    private(set) var metadataByteCount = 0
+    /// Whether any frame has a transparent colour.
+    private var hasTransparentColor = false
     /// What stopped the reading; `nil` before ``finish()`` while nothing has.
     private(set) var end: End?
 
@@ -126,8 +130,7 @@ struct GIFFile: Sendable {
     /// Whether the first frame may leave pixels of the canvas clear.
     var hasAlpha: Bool {
         guard let size, let first = frames.first ?? openFrame else { return false }
-        return first.transparentIndex != nil || frames.contains { $0.transparentIndex != nil }
-            || !first.part(on: size).covers(size)
+        return hasTransparentColor || !first.part(on: size).covers(size)
     }
 
     // MARK: Reading
@@ -161,6 +164,7 @@ struct GIFFile: Sendable {
             return true
         case .ignored:
             guard let block = nextBlock(data) else { return false }
+            metadataByteCount += block.count + 1
             if block.isEmpty { stage = .introducer }
             return true
         case .codeSize:
@@ -210,6 +214,7 @@ struct GIFFile: Sendable {
         let asksToRepeat =
             label == 0xFF && length == 11
             && (data.hasText("NETSCAPE2.0", at: start) || data.hasText("ANIMEXTS1.0", at: start))
+        if label != 0xF9 { metadataByteCount += Int(length) + 3 }
         offset = start + Int(length)
         stage = length == 0 ? .introducer : asksToRepeat ? .repeatCount : .ignored
         return true
@@ -228,6 +233,7 @@ struct GIFFile: Sendable {
             left: left, top: top, size: PixelSize(width: width, height: height), isInterlaced: flags & 0x40 != 0,
             palette: paletteLength == nil ? globalPalette : nil, duration: control.duration,
             transparentIndex: control.transparentIndex, disposal: control.disposal)
+        hasTransparentColor = hasTransparentColor || control.transparentIndex != nil
         control = GIFFrame.Control()
         stage = paletteLength.map(Stage.localPalette) ?? .codeSize
         return true

@@ -3,12 +3,16 @@ internal import WebImageCore
 
 /// Decodes a GIF while its bytes arrive.
 ///
-/// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation.
+/// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation. What a call
+/// does is in proportion to the bytes that are new, not to the frames that are there.
 final class IncrementalGIFDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
+    /// The first frame's picture, once it will not change any more.
+    private var firstPicture: Image?
+    private var frames = ArrivingAnimation()
     /// What the last preview had.
     private var previewed = Progress()
 
@@ -25,16 +29,12 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     var probe: ImageProbe? { try? file.probe() }
 
-    var animation: (any AnimationSource)? {
-        guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true,
-            let frames = GIFAnimationFile(file, options: options)
-        else { return nil }
-        return try? ComposedAnimation(frames, plan: plan)
-    }
+    var animation: (any AnimationSource)? { try? arrivedFrames() }
 
     func append(_ bytes: Data) throws(WebImageError) {
         try options.checkCancellation()
         try file.append(bytes)
+        try options.limits.check(metadataByteCount: file.metadataByteCount)
         if plan == nil, let size = file.size, size.width > 0, size.height > 0 {
             plan = try DecodingPlan(storedSize: size, options: options)
         }
@@ -43,10 +43,14 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     func preview() throws(WebImageError) -> Image? {
         guard let plan, let first, first.rowCount > 0 else { return nil }
-        let progress = Progress(rowCount: first.rowCount, frameCount: max(1, file.frames.count))
+        let frames = file.frames.count > 1 ? try arrivedFrames() : nil
+        let progress = Progress(rowCount: first.rowCount, frameCount: frames?.frameCount ?? 1)
         guard progress != previewed else { return nil }
-        var image = try file.image(first: first, plan: plan)
-        image.isPartial = true
+        var image = try picture(first, plan)
+        if let frames {
+            image.animation = frames
+            image.frameCount = frames.frameCount
+        }
         previewed = progress
         return image
     }
@@ -63,6 +67,28 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
     private func unpack(_ frame: GIFFrame) throws(WebImageError) {
         if first == nil { first = try GIFFrameDecoder(frame, limits: options.limits) }
         try first?.unpack(frame.codes, cancellation: options.cancellation)
+    }
+
+    /// The first frame as far as it is there, for a preview.
+    private func picture(_ first: GIFFrameDecoder, _ plan: DecodingPlan) throws(WebImageError) -> Image {
+        if let firstPicture { return firstPicture }
+        var stillPlan = plan
+        stillPlan.options.firstFrameOnly = true
+        var image = try file.image(first: first, plan: stillPlan)
+        image.isPartial = true
+        image.frameCount = 1
+        if file.frames.first?.isWhole == true { firstPicture = image }
+        return image
+    }
+
+    /// The frames that are whole, if there is more than a still.
+    private func arrivedFrames() throws(WebImageError) -> ComposedAnimation? {
+        guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true else { return nil }
+        return try frames.source(frameCount: file.frames.count, isComplete: file.end != nil) {
+            () throws(WebImageError) in
+            guard let frames = GIFAnimationFile(file, options: options) else { return nil }
+            return try ComposedAnimation(frames, plan: plan)
+        }
     }
 
     private var isAnimated: Bool { file.frames.count + (file.openFrame == nil ? 0 : 1) > 1 }

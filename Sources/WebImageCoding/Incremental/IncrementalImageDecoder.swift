@@ -8,7 +8,8 @@ public import WebImageCore
 public protocol IncrementalImageDecoder: AnyObject {
     /// What the bytes so far tell about the picture; `nil` while they are too few.
     var probe: ImageProbe? { get }
-    /// The frames that are whole, for a moving picture of which there is one at least; `nil` for others.
+    /// The frames that are whole, for a moving picture of which there is one at least; `nil` for others. Of many frames, the
+    /// newest may be missing: a sixteenth at the most, and none once the file is whole.
     var animation: (any AnimationSource)? { get }
 
     /// Takes the next bytes of the file and decodes as far as they reach.

@@ -56,6 +56,7 @@ public struct JPEGDecoder: ImageDecoder {
 extension DecodingPlan {
     /// For the picture that the markers of `data` describe.
     init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try options.limits.check(metadataByteCount: header.byteCount)
         try self.init(
             storedSize: header.size, orientation: header.orientation, colors: header.colorConversion(in: data),
             options: options)

@@ -10,6 +10,8 @@ struct JPEGHeader {
     /// Where the pieces of a colour profile are, in the order of the file: APP2 segments, from their signature on.
     let profileSegments: [Range<Int>]
 
+    /// How many bytes stand before the first scan, as far as they are there.
+    let byteCount: Int
     /// Whether all markers before the first scan were there.
     let reachesScan: Bool
 
@@ -65,6 +67,7 @@ struct JPEGHeader {
         orientation = exif ?? xmp ?? .up
         self.componentCount = componentCount
         self.profileSegments = profileSegments
+        byteCount = min(offset, data.byteCount)
         reachesScan = !isCut
     }
 

@@ -1,9 +1,11 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImageCore
 
 /// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
 ///
-/// Bytes that are decoded are dropped; what is kept is the picture, and a progressive file's coefficients.
+/// What is kept of a progressive file are its coefficients, and the bytes that are not decoded. Of another one it is the
+/// picture and all its bytes: some damage is in doubt until the whole of it is there, see ``JPEGReader/isDamageInDoubt``.
 final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     private let slots: IncrementalDecodingSlots
@@ -14,11 +16,15 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     /// Whether pixels are being decoded: not before there is a plan, and a slot if one is needed.
     private var isStarted = false
     private var slot: IncrementalDecodingSlot?
-    /// From the file's first byte, until there is a plan; then from the first that is not decoded.
-    private var pending: [UInt8] = []
-    /// How many of the pending bytes libjpeg is done with.
+    /// From the file's first byte, until there is a plan; then, unless all are kept, from the first that is not decoded.
+    private var bytes: [UInt8] = []
+    /// How many of them libjpeg is done with.
     private var readCount = 0
 
+    /// Whether the whole file was decoded anew in the end, see ``JPEGReader/isDamageInDoubt``.
+    private(set) var hasDoubted = false
+    /// Where the first scan begins.
+    private var scanStart = 0
     private(set) var probe: ImageProbe?
     var animation: (any AnimationSource)? { nil }
 
@@ -28,8 +34,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     func append(_ bytes: Data) throws(WebImageError) {
-        guard reader?.wantsBytes != false else { return }
-        pending.append(contentsOf: bytes)
+        guard reader?.wantsBytes != false || isInDoubt else { return }
+        self.bytes.append(contentsOf: bytes)
         try advance(isEnd: false)
     }
 
@@ -45,6 +51,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
 
     func finish() throws(WebImageError) -> Image {
         try advance(isEnd: true)
+        if isInDoubt || reader?.mayDoubtDamage == true && hasFillBytes {
+            reader = nil
+            hasDoubted = true
+            return try JPEGDecoder().decode(Data(bytes), options: options)
+        }
         guard let reader, let plan else { throw .decoding(format: .jpeg, reason: .truncated) }
         defer {
             self.reader = nil
@@ -53,14 +64,30 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         return try plan.image(of: reader)
     }
 
+    private var isInDoubt: Bool { reader?.isDamageInDoubt == true }
+
+    /// Whether two bytes of ones stand side by side in a scan, as no encoder writes them: libjpeg's fast loop takes them for a
+    /// marker and gives its step to the slow one, which passes over them, but not without a trace in the pixels.
+    private var hasFillBytes: Bool {
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            var offset = scanStart
+            while offset < bytes.count - 1, let found = memchr(start + offset, 0xFF, bytes.count - 1 - offset) {
+                offset = UnsafeRawPointer(found) - start + 1
+                if bytes[offset] == 0xFF { return true }
+            }
+            return false
+        }
+    }
+
     private func advance(isEnd: Bool) throws(WebImageError) {
         try options.checkCancellation()
         if reader == nil { reader = try JPEGReader() }
         guard let reader else { return }
         // Out of `self` meanwhile, so that it is not copied. After an error there is no further call.
-        var pending = pending
-        self.pending = []
-        readCount += try pending.span.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+        var arrived = bytes
+        bytes = []
+        readCount += try arrived.span.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
             let unread = UnsafeRawBufferPointer(rebasing: bytes[readCount...])
             return try reader.reading(unread, isEnd: isEnd) { () throws(WebImageError) in
                 if plan == nil {
@@ -70,20 +97,22 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
                 if let plan, !isStarted { isStarted = try start(reader, plan, isEnd: isEnd) }
                 guard isStarted else { return }
                 try reader.decode(options: options)
-                if let damage = reader.damage, options.damage == .refuse { throw damage }
+                if let damage = reader.damage, !isInDoubt, options.damage == .refuse { throw damage }
             }
         }
-        if plan != nil {
-            pending.removeFirst(readCount)
+        if plan == nil { try options.limits.check(metadataByteCount: readCount) }
+        if plan != nil, !reader.mayDoubtDamage {
+            arrived.removeFirst(readCount)
             readCount = 0
         }
-        self.pending = consume pending
+        bytes = consume arrived
     }
 
     /// What the markers say, which are all there.
     private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
         let data = RawSpan(_unsafeBytes: bytes)
         let header = try JPEGHeader(reading: data)
+        scanStart = header.byteCount
         probe = ImageProbe(header)
         return try DecodingPlan(header, of: data, options: options)
     }

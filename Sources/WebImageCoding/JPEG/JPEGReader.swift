@@ -20,6 +20,14 @@ final class JPEGReader {
     private var isComplete = false
     /// What ended decoding early, with good pixels before it perhaps.
     private(set) var damage: WebImageError?
+    /// Whether ``damage`` might have gone unnoticed with more bytes at hand, so that only a decode of the whole file tells.
+    ///
+    /// libjpeg-turbo has a fast loop for Huffman codes, for which half a kilobyte has to follow for each block of its step,
+    /// and a slow one. They differ only in codes that do not exist: to the fast one such a code is a zero, the slow one
+    /// warns. Fewer bytes never make it fast, so what is good in pieces is good as a whole. Where the fast one comes upon a
+    /// marker, the step before it is done again by the slow one; what the first attempt left of a damaged step is seen
+    /// where several scans fill one picture.
+    private(set) var isDamageInDoubt = false
     /// How much of it was in the last preview: rows, or scans.
     private var shownCount = 0
     private var memoryLimit = 0
@@ -40,6 +48,8 @@ final class JPEGReader {
     var hasMultipleScans: Bool { header.has_multiple_scans }
     /// Whether ``decode(options:)`` can stop where a piece ends: libjpeg can't in the middle of arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
+    /// Whether damage may be noticed in pieces that a decode of the whole file passes over: see ``isDamageInDoubt``.
+    var mayDoubtDamage: Bool { header.is_sequential_huffman }
     /// Whether more bytes can change anything: not behind the last row or scan, nor behind damage.
     var wantsBytes: Bool { !isComplete && damage == nil }
 
@@ -98,7 +108,9 @@ final class JPEGReader {
         switch status {
         case CWI_JPEG_OK: isComplete = true
         case CWI_JPEG_NEEDS_BYTES: break
-        case CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT: damage = error(status)
+        case CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT, CWI_JPEG_UNKNOWN_CODE:
+            damage = error(status)
+            isDamageInDoubt = status == CWI_JPEG_UNKNOWN_CODE || mayDoubtDamage && hasMultipleScans
         default: throw error(status)
         }
     }

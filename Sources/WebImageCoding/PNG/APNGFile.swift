@@ -13,9 +13,12 @@ struct APNGFile: AnimationFile {
 
     private let pictures: [PNGPicture]
     private let data: Data
+    private let damage: DecodingOptions.Damage
 
     /// Those frames of `file` that are whole; `nil` if there are none, or if it is a still.
-    init?(_ file: PNGFile, data: Data, orientation: ImageOrientation) {
+    init?(
+        _ file: PNGFile, data: Data, orientation: ImageOrientation, damage: DecodingOptions.Damage = .refuse
+    ) {
         guard let still = file.still, let sequence = file.animation, sequence.isAnimated, sequence.wholeFrameCount > 0
         else { return nil }
         let frames = sequence.frames.prefix(sequence.wholeFrameCount)
@@ -37,6 +40,7 @@ struct APNGFile: AnimationFile {
         isComplete = sequence.isComplete
         beginsWithStill = sequence.beginsWithStill
         self.data = data
+        self.damage = damage
     }
 
     var format: ImageFormat { .png }
@@ -45,7 +49,9 @@ struct APNGFile: AnimationFile {
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let decoded = try pictures[index].decoded(
             from: data.bytes, shortage: .corrupt("rows are missing"), cancellation: cancellation)
-        if let failure = decoded.failure { throw failure }
+        // Where the first frame takes the still's place, the still is better than a part of it.
+        let mayBePartial = damage == .showGoodPart && (index > 0 || beginsWithStill)
+        if let failure = decoded.failure, !mayBePartial { throw failure }
         return decoded.pixels
     }
 }

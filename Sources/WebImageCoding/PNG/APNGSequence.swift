@@ -25,6 +25,7 @@ struct APNGSequence: Sendable {
     /// What the file claims.
     let frameCount: Int
     private var nextNumber = 0
+    private var dataChunkCount = 0
 
     /// One frame.
     struct Frame: Sendable {
@@ -62,7 +63,10 @@ struct APNGSequence: Sendable {
             data.integer(at: content.lowerBound, count: 4, isBigEndian: true) == nextNumber
         else { return false }
         if chunk.name == .frameData {
-            guard isBehindStill, !frames.isEmpty, !(frames.count == 1 && beginsWithStill) else { return false }
+            guard isBehindStill, !frames.isEmpty, !(frames.count == 1 && beginsWithStill),
+                dataChunkCount < PNGFile.dataChunkLimit
+            else { return false }
+            if chunk.isWhole { dataChunkCount += 1 }
             frames[frames.count - 1].chunks.append(chunk)
         } else {
             guard isLastFrameBegun, frames.count < frameCount, let part = part(reading: chunk, in: data) else {

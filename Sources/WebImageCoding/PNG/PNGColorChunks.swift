@@ -14,8 +14,12 @@ struct PNGColorChunks {
     /// Of the pixels once palettes are unpacked.
     private(set) var model = ColorModel.rgb
 
-    /// What is broken counts as absent.
-    init(reading data: RawSpan) {
+    /// Of a profile, unpacked.
+    private let profileByteLimit: Int
+
+    /// What is broken counts as absent, as does a profile that unpacks to more than is allowed, or than any has.
+    init(reading data: RawSpan, profileByteLimit: Int = .max) {
+        self.profileByteLimit = min(profileByteLimit, ColorProfile.byteLimit)
         // The signature takes 8 bytes, each chunk its length, its name, its content and a checksum of 4.
         var offset = 8
         while let length = data.integer(at: offset, count: 4, isBigEndian: true), !data.hasText("IDAT", at: offset + 4)
@@ -34,7 +38,7 @@ struct PNGColorChunks {
         } else if data.hasText("cICP", at: name) {
             codePoints = codePoints ?? ColorCodePoints(content)
         } else if data.hasText("iCCP", at: name) {
-            profile = profile ?? Self.unpackedProfile(in: content)
+            profile = profile ?? unpackedProfile(in: content)
         } else if data.hasText("sRGB", at: name) {
             isSRGB = true
         } else if data.hasText("gAMA", at: name) {
@@ -72,11 +76,11 @@ struct PNGColorChunks {
     }
 
     /// A name, a zero, the method (0 is the only one), and the profile as a zlib stream.
-    private static func unpackedProfile(in content: RawSpan) -> ColorProfile? {
+    private func unpackedProfile(in content: RawSpan) -> ColorProfile? {
         guard let nameEnd = (0..<min(80, content.byteCount)).first(where: { content.byte(at: $0) == 0 }),
             content.byte(at: nameEnd + 1) == 0
         else { return nil }
-        return ZlibStream.unpacked(content.extracting((nameEnd + 2)...), byteLimit: ColorProfile.byteLimit)
+        return ZlibStream.unpacked(content.extracting((nameEnd + 2)...), byteLimit: profileByteLimit)
             .flatMap(ColorProfile.init)
     }
 }

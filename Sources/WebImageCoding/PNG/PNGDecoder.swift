@@ -7,7 +7,7 @@ public import WebImageCore
 /// An APNG that breaks a rule of its order is a still, as in browsers. Where the picture for programs without animation
 /// is no frame, the first frame takes its place.
 ///
-/// Of a damaged file the rows before the damage count, as ``DecodingOptions/damage`` says. A chunk whose checksum does
+/// Of a damaged file, or a damaged frame, the rows before the damage count, as ``DecodingOptions/damage`` says. A chunk whose checksum does
 /// not fit is damage, unless a decoder may leave it out.
 public struct PNGDecoder: ImageDecoder {
     /// Makes a decoder.

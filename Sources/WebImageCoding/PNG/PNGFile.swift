@@ -11,6 +11,11 @@ struct PNGFile: Sendable {
     /// What stopped the reading.
     private(set) var end = End.missing
 
+    /// How many bytes the chunks have that a decoder may leave out, as far as they are there.
+    var metadataByteCount: Int { wholeMetadataByteCount + openMetadataByteCount }
+    private var wholeMetadataByteCount = 0
+    private var openMetadataByteCount = 0
+
     private var offset = 0
     private var stage = Stage.beforeData
 
@@ -46,11 +51,18 @@ struct PNGFile: Sendable {
                 end = .damaged("a chunk with an impossible name")
                 return
             }
+            countMetadata(chunk)
             if !chunk.isWhole && chunk.name != .data && chunk.name != .frameData { return }
             read(chunk, in: data)
             guard chunk.isWhole, end == .missing else { return }
             offset = chunk.end
         }
+    }
+
+    private mutating func countMetadata(_ chunk: PNGChunk) {
+        let isMetadata = chunk.name.isAncillary && chunk.name != .frame && chunk.name != .frameData
+        openMetadataByteCount = isMetadata && !chunk.isWhole ? chunk.content.count : 0
+        if isMetadata, chunk.isWhole { wholeMetadataByteCount += chunk.content.count }
     }
 
     private mutating func read(_ chunk: PNGChunk, in data: RawSpan) {
@@ -149,7 +161,7 @@ struct PNGFile: Sendable {
     }
 
     /// Each is remembered. Programs write 8 KB a chunk or more, so that 100 megapixels have 50,000.
-    private static let dataChunkLimit = 1 << 20
+    static let dataChunkLimit = 1 << 20
 
     /// Without its first byte, 0x89.
     private static let signature: StaticString = "PNG\r\n\u{1A}\n"

@@ -35,6 +35,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
         }
         let data = data
         file.read(data.bytes)
+        try options.limits.check(metadataByteCount: file.metadataByteCount)
         if case .damaged(let what) = file.end, options.damage == .refuse || file.still == nil {
             throw .decoding(format: .png, reason: .corrupt(what))
         }
@@ -51,7 +52,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
         guard stream.shownRowCount > 0, stream.missingRowCount != missingRowCount else { return nil }
         missingRowCount = stream.missingRowCount
         let plan = try PNGReading(of: data, file: file, options: options).plan
-        var image = try plan.image(of: stream.snapshot(), format: .png)
+        var image = try plan.image(of: stream.snapshot(cancellation: options.cancellation), format: .png)
         image.isPartial = true
         return image
     }

@@ -52,6 +52,6 @@ extension PNGPicture {
         let failure =
             stream.failure ?? (stream.missingRowCount > 0 ? .decoding(format: .png, reason: shortage) : nil)
         if let failure, stream.shownRowCount == 0 { throw failure }
-        return Decoded(pixels: stream.finish(), failure: failure)
+        return Decoded(pixels: try stream.finish(cancellation: cancellation), failure: failure)
     }
 }

@@ -21,10 +21,13 @@ struct PNGReading {
         self.data = data
         self.file = file
         header = try PNGHeader(reading: data.bytes)
+        try options.limits.check(metadataByteCount: file.metadataByteCount)
         if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frameCount ?? 1) }
         plan = try DecodingPlan(
             storedSize: header.size, orientation: header.orientation,
-            colors: PNGColorChunks(reading: data.bytes).conversion, options: options)
+            colors: PNGColorChunks(
+                reading: data.bytes, profileByteLimit: options.limits.metadataByteCount
+            ).conversion, options: options)
     }
 
     /// The frames that are whole; `nil` for a still.
@@ -35,7 +38,9 @@ struct PNGReading {
         }
     }
 
-    private var frames: APNGFile? { APNGFile(file, data: data, orientation: header.orientation) }
+    private var frames: APNGFile? {
+        APNGFile(file, data: data, orientation: header.orientation, damage: plan.options.damage)
+    }
 
     /// The picture: that of an animation is its first frame.
     ///

@@ -70,7 +70,7 @@ final class PNGStreamDecoder {
             chunkCount += 1
             byteCount = 0
         }
-        premultiply()
+        try premultiply(cancellation: cancellation)
     }
 
     private func take(_ bytes: Range<Int>, of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
@@ -125,48 +125,59 @@ final class PNGStreamDecoder {
     }
 
     /// Premultiplies the rows that will not change any more; in the end, all that show something.
-    private func premultiply(isEnd: Bool = false) {
+    private func premultiply(isEnd: Bool = false, cancellation: Cancellation?) throws(WebImageError) {
         let isFinal = isEnd || !picture.layout.isInterlaced || missingRowCount == 0
-        let rows = premultipliedRowCount..<(isFinal ? shownRowCount : premultipliedRowCount)
+        let first = premultipliedRowCount
+        let rows = first..<(isFinal ? shownRowCount : first)
+        guard picture.hasAlpha, !rows.isEmpty, var pixels = buffer.take() else {
+            premultipliedRowCount = rows.upperBound
+            return
+        }
+        if try !Self.premultiply(rows, of: &pixels, cancellation: cancellation) { isOpaque = false }
         premultipliedRowCount = rows.upperBound
-        guard picture.hasAlpha, !rows.isEmpty else { return }
-        let areOpaque = buffer?.withUnsafeMutableBytes { Self.premultiply(rows, of: $0, width: size.width) }
-        if areOpaque == false { isOpaque = false }
+        buffer = consume pixels
     }
 
     /// Returns whether all pixels are opaque.
     private static func premultiply(
-        _ rows: Range<Int>, of bytes: UnsafeMutableRawBufferPointer, width: Int
-    ) -> Bool {
-        guard let pixels = bytes.bindMemory(to: UInt8.self).baseAddress else { return true }
-        return cwi_premultiply(pixels + rows.lowerBound * width * 4, rows.count * width)
+        _ rows: Range<Int>, of pixels: inout MutablePixelBuffer, cancellation: Cancellation?
+    ) throws(WebImageError) -> Bool {
+        let size = PixelSize(width: pixels.width, height: rows.count)
+        return try pixels.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return true }
+            var areOpaque = true
+            try size.forEachRowBatch(cancellation: cancellation) { batch in
+                let row = start + (rows.lowerBound + batch.lowerBound) * size.width * 4
+                if !cwi_premultiply(row, batch.count * size.width) { areOpaque = false }
+            }
+            return areOpaque
+        }
     }
 
     /// A copy of what there is, clear where nothing is.
     ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
-    func snapshot() throws(WebImageError) -> PixelBuffer {
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func snapshot(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         var copy = try MutablePixelBuffer(width: size.width, height: size.height)
         let shown = 0..<shownRowCount * size.width * 4
-        let straight = picture.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
-        let areOpaque = copy.withUnsafeMutableBytes { destination in
+        copy.withUnsafeMutableBytes { destination in
             buffer?.withUnsafeMutableBytes { source in
                 destination.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[shown]))
             }
-            destination[shown.upperBound...].initializeMemory(as: UInt8.self, repeating: 0)
-            return Self.premultiply(straight, of: destination, width: size.width)
         }
+        try copy.clear(rows: shownRowCount..<size.height, cancellation: cancellation)
+        let straight = picture.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
+        let areOpaque = try Self.premultiply(straight, of: &copy, cancellation: cancellation)
         return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
     }
 
-    /// What there is, clear where nothing is; call it once, and nothing else after it.
-    func finish() -> PixelBuffer {
-        premultiply(isEnd: true)
+    /// What there is, clear where nothing is; call it once, and nothing else after it, nor after it has thrown.
+    ///
+    /// - Throws: ``WebImageError/cancelled``.
+    func finish(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
+        try premultiply(isEnd: true, cancellation: cancellation)
         guard var pixels = buffer.take() else { preconditionFailure("finished twice") }
-        let shownByteCount = shownRowCount * size.width * 4
-        pixels.withUnsafeMutableBytes { bytes in
-            _ = bytes[shownByteCount...].initializeMemory(as: UInt8.self, repeating: 0)
-        }
+        try pixels.clear(rows: shownRowCount..<size.height, cancellation: cancellation)
         return pixels.freeze(isOpaque: isOpaque && shownRowCount == size.height)
     }
 

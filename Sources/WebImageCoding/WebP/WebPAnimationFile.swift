@@ -7,13 +7,15 @@ struct WebPAnimationFile: AnimationFile {
     private let data: Data
     let parts: [FramePart]
     let orientation: ImageOrientation
+    private let damage: DecodingOptions.Damage
 
     /// - Parameter data: the bytes in which `file` was found.
-    init(_ file: WebPFile, in data: Data) {
+    init(_ file: WebPFile, in data: Data, damage: DecodingOptions.Damage) {
         self.file = file
         self.data = data
         parts = file.frames.map(\.part)
         orientation = file.orientation
+        self.damage = damage
     }
 
     var format: ImageFormat { .webp }
@@ -28,6 +30,7 @@ struct WebPAnimationFile: AnimationFile {
         try data.bytes.extracting(content).withUnsafeBytes { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: cancellation)
         }
-        return try decoder.finish(damage: .refuse, cancellation: cancellation).pixels
+        // A damaged first frame makes a still of the file: see ``WebPDecoder``.
+        return try decoder.finish(damage: index == 0 ? .refuse : damage, cancellation: cancellation).pixels
     }
 }

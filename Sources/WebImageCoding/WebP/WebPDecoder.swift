@@ -4,8 +4,8 @@ public import WebImageCore
 
 /// Reads WebP with libwebp: lossy and lossless, with and without alpha, animated.
 ///
-/// Of a file that is cut off, the rows that are there are shown, of an animation the frames that are whole. Where the
-/// first of them is damaged, its good rows are all that is shown, as a still.
+/// Of a file that is cut off, the rows that are there are shown, of an animation the frames that are whole, and of a damaged
+/// frame its good rows. Where the first of them is damaged, these are all that is shown, as a still.
 public struct WebPDecoder: ImageDecoder {
     /// Makes a decoder.
     public init() {}
@@ -44,7 +44,7 @@ public struct WebPDecoder: ImageDecoder {
         let options = plan.options
         if !file.frames.isEmpty {
             do throws(WebImageError) {
-                return try plan.image(of: WebPAnimationFile(file, in: data))
+                return try plan.image(of: WebPAnimationFile(file, in: data, damage: options.damage))
             } catch .decoding where options.damage == .showGoodPart {
                 // The first frame is damaged: see below whether it has good rows.
             }
@@ -71,7 +71,8 @@ public struct WebPDecoder: ImageDecoder {
         let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
         let plan = try DecodingPlan(file, in: data.bytes, options: options)
         try file.checkLength(of: data, options: options)
-        return file.frames.count > 1 ? try ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) : nil
+        return file.frames.count > 1
+            ? try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan) : nil
     }
 
     /// A decoder for rows as they arrive, and for frames that are whole.
@@ -87,6 +88,7 @@ public struct WebPDecoder: ImageDecoder {
 extension DecodingPlan {
     /// For the canvas of a WebP.
     init(_ file: WebPFile, in data: RawSpan, options: DecodingOptions) throws(WebImageError) {
+        try options.limits.check(metadataByteCount: file.metadataByteCount)
         try self.init(
             storedSize: file.size, orientation: file.orientation, colors: file.colorConversion(in: data),
             options: options)

@@ -26,6 +26,10 @@ struct WebPFile {
     private(set) var frames: [Frame] = []
     /// The frame behind these, of which there is the header and perhaps more.
     private(set) var nextFrame: Frame?
+    /// How many bytes the chunks have that are no pictures, as far as they are there.
+    var metadataByteCount: Int { wholeMetadataByteCount + openMetadataByteCount }
+    private var wholeMetadataByteCount = 0
+    private var openMetadataByteCount = 0
     /// The most frames that are remembered.
     private let frameLimit: Int
     /// Where the first chunk begins that is not read.
@@ -66,6 +70,8 @@ struct WebPFile {
         while offset <= end - 8, let length = data.integer(at: offset + 4, count: 4, isBigEndian: false) {
             let content = offset + 8..<offset + 8 + length
             let isWhole = content.upperBound <= end
+            countMetadata(
+                chunkNamedAt: offset, byteCount: content.clamped(to: 0..<end).count, isWhole: isWhole, in: data)
             if data.hasText("ANMF", at: offset), isAnimation {
                 try readFrame(content, isWhole: isWhole, of: data)
             } else if isWhole {
@@ -74,6 +80,12 @@ struct WebPFile {
             guard isWhole else { return }
             offset = content.upperBound + length % 2
         }
+    }
+
+    private mutating func countMetadata(chunkNamedAt name: Int, byteCount: Int, isWhole: Bool, in data: RawSpan) {
+        let isPicture = Self.pictureChunks.contains { data.hasText($0, at: name) }
+        openMetadataByteCount = isPicture || isWhole ? 0 : byteCount
+        if !isPicture, isWhole { wholeMetadataByteCount += byteCount }
     }
 
     private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) throws(WebImageError) {
@@ -125,6 +137,7 @@ struct WebPFile {
         .decoding(format: .webp, reason: .corrupt(reason))
     }
 
+    private static let pictureChunks: [StaticString] = ["VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF"]
     // RFC 9649, figure 9: x, y, width, height, duration, flags.
     private static let frameHeaderLength = 16
 }

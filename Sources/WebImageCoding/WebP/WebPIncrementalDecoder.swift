@@ -19,7 +19,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     /// With how many bytes it is worth looking again for a header that was not there: it may stand behind any number of
     /// chunks, and libwebp goes through all of them each time.
     private var nextLookCount = 0
-    private var frames: (count: Int, source: any AnimationSource)?
+    private var frames = ArrivingAnimation()
 
     init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
         self.options = options
@@ -30,24 +30,24 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
 
     /// The frames so far. Whoever keeps it keeps its bytes: the next ``append(_:)`` copies them.
     var animation: (any AnimationSource)? {
-        guard let file, !file.frames.isEmpty else { return nil }
-        if let frames, frames.count == file.frames.count { return frames.source }
-        guard let plan = try? DecodingPlan(file, in: data.bytes, options: options) else { return nil }
-        guard let source = try? ComposedAnimation(WebPAnimationFile(file, in: data), plan: plan) else { return nil }
-        frames = (file.frames.count, source)
-        return source
+        guard let file else { return nil }
+        return try? frames.source(frameCount: file.frames.count, isComplete: file.isComplete(at: data.count)) {
+            () throws(WebImageError) in
+            let plan = try DecodingPlan(file, in: data.bytes, options: options)
+            return try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan)
+        }
     }
 
     func append(_ bytes: Data) throws(WebImageError) {
         try options.checkCancellation()
         data.append(bytes)
         try readChunks()
-        try decodePicture(wholePiecesOnly: !(file?.isComplete(at: data.count) ?? false))
+        try decodePicture(isPreview: false)
     }
 
     func preview() throws(WebImageError) -> Image? {
         try options.checkCancellation()
-        try decodePicture(wholePiecesOnly: false)
+        try decodePicture(isPreview: true)
         guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
         let canvas = try file.canvas(with: pixels, options: options)
         var image = try DecodingPlan(file, in: data.bytes, options: options).image(of: canvas, format: .webp)
@@ -72,24 +72,29 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     private func readChunks() throws(WebImageError) {
         if file != nil {
             try file?.readChunks(of: data.bytes)
+            try options.limits.check(metadataByteCount: file?.metadataByteCount ?? 0)
             return
         }
         guard data.count >= nextLookCount else { return }
         do throws(WebImageError) {
             let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
             try options.limits.check(file.size)
+            try options.limits.check(metadataByteCount: file.metadataByteCount)
             self.file = file
         } catch .decoding(_, .truncated) {
             lookAgainLater()
         }
     }
 
-    private func decodePicture(wholePiecesOnly: Bool) throws(WebImageError) {
+    private func decodePicture(isPreview: Bool) throws(WebImageError) {
         guard let file else { return }
+        let isEnd = file.isComplete(at: data.count)
         try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
             if picture == nil { picture = try makePicture(file, bytes) }
             guard let picture else { return }
-            try picture.decode(bytes, wholePiecesOnly: wholePiecesOnly, cancellation: options.cancellation)
+            try picture.decode(
+                bytes, wholePiecesOnly: !isEnd && !(isPreview && isLossless == true), cancellation: options.cancellation
+            )
             // libwebp may take exception in a piece to lossless data that it reads well as a whole: the end decides.
             if picture.isComplete { slot = nil }
         }

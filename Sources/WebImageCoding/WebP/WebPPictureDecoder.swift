@@ -85,7 +85,7 @@ final class WebPPictureDecoder {
     ///
     /// - Parameters:
     ///   - bytes: all there are, from the first.
-    ///   - wholePiecesOnly: whether a rest shorter than a piece waits for more.
+    ///   - wholePiecesOnly: whether a rest shorter than a piece waits for more; see ``needsWholePieces``.
     func decode(
         _ bytes: UnsafeRawBufferPointer, wholePiecesOnly: Bool = false, cancellation: Cancellation?
     ) throws(WebImageError) {
@@ -116,11 +116,17 @@ final class WebPPictureDecoder {
         }
     }
 
+    /// Whether pieces have to be whole, but for the last: then the pixels do not depend on how the bytes came. Known once
+    /// decoding has begun.
+    ///
+    /// A partition of lossy data that begins with 0xFF, which no encoder writes, leaves libwebp's reader in a state that it
+    /// should never be in; then it matters whether there are 8 bytes of the partition when it begins.
+    private var needsWholePieces: Bool { !config.pointee.input.isLossless }
+
     /// Lossy pictures go on where they stopped. Lossless ones go back up to 8 rows, so that a piece should have many
     /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
     private func pieceLength(of byteCount: Int) -> Int {
-        let pieceCount = config.pointee.input.isLossless ? max(1, size.height / 128) : 64
-        return max(256, byteCount / pieceCount)
+        needsWholePieces ? min(max(256, byteCount / 64), 1 << 16) : max(4096, byteCount / max(1, size.height / 128))
     }
 
     /// The rows so far, clear below; `nil` if there are no others than last time.

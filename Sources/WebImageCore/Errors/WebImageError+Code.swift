@@ -37,6 +37,7 @@ extension WebImageError {
         case .animationTooLarge: 307
         case .tooManyScans: 308
         case .decodingTimedOut: 309
+        case .metadataTooLarge: 310
         case .processing: 320
         case .notInCache: 400
         case .diskCache: 401

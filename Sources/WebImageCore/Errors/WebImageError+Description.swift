@@ -85,6 +85,9 @@ extension WebImageError: CustomStringConvertible {
                 + "Raise the limit if you trust it."
         case .decodingTimedOut(let seconds):
             "The picture took more than the \(seconds) s of processor time allowed. Raise the limit if you trust it."
+        case .metadataTooLarge(let byteCount, let limit):
+            "The file holds \(byteCount) bytes or more beside its pictures, and \(limit) are allowed. "
+                + "Raise the limit if you trust it."
         case .invalidSize(let width, let height):
             "\(width)×\(height) is no size a picture can have; sides run from 1 to "
                 + "\(MutablePixelBuffer.maximumDimension)."

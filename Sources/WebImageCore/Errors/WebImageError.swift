@@ -79,6 +79,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case tooManyScans(limit: Int)
     /// The picture took more than the processor time allowed, and was given up.
     case decodingTimedOut(seconds: Double)
+    /// What the file holds beside its pictures takes more bytes than allowed: `byteCount` as far as it was read.
+    case metadataTooLarge(byteCount: Int, limit: Int)
     /// A side below 1 or above what a buffer can have.
     case invalidSize(width: Int, height: Int)
     /// The system has no block of that size.

@@ -25,7 +25,39 @@ import WebImageTestSupport
         let object = try run.object(InfoObject.self)
         #expect([object.width, object.height, object.frames, object.loopCount] == [1, 1, 2, 0])
         #expect(object.durations == [100, 100])
-        #expect(try await tool.run("info", path).output == "\(path): gif, 1×1, 2 frames, 0.2 s, plays for ever, 85 B\n")
+        #expect(
+            try await tool.run("info", path).output
+                == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in all, plays for ever, 85 B\n")
+    }
+
+    @Test func tellsTheShortestAndTheLongestFrame() async throws {
+        // Its second graphic control extension; hundredths of a second.
+        var data = TestPicture.animation
+        let control = Data([0x21, 0xF9, 0x04])
+        let last = try #require(data.range(of: control, options: .backwards)).upperBound
+        data[last + 1] = 45
+        let path = try tool.write(data, to: "a.gif")
+        let object = try await tool.run("info", "--json", path).object(InfoObject.self)
+        #expect(object.durations?.last == 450)
+        let text = try await tool.run("info", path).output
+        #expect(text.contains("2 frames of 0.1 s to 0.45 s, 0.55 s in all"))
+    }
+
+    @Test func tellsHowAPictureIsTurned() async throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fixtures/images/orientation-6.jpg").path
+        let object = try await tool.run("info", "--json", path).object(InfoObject.self)
+        let text = try await tool.run("info", path).output
+        #expect(object.orientation == 6)
+        // Upright: as it is shown.
+        let info = try CodecRegistry.shared.info(of: Data(contentsOf: URL(filePath: path)))
+        #expect([object.width, object.height] == [info.size.width, info.size.height])
+        #expect(text.contains("jpeg, \(info.size.width)×\(info.size.height), orientation 6, "))
+    }
+
+    @Test func mentionsAlphaInALine() async throws {
+        let path = try tool.write(TestPicture(isOpaque: false).data(.png), to: "a.png")
+        #expect(try await tool.run("info", path).output.hasPrefix("\(path): png, 64×48, alpha, "))
     }
 
     @Test func namesColorProfiles() async throws {

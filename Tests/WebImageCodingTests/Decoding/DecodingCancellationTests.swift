@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import WebImageCoding
 import WebImageCore
+
+@testable import WebImageCoding
 
 /// Where decoders look whether anybody still wants the picture.
 @Suite struct DecodingCancellationTests {
@@ -38,5 +39,30 @@ import WebImageCore
         #expect(image.pixels.size == size)
         #expect(image.pixels.isOpaque)
         #expect(checkpoints.count > count)
+    }
+
+    /// What libpng has made of `data`, a megapixel with alpha.
+    private func begunPNG(isInterlaced: Bool) throws -> PNGStreamDecoder {
+        let size = PixelSize(width: 1024, height: 1024)
+        let header = PNGWriter.header(size, color: .rgba, isInterlaced: isInterlaced)
+        // A quarter of its bytes: the upper rows, or, interlaced, all of them in blocks of four pixels.
+        let data = PNGWriter.file(header: header, filtered: [UInt8](repeating: 0, count: 1025 * 1024))
+        var file = PNGFile()
+        file.read(data.bytes)
+        let still = try #require(file.still)
+        let stream = try PNGStreamDecoder(still)
+        try stream.take(still.chunks, of: data.bytes, cancellation: nil)
+        #expect(stream.shownRowCount > 200 && stream.missingRowCount > 0)
+        return stream
+    }
+
+    /// Behind the last row libpng makes, all pixels are gone through once more: to be premultiplied, or to be cleared.
+    @Test(arguments: [false, true]) func looksUpWhileItFinishesAPNG(isInterlaced: Bool) throws {
+        try Checkpoints.expectCancellationAtEach(atLeast: isInterlaced ? 4 : 3) { checkpoints in
+            _ = try begunPNG(isInterlaced: isInterlaced).finish(cancellation: checkpoints.cancellation)
+        }
+        try Checkpoints.expectCancellationAtEach(atLeast: isInterlaced ? 4 : 3) { checkpoints in
+            _ = try begunPNG(isInterlaced: isInterlaced).snapshot(cancellation: checkpoints.cancellation)
+        }
     }
 }

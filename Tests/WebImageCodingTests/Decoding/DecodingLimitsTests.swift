@@ -68,6 +68,68 @@ import WebImageTestSupport
         #expect(throws: WebImageError.cancelled) { try reader.frame(at: 2, cancellation: cancellation) }
     }
 
+    /// `data` with 2,000 bytes more beside its picture, where its format has a place for such.
+    private func withMetadata(_ data: Data) -> Data {
+        let text = Data(repeating: 65, count: 2000)
+        var data = data
+        switch ImageFormat(signatureOf: data) {
+        case .jpeg: data.insert(contentsOf: [0xFF, 0xE5] + PNGWriter.number(2002, byteCount: 2) + text, at: 2)
+        case .png: data.insert(contentsOf: PNGWriter.chunk("tEXt", text), at: 33)
+        case .gif:
+            data.insert(
+                contentsOf: [0x21, 0xFE] + (0..<8).flatMap { _ in [250] + text.prefix(250) } + [0], at: data.count - 1)
+        default:
+            data.appendWebPChunk("TEXT", text)
+            data.setRIFFLength()
+        }
+        return data
+    }
+
+    @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg", "rgb-8.png", "interlaced.gif", "lossy.webp"])
+    func refusesMoreMetadataThanAllowed(_ name: String) throws {
+        let plain = try Fixture(name).data()
+        let data = withMetadata(plain)
+        var options = DecodingOptions()
+        options.limits.metadataByteCount = 3000
+        #expect(try Pixels(registry.decode(data, options: options).pixels) == Pixels(registry.decode(plain).pixels))
+        #expect(throws: Never.self) { try inPieces(data, options) }
+        options.limits.metadataByteCount = 1999
+        for attempt in [{ try registry.decode(data, options: options) }, { try inPieces(data, options) }]
+            as [() throws -> Image?]
+        {
+            let error = #expect(throws: WebImageError.self) { try attempt() }
+            guard case .metadataTooLarge(let byteCount, limit: 1999) = error else {
+                Issue.record("\(error.map { "\($0)" } ?? "no error")")
+                continue
+            }
+            #expect((2000...3000).contains(byteCount))
+        }
+    }
+
+    /// Each would be kept until it is whole.
+    @Test func refusesMetadataAsItArrives() throws {
+        var options = DecodingOptions()
+        options.limits.metadataByteCount = 1000
+        let header = PNGWriter.signature + PNGWriter.header(PixelSize(width: 1, height: 1), color: .gray)
+        let png = header + PNGWriter.number(1 << 30) + Data("tEXt".utf8) + Data(count: 1001)
+        let jpeg = Data([0xFF, 0xD8, 0xFF, 0xE5, 0xFF, 0xFF]) + Data(count: 1001)
+        for data in [png, jpeg] {
+            let error = #expect(throws: WebImageError.self) {
+                let decoder = try registry.makeIncrementalDecoder(startingWith: data.prefix(40), options: options)
+                try decoder?.append(data.dropFirst(40))
+            }
+            #expect(error?.code == 310)
+        }
+    }
+
+    /// A profile never makes a picture fail; one that unpacks to more counts as none.
+    @Test func leavesOutAProfileThatUnpacksToMoreThanAllowed() throws {
+        let data = try Data(contentsOf: Fixture.directory.appending(path: "../color/adobe.png"))
+        let profile = try #require(PNGColorChunks(reading: data.bytes).profile)
+        #expect(PNGColorChunks(reading: data.bytes, profileByteLimit: profile.bytes.count).profile == profile)
+        #expect(PNGColorChunks(reading: data.bytes, profileByteLimit: profile.bytes.count - 1).profile == nil)
+    }
+
     /// A frame of 12 bytes is remembered in ten times as much.
     @Test func remembersNoMoreFramesThanAllowed() {
         var file = Data("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0]

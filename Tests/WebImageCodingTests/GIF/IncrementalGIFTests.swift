@@ -226,4 +226,33 @@ import WebImageTestSupport
             try decoder.append(Data(repeating: 0, count: 10))
         }
     }
+
+    /// Whoever asks after each of 3,000 frames gets animations that have 17 times the last one's frames in all, where one for
+    /// each would have 1,500 times.
+    @Test func doesAnAmountOfWorkInProportionToTheBytes() throws {
+        let count = 3000
+        // One pixel: a clear code, a colour and the end.
+        let frame = Data([0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 0x01, 0])
+        let decoder = try makeDecoder()
+        try decoder.append(Data("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6])
+        var (composedCount, previewCount) = (0, 0)
+        var seen: UnsafePointer<AnimationFrame>?
+        for index in 1...count {
+            try decoder.append(frame)
+            if try decoder.preview() != nil { previewCount += 1 }
+            guard let animation = decoder.animation else { continue }
+            let missingCount = index - animation.frameCount
+            #expect(missingCount >= 0 && missingCount <= index / 16)
+            if index <= 31 { #expect(missingCount == 0) }
+            // An animation made anew has an array of its own.
+            let frames = animation.frames.withUnsafeBufferPointer { $0.baseAddress }
+            if frames != seen { composedCount += animation.frameCount }
+            seen = frames
+        }
+        #expect(composedCount <= count * 18)
+        #expect(previewCount < 200)
+        try decoder.append(Data([0x3B]))
+        #expect(decoder.animation?.frameCount == count)
+        #expect(try decoder.finish().animation?.frameCount == count)
+    }
 }

@@ -293,6 +293,35 @@ import WebImageTestSupport
         }
     }
 
+    /// Large enough for libjpeg's fast loop, which takes codes that do not exist for zeros; pieces are not.
+    @Test(arguments: [DecodingOptions.Damage.showGoodPart, .refuse])
+    func leavesItToTheWholeFileWhatAnUnknownCodeMeans(_ damage: DecodingOptions.Damage) throws {
+        var random = SplitMix64(seed: 9)
+        let size = PixelSize(width: 160, height: 160)
+        let noise = Pixels(
+            size: size,
+            bytes: (0..<size.pixelCount * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random) })
+        let data = try JPEGEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
+        let options = DecodingOptions(damage: damage)
+        let start = try #require(data.scanOffsets.first) + 20
+        var (doubtfulCount, wholeCount) = (0, 0)
+        for _ in 0..<60 {
+            var damaged = data
+            // Sixteen ones and more: no code has so many.
+            let position = Int.random(in: start..<data.count - 8000, using: &random)
+            damaged.replaceSubrange(position..<position + 6, with: [0xFF, 0, 0xFF, 0, 0xFF, 0])
+            let direct = try? decode(damaged, options)
+            let decoder = makeDecoder(options)
+            let incremental = try? decoder.decode(damaged, inPiecesOf: 211)
+            #expect((direct == nil) == (incremental == nil), "byte \(position)")
+            #expect(direct.map { Pixels($0.pixels) } == incremental.map { Pixels($0.pixels) }, "byte \(position)")
+            #expect(direct?.isPartial == incremental?.isPartial, "byte \(position)")
+            if decoder.hasDoubted { doubtfulCount += 1 }
+            if direct?.isPartial == false { wholeCount += 1 }
+        }
+        #expect(doubtfulCount > 5 && wholeCount > 5)
+    }
+
     @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg", "restart-420.jpg", "arithmetic.jpg"])
     func makesOfDamagedDataWhatADecodeOfItMakes(_ name: String) throws {
         let data = try Fixture(name).data()

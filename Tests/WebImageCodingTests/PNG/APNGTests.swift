@@ -145,11 +145,32 @@ import WebImageCore
     @Test func losesOnlyADamagedFrame() throws {
         var writer = APNGWriter.threeFrames
         writer.chunks[4][writer.chunks[4].count - 1] ^= 1
-        let reader = try animation(of: writer.data).makeFrameReader()
+        let options = DecodingOptions(damage: .refuse)
+        let reader = try #require(try decoder.animation(of: writer.data, options: options)).makeFrameReader()
         let failure = WebImageError.decoding(format: .png, reason: .corrupt("wrong checksum of fdAT"))
         #expect(throws: failure) { try reader.frame(at: 1, cancellation: nil) }
         #expect(try reader.frame(at: 2, cancellation: nil)[0, 0].x == 30)
         #expect(try reader.frame(at: 0, cancellation: nil)[0, 0].x == 10)
+    }
+
+    @Test func showsTheGoodRowsOfADamagedFrame() throws {
+        var writer = APNGWriter.threeFrames
+        // Two of its four rows.
+        let rows = PNGWriter.compressed([0, 20, 20, 20, 20, 0, 20, 20, 20, 20])
+        writer.chunks[4] = PNGWriter.chunk("fdAT", PNGWriter.number(2) + rows)
+        let animation = try animation(of: writer.data)
+        for order in [[0, 1, 2], [2, 1, 0], [1]] {
+            let reader = animation.makeFrameReader()
+            for index in order where index != 1 {
+                #expect(Int(try reader.frame(at: index, cancellation: nil)[3, 3].x) == 10 + index * 10)
+            }
+            let damaged = try reader.frame(at: 1, cancellation: nil)
+            #expect((0..<4).map { damaged[2, $0] } == [SIMD4(20, 20, 20, 255), SIMD4(20, 20, 20, 255), .zero, .zero])
+        }
+        let strict = try #require(try decoder.animation(of: writer.data, options: DecodingOptions(damage: .refuse)))
+        #expect(throws: WebImageError.decoding(format: .png, reason: .corrupt("rows are missing"))) {
+            try strict.makeFrameReader().frame(at: 1, cancellation: nil)
+        }
     }
 
     /// A frame is known to be whole when the next begins.

@@ -61,7 +61,7 @@ import WebImageTestSupport
         let stream = try PNGStreamDecoder(still)
         try stream.take(still.chunks, of: data.bytes, cancellation: nil)
         #expect(stream.failure == nil)
-        #expect(Pixels(stream.finish()) == pixels)
+        #expect(try Pixels(stream.finish()) == pixels)
         #expect(data.chunkOffsets(of: "sRGB").count == 1)
     }
 

@@ -119,4 +119,118 @@ import WebImageCore
         }
         #expect(try registry.animation(of: Fixture("rgb-8.png").data()) == nil)
     }
+
+    // MARK: Several codecs
+
+    /// Takes PNG data for its own and declines, in a list of who was asked.
+    private struct ModestDecoder: ImageDecoder {
+        let format = ImageFormat.png
+        let name: String
+        let asked: Lock<[String]>
+
+        func info(of data: Data) throws(WebImageError) -> ImageInfo { throw decline() }
+        func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image { throw decline() }
+
+        func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+            Declining(error: decline())
+        }
+
+        private func decline() -> WebImageError {
+            asked.withLock { $0.append(name) }
+            return .decoding(format: .png, reason: .unsupported(name))
+        }
+
+        private final class Declining: IncrementalImageDecoder {
+            let error: WebImageError
+            init(error: WebImageError) { self.error = error }
+            var probe: ImageProbe? { nil }
+            var animation: (any AnimationSource)? { nil }
+            func append(_ bytes: Data) throws(WebImageError) { throw error }
+            func preview() throws(WebImageError) -> Image? { throw error }
+            func finish() throws(WebImageError) -> Image { throw error }
+        }
+    }
+
+    @Test func asksFromTheLastRegisteredToTheFirstUntilOneDoesNotDecline() throws {
+        let (registry, asked) = (CodecRegistry(), Lock<[String]>([]))
+        for name in ["first", "second", "third"] { registry.register(ModestDecoder(name: name, asked: asked)) }
+        let data = try Fixture("rgb-8.png").data()
+        func expectAll(_ what: Comment, _ body: () throws -> Void) throws {
+            asked.withLock { $0 = [] }
+            try body()
+            #expect(asked.withLock { $0 } == ["third", "second", "first"], what)
+        }
+        try expectAll("decode") { _ = try registry.decode(data) }
+        try expectAll("info") { _ = try registry.info(of: data) }
+        try expectAll("pieces") {
+            let decoder = try #require(try registry.makeIncrementalDecoder(startingWith: data))
+            #expect(try decoder.finish().width == 19)
+        }
+        // What the first of those asked lacks is what is reported.
+        let declining = ["first", "second"].map { ModestDecoder(name: $0, asked: asked) }
+        #expect(throws: WebImageError.decoding(format: .png, reason: .unsupported("second"))) {
+            try CodecRegistry(decoders: declining).decode(data)
+        }
+    }
+
+    /// A format of somebody's own: `DOT!`, then red, green and blue.
+    private struct DotCodec: ImageDecoder, ImageEncoder {
+        let format = ImageFormat(name: "dot", mimeType: "image/x-dot", fileExtension: "dot")
+
+        func canDecode(_ data: Data) -> Bool { data.starts(with: Data("DOT!".utf8)) }
+
+        func info(of data: Data) throws(WebImageError) -> ImageInfo {
+            ImageInfo(format: format, size: PixelSize(width: 1, height: 1))
+        }
+
+        func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+            guard data.count == 7 else { throw .decoding(format: format, reason: .truncated) }
+            var pixels = try MutablePixelBuffer(width: 1, height: 1)
+            pixels.withUnsafeMutableBytes { $0.copyBytes(from: data.suffix(3) + [255]) }
+            return Image(pixels: pixels.freeze(isOpaque: true), format: format)
+        }
+
+        func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+            let pixel = image.pixels[0, 0]
+            return Data("DOT!".utf8) + [pixel.x, pixel.y, pixel.z]
+        }
+    }
+
+    @Test func readsAndWritesAFormatOfSomebodysOwn() throws {
+        let (registry, codec) = (CodecRegistry(), DotCodec())
+        let data = Data("DOT!".utf8) + [1, 2, 3]
+        #expect(throws: WebImageError.self) { try registry.decode(data) }
+        registry.register(codec as any ImageDecoder)
+        registry.register(codec as any ImageEncoder)
+        let image = try registry.decode(data)
+        #expect(image.format == codec.format)
+        #expect(image.pixels[0, 0] == SIMD4(1, 2, 3, 255))
+        #expect(try registry.encode(image, as: codec.format) == data)
+        #expect(try registry.info(of: data).format == codec.format)
+        #expect(throws: WebImageError.decoding(format: codec.format, reason: .truncated)) {
+            try registry.decode(data.dropLast())
+        }
+    }
+
+    @Test func namesToServersWhatItReads() {
+        let registry = CodecRegistry()
+        let everything = "image/webp,image/jpeg,image/png,image/gif,image/*;q=0.8,*/*;q=0.5"
+        #expect(registry.acceptHeader == everything)
+        registry.register(DotCodec() as any ImageDecoder)
+        #expect(registry.acceptHeader == "image/x-dot," + everything)
+        // Another decoder for the same format is no other format.
+        registry.register(DotCodec() as any ImageDecoder)
+        #expect(registry.acceptHeader == "image/x-dot," + everything)
+        #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeader == "image/png,image/*;q=0.8,*/*;q=0.5")
+    }
+
+    @Test func writesWithTheLastRegisteredEncoder() throws {
+        struct Stamp: ImageEncoder {
+            let format = ImageFormat.png
+            func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data { Data([1, 2, 3]) }
+        }
+        let registry = CodecRegistry()
+        registry.register(Stamp())
+        #expect(try registry.encode(Image(pixels: dot()), as: .png) == Data([1, 2, 3]))
+    }
 }

@@ -90,12 +90,12 @@ import WebImageTestSupport
         var data = try Fixture("animated-parts.webp").data()
         let third = data.webpChunks.filter { $0.name == "ANMF" }[2].range
         for position in third.lowerBound + 35..<third.upperBound { data[position] = 0xAA }
-        let reader = try animation(data).makeFrameReader()
+        let reader = try animation(data, DecodingOptions(damage: .refuse)).makeFrameReader()
         #expect(throws: WebImageError.self) { try reader.frame(at: 2, cancellation: nil) }
         #expect(throws: Never.self) { try reader.frame(at: 3, cancellation: nil) }
     }
 
-    @Test func showsTheGoodRowsOfADamagedFirstFrameAsAStill() throws {
+    @Test func showsTheGoodRowsOfADamagedFrame() throws {
         var generator = SplitMix64(seed: 5)
         let noise = Pixels(
             size: PixelSize(width: 32, height: 160),
@@ -103,12 +103,12 @@ import WebImageTestSupport
         let still = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
         // 32 times 160 pixels, for 100 ms.
         let header: [UInt8] = [0, 0, 0, 0, 0, 0, 31, 0, 0, 159, 0, 0, 100, 0, 0, 0]
-        func animation(firstPicture: Data) -> Data {
+        func animation(firstPicture: Data, secondPicture: Data? = nil) -> Data {
             var data = Data("RIFF\0\0\0\0WEBP".utf8)
             data.appendWebPChunk("VP8X", Data([2, 0, 0, 0, 31, 0, 0, 159, 0, 0]))
             data.appendWebPChunk("ANIM", Data(count: 6))
             data.appendWebPChunk("ANMF", header + firstPicture)
-            data.appendWebPChunk("ANMF", header + still[12...])
+            data.appendWebPChunk("ANMF", header + (secondPicture ?? still[12...]))
             data.setRIFFLength()
             return data
         }
@@ -123,6 +123,16 @@ import WebImageTestSupport
         let rowCount = try #require(Pixels(image.pixels).goodRowCount(of: Pixels(whole.pixels)))
         #expect((16..<160).contains(rowCount))
         #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(damage: .refuse)) }
+
+        // Of a later frame, in the animation.
+        let later = animation(firstPicture: still[12...], secondPicture: cut)
+        let reader = try self.animation(later).makeFrameReader()
+        let frame = Pixels(try reader.frame(at: 1, cancellation: nil))
+        #expect(
+            frame.bytes.prefix(32 * 4 * rowCount).elementsEqual(Pixels(whole.pixels).bytes.prefix(32 * 4 * rowCount)))
+        let strict = try self.animation(later, DecodingOptions(damage: .refuse)).makeFrameReader()
+        #expect(throws: WebImageError.self) { try strict.frame(at: 1, cancellation: nil) }
+        #expect(throws: Never.self) { try strict.frame(at: 0, cancellation: nil) }
     }
 
     /// Its length says so, the file's does not.

@@ -151,6 +151,22 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == Pixels(whole.pixels))
     }
 
+    /// No encoder begins a partition with 0xFF, and what libwebp makes of one depends on how much of it is there.
+    @Test func doesNotDependOnThePiecesOfImpossibleData() throws {
+        var data = try Fixture("lossy.webp").data()
+        let partition = 103
+        #expect(data[partition] == 0xFE)
+        data[partition] = 0xFF
+        let whole = Pixels(try decode(data).pixels)
+        for length in 0...data.count {
+            let decoder = makeDecoder()
+            try decoder.append(data.prefix(length))
+            _ = try decoder.preview()
+            try decoder.append(data.dropFirst(length))
+            #expect(try Pixels(decoder.finish().pixels) == whole, "cut at \(length)")
+        }
+    }
+
     @Test func waitsForASlotIfItIsLossless() throws {
         let slots = IncrementalDecodingSlots(count: 1)
         let data = try Fixture("lossless.webp").data()

@@ -49,6 +49,12 @@ enum Fault: String, CaseIterable, Sendable {
     case webPage
     case emptyBody
     case errorStatus
+    case tooManyPixels
+    case tooManyFrames
+    case animationTooLarge
+    case tooManyScans
+    case decodingTimedOut
+    case metadataTooLarge
 }
 
 /// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of it is
@@ -60,6 +66,10 @@ enum Fault: String, CaseIterable, Sendable {
             certificates: TestCertificates.Name.allCases,
             locations: "location = /downgrade.png { return 302 http://127.0.0.1:$arg_port/solid.png; }")
         try server.write(SolidPicture(1).png(), to: "solid.png")
+        for name in ["animated.gif", "scan-bomb.jpg"] {
+            let path = root() + "/Tests/Fixtures/images/" + name
+            try server.write(Data(contentsOf: URL(filePath: path)), to: name)
+        }
         return server
     }
 
@@ -73,7 +83,8 @@ enum Fault: String, CaseIterable, Sendable {
             disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
         let downloader = ImageDownloader(configuration: try fault.configuration())
         let manager = WebImageManager(
-            configuration: WebImageManager.Configuration(cache: cache, loaders: [downloader]))
+            configuration: WebImageManager.Configuration(
+                cache: cache, loaders: [downloader], decodingLimits: fault.decodingLimits))
         let request = try fault.request(faults: Self.faults.get(), nginx: Self.nginx.get())
 
         let error = try #require(await manager.failure(of: request))
@@ -99,9 +110,13 @@ enum Fault: String, CaseIterable, Sendable {
         }
     }
 
-    private static func row(of fault: Fault, file: String = #filePath) throws -> String? {
-        let root = file.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
-        let text = try String(contentsOfFile: root + "/Documentation/Faults.md", encoding: .utf8)
+    /// Of the project.
+    private static func root(file: String = #filePath) -> String {
+        file.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
+    }
+
+    private static func row(of fault: Fault) throws -> String? {
+        let text = try String(contentsOfFile: root() + "/Documentation/Faults.md", encoding: .utf8)
         return text.split(separator: "\n").first { $0.contains("`\(fault.rawValue)`") }.map(String.init)
     }
 }
@@ -137,6 +152,19 @@ extension Fault {
         }
         configuration.acceptsContentCodings = self == .gzipBomb
         return configuration
+    }
+
+    fileprivate var decodingLimits: DecodingLimits {
+        var limits = DecodingLimits()
+        switch self {
+        case .tooManyPixels: limits.pixelCount = 1
+        case .tooManyFrames: limits.frameCount = 2
+        case .animationTooLarge: limits.animationByteCount = 1000
+        case .decodingTimedOut: limits.seconds = 0
+        case .metadataTooLarge: limits.metadataByteCount = 100
+        default: break
+        }
+        return limits
     }
 
     fileprivate func request(faults: FaultServer, nginx: NGINXServer) throws -> WebImageRequest {
@@ -189,6 +217,9 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
+        case .tooManyPixels, .decodingTimedOut: try nginx.url("/solid.png")
+        case .tooManyFrames, .animationTooLarge: try nginx.url("/animated.gif")
+        case .tooManyScans, .metadataTooLarge: try nginx.url("/scan-bomb.jpg")
         }
     }
 
@@ -225,7 +256,10 @@ extension Fault {
             (.uninvitedGzip, .unsupportedContentCoding("gzip", _)),
             (.noContent, .emptyBody), (.emptyBody, .emptyBody), (.notModified, .httpStatus(304, _)),
             (.errorStatus, .httpStatus(404, _)),
-            (.webPage, .unrecognizedFormat("text/html", _)):
+            (.webPage, .unrecognizedFormat("text/html", _)),
+            (.tooManyPixels, .imageTooLarge(_, 1)), (.tooManyFrames, .tooManyFrames(2)),
+            (.animationTooLarge, .animationTooLarge(_, 1000)), (.tooManyScans, .tooManyScans(100)),
+            (.decodingTimedOut, .decodingTimedOut(0)), (.metadataTooLarge, .metadataTooLarge(_, 100)):
             true
         default: false
         }

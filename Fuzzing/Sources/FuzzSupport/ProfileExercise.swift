@@ -1,0 +1,1 @@
+../../../Tests/WebImageCodingTests/Support/ProfileExercise.swift

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+import WebImageTestSupport
+
+/// How much memory a decode takes, measured in a process of its own.
+enum DecodingMemory {
+    /// In bytes, above what the process has without a picture. The picture becomes a thumbnail with a longest side of `side`.
+    static func peak(of file: Data, side: Int) throws -> Int {
+        let directory = try TemporaryDirectory()
+        let url = try directory.write(file, to: "picture")
+        return try byteCount(["\(side)", url.path]) - byteCount(["\(side)"])
+    }
+
+    private static func byteCount(_ arguments: [String]) throws -> Int {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let process = Process()
+        // Beside the test program.
+        process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "DecodeMemoryProbe")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+}
