@@ -38,8 +38,8 @@ extension WebImageError.EncodingFailure {
     /// Whether another format may hold the picture.
     fileprivate var isAboutFormat: Bool {
         switch self {
-        case .noEncoder, .tooLarge: true
-        case .codec: false
+        case .noEncoder, .tooLarge, .noAnimation: true
+        case .noFrames, .duration, .frameSize, .tooLong, .codec: false
         }
     }
 }
