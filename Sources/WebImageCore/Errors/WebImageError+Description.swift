@@ -199,6 +199,8 @@ extension WebImageError.EncodingFailure: CustomStringConvertible {
             "frame \(frame) is to be shown for \(seconds) s. Give 0 or more."
         case .frameSize(let size, let frame, let expected):
             "frame \(frame) is of \(size) pixels, the first of \(expected). Bring all to one size."
+        case .frameNumber(let number, let frameCount):
+            "there is no frame \(number) of \(frameCount)."
         case .tooLong(let byteCount, let limit):
             "\(byteCount) bytes are the least that was reached, more than the \(limit) allowed. Allow more."
         case .codec(let detail):

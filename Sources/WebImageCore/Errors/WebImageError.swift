@@ -164,6 +164,8 @@ public enum WebImageError: Error, Sendable, Equatable {
         case duration(Double, frame: Int)
         /// The frame with this number has another size than the first.
         case frameSize(PixelSize, frame: Int, expected: PixelSize)
+        /// There is no frame of this number, counted from 1.
+        case frameNumber(Int, frameCount: Int)
         /// Not even the smallest file that was tried is short enough.
         case tooLong(byteCount: Int, limit: Int)
         /// The codec library failed; its own words.
