@@ -59,7 +59,7 @@ cwi_jpeg_encoder *cwi_jpeg_encoder_create(void) {
 }
 
 cwi_jpeg_status cwi_jpeg_encoder_start(
-    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, int quality, bool subsamples_chroma) {
+    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, cwi_jpeg_encoder_settings settings) {
     struct jpeg_compress_struct *jpeg = &encoder->jpeg;
     if (setjmp(encoder->escape)) return encoder->status;
     jpeg_create_compress(jpeg);
@@ -72,10 +72,12 @@ cwi_jpeg_status cwi_jpeg_encoder_start(
     jpeg->input_components = 4;
     jpeg->in_color_space = JCS_EXT_RGBX;
     jpeg_set_defaults(jpeg);
-    jpeg_set_quality(jpeg, quality, TRUE);
-    // The defaults halve chroma both ways; luma sampled like chroma keeps all of it.
-    jpeg->comp_info[0].h_samp_factor = subsamples_chroma ? 2 : 1;
-    jpeg->comp_info[0].v_samp_factor = subsamples_chroma ? 2 : 1;
+    jpeg_set_quality(jpeg, settings.quality, TRUE);
+    // Chroma's own factors are 1: luma's say how many of its samples there are to one of chroma.
+    jpeg->comp_info[0].h_samp_factor = settings.chroma_columns;
+    jpeg->comp_info[0].v_samp_factor = settings.chroma_rows;
+    jpeg->optimize_coding = settings.optimizes_codes;
+    if (settings.is_progressive) jpeg_simple_progression(jpeg);
     jpeg_start_compress(jpeg, TRUE);
     return CWI_JPEG_OK;
 }

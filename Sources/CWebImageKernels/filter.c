@@ -65,6 +65,31 @@ void cwi_png_filter(
     }
 }
 
+FOR_EVERY_PROCESSOR
+void cwi_png_filter_with(
+    uint8_t filter, const uint8_t *row, const uint8_t *above, uint8_t *filtered, size_t byte_count,
+    size_t bytes_per_pixel) {
+    filtered[0] = filter;
+    switch (filter) {
+    case FILTER_SUB:
+        filter_row(FILTER_SUB, row, above, filtered + 1, byte_count, bytes_per_pixel);
+        break;
+    case FILTER_UP:
+        filter_row(FILTER_UP, row, above, filtered + 1, byte_count, bytes_per_pixel);
+        break;
+    case FILTER_AVERAGE:
+        filter_row(FILTER_AVERAGE, row, above, filtered + 1, byte_count, bytes_per_pixel);
+        break;
+    case FILTER_PAETH:
+        filter_row(FILTER_PAETH, row, above, filtered + 1, byte_count, bytes_per_pixel);
+        break;
+    default:
+        filtered[0] = FILTER_NONE;
+        memcpy(filtered + 1, row, byte_count);
+        break;
+    }
+}
+
 void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count) {
     for (size_t i = 0; i < count; i++) memcpy(destination + i * 3, source + i * 4, 3);
 }

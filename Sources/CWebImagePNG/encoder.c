@@ -58,13 +58,15 @@ cwi_png_encoder *cwi_png_encoder_create(void) {
 }
 
 cwi_png_status cwi_png_encoder_start(
-    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level) {
+    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level, int filter) {
     if (setjmp(encoder->escape)) return encoder->status;
     encoder->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, encoder, fail, ignore_warning);
     if (encoder->png) encoder->info = png_create_info_struct(encoder->png);
     if (!encoder->info) return CWI_PNG_OUT_OF_MEMORY;
     png_set_write_fn(encoder->png, encoder, write_data, flush_data);
     png_set_compression_level(encoder->png, level);
+    // The numbers of filters from 0 on stand for one each, as those of the format do.
+    png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, filter < 0 ? PNG_ALL_FILTERS : filter);
     png_set_IHDR(
         encoder->png, encoder->info, width, height, 8, has_alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB,
         PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);

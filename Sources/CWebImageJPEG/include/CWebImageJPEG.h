@@ -97,9 +97,20 @@ void cwi_jpeg_encoder_destroy(cwi_jpeg_encoder *encoder);
 // libjpeg's own words for the last failure.
 const char *cwi_jpeg_encoder_message(const cwi_jpeg_encoder *encoder);
 
-// Starts a baseline JPEG; call it once. `quality` runs from 1 to 100.
+typedef struct cwi_jpeg_encoder_settings {
+    // 1 to 100.
+    int quality;
+    // How many pixels, across and down, share a sample of chroma: 1 or 2.
+    int chroma_columns;
+    int chroma_rows;
+    bool is_progressive;
+    // Whether the Huffman codes are made for this picture, which takes a second pass; those of a progressive one always are.
+    bool optimizes_codes;
+} cwi_jpeg_encoder_settings;
+
+// Starts a JPEG; call it once.
 cwi_jpeg_status cwi_jpeg_encoder_start(
-    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, int quality, bool subsamples_chroma);
+    cwi_jpeg_encoder *encoder, uint32_t width, uint32_t height, cwi_jpeg_encoder_settings settings);
 
 // Encodes the next `row_count` rows of RGBA; alpha is ignored.
 cwi_jpeg_status cwi_jpeg_write_rows(

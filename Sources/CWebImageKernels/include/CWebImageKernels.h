@@ -100,6 +100,30 @@ void cwi_png_filter(
     const uint8_t *row, const uint8_t *above, uint8_t *filtered, uint8_t *scratch, size_t byte_count,
     size_t bytes_per_pixel);
 
+// The same with a filter that is named, 0 to 4.
+void cwi_png_filter_with(
+    uint8_t filter, const uint8_t *row, const uint8_t *above, uint8_t *filtered, size_t byte_count,
+    size_t bytes_per_pixel);
+
+// Where two rows of pixels differ: the first column and the one behind the last; returns false, and tells none, where they
+// do not.
+bool cwi_changed_columns(const uint8_t *before, const uint8_t *after, size_t count, size_t *first, size_t *end);
+
+// The same for pixels that become clear.
+bool cwi_cleared_columns(const uint8_t *before, const uint8_t *after, size_t count, size_t *first, size_t *end);
+
+// Writes the pixels of `after` that differ from `before`, and clear ones for the others; tells how many those are. Returns
+// whether the result laid over `before` gives `after`: each pixel that differs is opaque, or covers a clear one.
+bool cwi_copy_changes(
+    const uint8_t *before, const uint8_t *after, uint8_t *changes, size_t count, size_t *unchanged_count);
+
+// Makes the pixels of `pixels` opaque where those of `source` are so by half or more, and clear elsewhere. Returns whether
+// all are opaque.
+bool cwi_cut_alpha(const uint8_t *source, uint8_t *pixels, size_t count);
+
+// The first of the nearest among `count` colours, at most 256: all their reds, then greens, then blues, 0 to 255.
+size_t cwi_nearest_color(const int16_t *levels, size_t count, int red, int green, int blue);
+
 // Leaves alpha out. Source and destination do not overlap.
 void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count);
 

@@ -63,9 +63,10 @@ void cwi_png_encoder_destroy(cwi_png_encoder *encoder);
 // libpng's own words for the last failure.
 const char *cwi_png_encoder_message(const cwi_png_encoder *encoder);
 
-// Starts a PNG of 8-bit RGBA, or of RGB if it has no alpha; call it once. `level` is zlib's, 0 to 9.
+// Starts a PNG of 8-bit RGBA, or of RGB if it has no alpha; call it once. `level` is zlib's, 0 to 9, `filter` a
+// PNG filter's number, or -1 for the best one of each row.
 cwi_png_status cwi_png_encoder_start(
-    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level);
+    cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level, int filter);
 
 // Encodes the next `row_count` rows: 4 bytes a pixel, straight alpha; without alpha, the fourth byte is ignored.
 cwi_png_status cwi_png_write_rows(cwi_png_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count);

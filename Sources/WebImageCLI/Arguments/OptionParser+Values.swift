@@ -40,12 +40,36 @@ extension OptionParser {
     }
 
     /// 0 to 100 on the command line, 0 to 1 in the library.
-    func quality(_ option: Option) throws(ArgumentError) -> Double? {
+    func percentage(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let percent = Double(text), (0...100).contains(percent) else {
-            throw error("--quality takes a number from 0 to 100, not '\(text)'")
+            throw error("--\(name) takes a number from 0 to 100, not '\(text)'")
         }
         return percent / 100
+    }
+
+    /// One of a few words.
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ option: Option, named name: String
+    ) throws(ArgumentError) -> Choice? {
+        guard let text = option.value else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let names = Choice.allCases.map(\.rawValue)
+            let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "nothing")
+            throw error("--\(name) takes \(list), not '\(text)'")
+        }
+        return choice
+    }
+
+    /// `#rrggbb`; the mark can be left out, which shells take for a comment.
+    func color(_ option: Option, named name: String) throws(ArgumentError) -> Color? {
+        guard let text = option.value else { return nil }
+        let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
+        guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let number = Int(digits, radix: 16) else {
+            throw error("--\(name) takes a colour as #rrggbb, not '\(text)'")
+        }
+        func level(_ shift: Int) -> Double { Double(number >> shift & 0xFF) / 255 }
+        return Color(red: level(16), green: level(8), blue: level(0))
     }
 
     func count(_ option: Option, named name: String, in range: ClosedRange<Int>) throws(ArgumentError) -> Int? {

@@ -88,10 +88,10 @@ struct CacheCommand: Command {
         case ("remove", 1...): return .remove(keys: operands)
         case ("trim", 0): return .trim(limits)
         case ("trim", 1):
-            guard let size = byteCount(operands[0]) else {
+            guard let size = ByteCount(operands[0])?.value else {
                 throw parser.error("'trim' takes a size such as 500K, 20M or 1G, not '\(operands[0])'")
             }
-            return .trim(Limits(size: size, count: limits.count, age: limits.age))
+            return .trim(Limits(size: Int64(size), count: limits.count, age: limits.age))
         case ("stats", _), ("list", _), ("clear", _): throw parser.error("'\(name)' takes nothing more")
         case ("get", _): throw parser.error("'get' takes one key")
         case ("remove", _): throw parser.error("'remove' takes a key")
@@ -105,18 +105,6 @@ struct CacheCommand: Command {
         var status = stat()
         guard stat(path + "/index.sqlite", &status) != 0, errno == ENOENT else { return nil }
         return "\(path): there is no cache in this directory."
-    }
-
-    /// Reads `512`, `500K` or, as sizes are printed, `20 MiB`.
-    private static func byteCount(_ text: String) -> Int64? {
-        var text = text.uppercased()[...]
-        if text.hasSuffix("IB") { text.removeLast(2) }
-        text = text.filter { $0 != " " }[...]
-        let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
-        let unit = text.last.flatMap { units[$0] }
-        guard let number = Int64(unit == nil ? text[...] : text.dropLast()), number >= 0 else { return nil }
-        let (count, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1)
-        return isTooLarge ? nil : count
     }
 
     /// Why nothing is known of the cache, if that is so.

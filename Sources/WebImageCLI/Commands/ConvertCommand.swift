@@ -17,13 +17,16 @@ struct ConvertCommand: Command {
             command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT",
             details: """
                 OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN.
-                With --json an object: path, format, width, height, bytes, milliseconds, error (null, or code and
+                An animation stays one in GIF, PNG and WebP, with its durations; of JPEG it becomes the first frame.
+                What is written is sRGB, stands upright and has no metadata. An option that OUT's format does not have
+                is an error.
+
+                With --json an object: path, format, width, height, frames, bytes, milliseconds, error (null, or code and
                 message).
                 """)
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
         let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
-        let format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
-        let quality = parser.option("quality", value: "0…100", help: "For lossy formats; 85 unless given")
+        let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let json = parser.flag("json", help: "Print a JSON object")
 
         let operands = try parser.parse(arguments)
@@ -35,31 +38,30 @@ struct ConvertCommand: Command {
         outputPath = operands[1]
         isJSON = json.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
-        guard let format = try parser.writableFormat(format) ?? ImageFormat(fileName: outputPath) else {
+        var request = try encoding.request(from: parser, isResized: thumbnail != nil)
+        guard let format = request.format ?? ImageFormat(fileName: outputPath) else {
             throw parser.error("'\(outputPath)' does not tell the format; use --format \(ImageFormat.writableNames)")
         }
         guard ImageFormat.writable.contains(format) else {
             throw parser.error("\(format) can't be written, only \(ImageFormat.writableNames)")
         }
-        encoding = EncodingRequest(format: format, quality: try parser.quality(quality))
-        if encoding.quality != nil, format == .png {
-            throw parser.error("--quality is for lossy formats; PNG loses nothing")
-        }
+        try request.check(for: format, parser: parser)
+        request.format = format
+        self.encoding = request
     }
 
     func run() async -> ExitStatus {
         let start = ContinuousClock.now
-        var image: Image?
-        var byteCount: Int?
+        var written: (info: ImageInfo, byteCount: Int)?
         var failure: WebImageError?
         do throws(WebImageError) {
             let session = LoadingSession(options: .withoutCache)
-            let decoded = try await session.load(session.request(for: input, thumbnail: thumbnail)).image
-            image = decoded
-            byteCount = try await BlockingWork.run { [encoding, outputPath] () throws(WebImageError) -> Int in
-                let data = try encoding.encode(decoded)
+            let image = try await session.load(session.request(for: input, thumbnail: thumbnail)).image
+            written = try await BlockingWork.run { [encoding, outputPath] () throws(WebImageError) in
+                let data = try encoding.encode(image)
+                let info = try CodecRegistry.shared.info(of: data)
                 try OutputFile.write(data, to: outputPath)
-                return data.count
+                return (info, data.count)
             }
         } catch {
             failure = error
@@ -68,7 +70,8 @@ struct ConvertCommand: Command {
         if isJSON {
             let json: JSON = [
                 "path": failure == nil ? .string(outputPath) : .null, "format": .optional(encoding.format?.name),
-                "width": .optional(image?.width), "height": .optional(image?.height), "bytes": .optional(byteCount),
+                "width": .optional(written?.info.size.width), "height": .optional(written?.info.size.height),
+                "frames": .optional(written?.info.frameCount), "bytes": .optional(written?.byteCount),
                 "milliseconds": .decimal((ContinuousClock.now - start).milliseconds),
                 "error": failure.map(\.json) ?? .null,
             ]

@@ -21,17 +21,18 @@ struct GetCommand: Command {
                 width, height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and
                 message).
 
-                With --output the file's bytes are written as they came; with --size, --format or --quality the
-                picture is encoded anew: in the format given, or that of FILE's extension, or its own, or PNG (JPEG with
-                --quality) where that won't do. A file appears whole or not at all.
+                With --output the file's bytes are written as they came; with --size, --format or another option of
+                encoding (see 'webimage convert --help') the picture is encoded anew: in the format given, or that of
+                FILE's extension, or its own, or PNG (JPEG with --quality) where that won't do. Where that format does
+                not have the option and no FILE or --format told so before, it has no effect. A file appears whole or
+                not at all.
                 """)
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR",
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several pictures)")
         let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels, never larger than it is")
         let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
-        let format = parser.option("format", value: "NAME", help: "Encode as \(ImageFormat.writableNames)")
-        let quality = parser.option("quality", value: "0…100", help: "Encode lossily; 85 unless given")
+        let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Load so many at once; 6 unless given")
         let json = parser.flag("json", help: "Print one JSON object a line")
@@ -43,14 +44,12 @@ struct GetCommand: Command {
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
-        let encoding = EncodingRequest(
-            format: try parser.writableFormat(format), quality: try parser.quality(quality),
-            isResized: thumbnail != nil)
+        var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
         if let path = output.value {
             self.output = try PictureOutput(path: path, inputs: inputs, encoding: encoding, parser: parser)
-        } else if encoding.format != nil || encoding.quality != nil {
-            throw parser.error("--format and --quality need --output")
         } else {
+            encoding.isResized = false
+            if encoding.isNeeded { throw parser.error("--format and other options of encoding need --output") }
             self.output = nil
         }
     }

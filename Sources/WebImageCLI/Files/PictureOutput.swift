@@ -2,31 +2,6 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// How a picture is to be encoded, if at all.
-struct EncodingRequest: Sendable {
-    var format: ImageFormat?
-    /// 0 to 1.
-    var quality: Double?
-    var isResized = false
-
-    /// Whether the original bytes won't do.
-    var isNeeded: Bool { format != nil || quality != nil || isResized }
-
-    /// What was asked for, or the picture's own, or where that won't do PNG, which loses nothing; JPEG when a quality
-    /// is asked for.
-    func format(for image: Image) -> ImageFormat {
-        if let format { return format }
-        let own = image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
-        return quality != nil && own == .png ? .jpeg : own
-    }
-
-    /// Blocks the calling thread.
-    func encode(_ image: Image) throws(WebImageError) -> Data {
-        let options = quality.map { EncodingOptions(quality: $0) } ?? EncodingOptions()
-        return try CodecRegistry.shared.encode(image, as: format(for: image), options: options)
-    }
-}
-
 /// Where `get` writes its pictures, and in what form.
 struct PictureOutput: Sendable {
     private enum Target {
@@ -53,9 +28,7 @@ struct PictureOutput: Sendable {
             // An input that is no URL fails before its name is used.
             target = .directory(path, names: inputs.map { names.name(for: $0?.url, ending: ending) })
         }
-        if encoding.quality != nil, encoding.format == .png {
-            throw parser.error("--quality is for lossy formats; PNG loses nothing")
-        }
+        if let format = encoding.format { try encoding.check(for: format, parser: parser) }
         self.encoding = encoding
         inputFiles = inputs.compactMap { $0?.isFile == true ? $0?.url.path(percentEncoded: false) : nil }
     }

@@ -13,18 +13,28 @@ extension ImageCache {
         return try encoded(image)
     }
 
-    /// In the picture's own format where that can be written and holds it, else PNG if pixels may be transparent, else
-    /// JPEG.
+    /// In the picture's own format where that can be written and holds it, else PNG if pixels may be transparent or
+    /// it moves, else JPEG.
     private func encoded(_ image: Image) throws(WebImageError) -> Data {
         let options = EncodingOptions(quality: configuration.encodingQuality)
-        if let format = image.format, image.pixels.isOpaque || format != .jpeg {
+        if let format = image.format, holds(image, format) {
             do throws(WebImageError) {
                 return try configuration.codecs.encode(image, as: format, options: options)
             } catch .encoding(_, let reason) where reason.isAboutFormat {
                 // Another format may do.
             }
         }
-        return try configuration.codecs.encode(image, as: image.pixels.isOpaque ? .jpeg : .png, options: options)
+        let needsPNG = !image.pixels.isOpaque || image.animation != nil
+        return try configuration.codecs.encode(image, as: needsPNG ? .png : .jpeg, options: options)
+    }
+
+    /// JPEG has no alpha; GIF has few colours, and only for what moves nothing better.
+    private func holds(_ image: Image, _ format: ImageFormat) -> Bool {
+        switch format {
+        case .jpeg: image.pixels.isOpaque
+        case .gif: image.animation != nil
+        default: true
+        }
     }
 }
 
@@ -38,8 +48,8 @@ extension WebImageError.EncodingFailure {
     /// Whether another format may hold the picture.
     fileprivate var isAboutFormat: Bool {
         switch self {
-        case .noEncoder, .tooLarge: true
-        case .codec: false
+        case .noEncoder, .tooLarge, .noAnimation: true
+        case .noFrames, .duration, .frameSize, .frameNumber, .tooLong, .codec: false
         }
     }
 }

@@ -3,7 +3,8 @@ public import WebImageCore
 
 /// Writes pixels as a file of one format.
 ///
-/// An encoder is stateless and may be called from several threads at once.
+/// An encoder is stateless and may be called from several threads at once. What it writes is sRGB and stands upright, as
+/// every ``WebImageCore/Image`` does, so it needs no colour profile and no orientation; it writes no other metadata either.
 public protocol ImageEncoder: Sendable {
     /// What it writes.
     var format: ImageFormat { get }
@@ -13,31 +14,21 @@ public protocol ImageEncoder: Sendable {
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data
+
+    /// Whether ``EncodingOptions/quality`` changes what it writes with these options; a search for a short file lowers it
+    /// then. `true` by default.
+    func usesQuality(_ options: EncodingOptions) -> Bool
 }
 
-/// How a picture is written.
-public struct EncodingOptions: Sendable {
-    /// For lossy formats, 0 (smallest) to 1 (best); 0.85 by default, where a JPEG shows no loss at normal distance.
-    /// A value outside is brought inside.
-    public var quality: Double {
-        didSet { quality = Self.usable(quality) }
-    }
-    /// What lies behind transparent pixels in a format without alpha; white by default, as on paper.
-    public var background: Color
-    /// Polled while encoding; set it to stop.
-    public var cancellation: Cancellation?
+extension ImageEncoder {
+    /// `true`.
+    public func usesQuality(_ options: EncodingOptions) -> Bool { true }
+}
 
-    /// Makes options.
-    public init(quality: Double = defaultQuality, background: Color = .white, cancellation: Cancellation? = nil) {
-        self.quality = Self.usable(quality)
-        self.background = background
-        self.cancellation = cancellation
-    }
-
-    /// 0.85.
-    public static let defaultQuality = 0.85
-
-    private static func usable(_ quality: Double) -> Double {
-        quality.isNaN ? defaultQuality : min(max(quality, 0), 1)
-    }
+/// Writes moving pictures too.
+public protocol AnimationEncoder: ImageEncoder {
+    /// Encodes all frames, one after the other; a single one as a still.
+    ///
+    /// - Throws: as ``ImageEncoder/encode(_:options:)``, and what decoding a frame throws.
+    func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }

@@ -4,10 +4,9 @@ public import FoundationEssentials
 internal import Glibc
 public import WebImageCore
 
-/// Writes baseline JPEG with libjpeg-turbo.
+/// Writes JPEG with libjpeg-turbo: baseline, or progressive, as ``EncodingOptions/jpeg`` says.
 ///
-/// Transparent pixels are laid over ``EncodingOptions/background``. Chroma is halved both ways (4:2:0) below a quality
-/// of 0.9, where its loss is not seen, and kept whole (4:4:4) from there on.
+/// Transparent pixels are laid over ``EncodingOptions/background``.
 public struct JPEGEncoder: ImageEncoder {
     /// Makes an encoder.
     public init() {}
@@ -35,8 +34,7 @@ public struct JPEGEncoder: ImageEncoder {
         }
         try check(
             cwi_jpeg_encoder_start(
-                encoder, UInt32(pixels.width), UInt32(pixels.height), max(1, Int32((options.quality * 100).rounded())),
-                options.quality < Self.fullChromaQuality))
+                encoder, UInt32(pixels.width), UInt32(pixels.height), cwi_jpeg_encoder_settings(options)))
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         let background = options.background.opaqueBytes
@@ -61,14 +59,28 @@ public struct JPEGEncoder: ImageEncoder {
         return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
     }
 
-    private static let fullChromaQuality = 0.9
     /// libjpeg's own limit, JPEG_MAX_DIMENSION.
     private static let maximumDimension = 65_500
 }
 
+extension cwi_jpeg_encoder_settings {
+    fileprivate init(_ options: EncodingOptions) {
+        let (columns, rows): (Int32, Int32) =
+            switch options.jpeg.chroma {
+            case .automatic: options.quality < 0.9 ? (2, 2) : (1, 1)
+            case .full: (1, 1)
+            case .halved: (2, 1)
+            case .quartered: (2, 2)
+            }
+        self.init(
+            quality: max(1, Int32((options.quality * 100).rounded())), chroma_columns: columns, chroma_rows: rows,
+            is_progressive: options.jpeg.isProgressive, optimizes_codes: options.jpeg.optimizesHuffmanCodes)
+    }
+}
+
 extension Color {
     /// The colour over black, in 8 bits.
-    fileprivate var opaqueBytes: (red: UInt8, green: UInt8, blue: UInt8) {
+    var opaqueBytes: (red: UInt8, green: UInt8, blue: UInt8) {
         // Written so that a component that is no number counts as 0.
         func byte(_ component: Double) -> UInt8 {
             component * alpha > 0 ? UInt8(min(component * alpha, 1) * 255 + 0.5) : 0

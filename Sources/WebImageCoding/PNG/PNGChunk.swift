@@ -47,6 +47,7 @@ struct PNGChunk: Sendable {
         static let header = Name(rawValue: 0x4948_4452)  // IHDR
         static let palette = Name(rawValue: 0x504C_5445)  // PLTE
         static let transparency = Name(rawValue: 0x7452_4E53)  // tRNS
+        static let sRGB = Name(rawValue: 0x7352_4742)  // sRGB
         static let data = Name(rawValue: 0x4944_4154)  // IDAT
         static let end = Name(rawValue: 0x4945_4E44)  // IEND
         static let animation = Name(rawValue: 0x6163_544C)  // acTL

@@ -7,9 +7,12 @@ public import WebImageCore
 /// Writes PNG: RGB for opaque pictures, else RGBA with straight alpha. Quality does not matter: PNG loses nothing, except
 /// the colour of pixels that are clear.
 ///
-/// Pictures of up to 16 MiB are compressed by libdeflate, which can't be stopped and takes about a quarter of a second for
-/// as much; larger ones by libpng, which can.
-public struct PNGEncoder: ImageEncoder {
+/// Pictures of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which can't be stopped and takes about
+/// a quarter of a second for as much at the default level; larger ones by libpng, which can.
+///
+/// Several frames become an APNG, whose first frame is what programs show that know none. It plays for a multiple of
+/// 1/65,535 s; a frame for 65,535 s at most.
+public struct PNGEncoder: AnimationEncoder {
     /// Makes an encoder.
     public init() {}
 
@@ -19,11 +22,33 @@ public struct PNGEncoder: ImageEncoder {
     /// Encodes the picture.
     public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
-        if let encoder = PNGFastEncoder(pixels) { return try encoder.data(cancellation: options.cancellation) }
-        return try encodeRowByRow(pixels, cancellation: options.cancellation)
+        guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options.png) else {
+            return try encodeRowByRow(pixels, hasAlpha: !pixels.isOpaque, options: options)
+        }
+        var file = PNGFileWriter()
+        file.appendHeader(of: pixels.size, hasAlpha: !pixels.isOpaque)
+        file.append(.data, try encoder.compressed(cancellation: options.cancellation))
+        return file.finish()
     }
 
-    private func encodeRowByRow(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> Data {
+    /// `false`.
+    public func usesQuality(_ options: EncodingOptions) -> Bool { false }
+
+    /// Encodes the frames; see ``EncodingOptions/framing``.
+    public func encode(
+        _ animation: EncodableAnimation, options: EncodingOptions
+    ) throws(WebImageError) -> Data {
+        for mayLackAlpha in [true, false] {
+            let data = try APNGFileWriter.encode(animation, isOpaqueThroughout: mayLackAlpha, options: options)
+            if let data { return data }
+        }
+        throw .encoding(format: .png, reason: .codec("alpha"))
+    }
+
+    /// With libpng.
+    func encodeRowByRow(
+        _ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions
+    ) throws(WebImageError) -> Data {
         guard let encoder = cwi_png_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
         defer { cwi_png_encoder_destroy(encoder) }
         func check(_ status: cwi_png_status) throws(WebImageError) {
@@ -35,13 +60,14 @@ public struct PNGEncoder: ImageEncoder {
         }
         try check(
             cwi_png_encoder_start(
-                encoder, UInt32(pixels.width), UInt32(pixels.height), !pixels.isOpaque, Self.compressionLevel))
+                encoder, UInt32(pixels.width), UInt32(pixels.height), hasAlpha, options.png.zlibLevel,
+                options.png.filter.number ?? -1))
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
-        var line = [UInt8](repeating: 0, count: pixels.isOpaque ? 0 : pixels.width * 4)
-        try pixels.size.forEachRowBatch(pixelCount: 1 << 15, cancellation: cancellation) {
+        var line = [UInt8](repeating: 0, count: hasAlpha ? pixels.width * 4 : 0)
+        try pixels.size.forEachRowBatch(pixelCount: 1 << 15, cancellation: options.cancellation) {
             (rows) throws(WebImageError) in
-            if pixels.isOpaque {
+            if !hasAlpha {
                 let start = source + rows.lowerBound * pixels.bytesPerRow
                 try check(cwi_png_write_rows(encoder, start, pixels.bytesPerRow, UInt32(rows.count)))
                 return
@@ -57,7 +83,24 @@ public struct PNGEncoder: ImageEncoder {
         guard let bytes else { throw .encoding(format: .png, reason: .codec("no output")) }
         return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
     }
+}
 
-    /// zlib's: a fifth larger files than the default of 6 at worst, several times faster.
-    private static let compressionLevel: Int32 = 3
+extension EncodingOptions.PNG {
+    /// zlib's for libdeflate's: at 3 files are a fifth larger than at its default of 6 at worst, and written several times
+    /// as fast.
+    fileprivate var zlibLevel: Int32 { level == Self.defaultLevel ? 3 : Int32(min(level, 9)) }
+}
+
+extension EncodingOptions.PNG.Filter {
+    /// The format's number for it; `nil` for the best one of each row.
+    var number: Int32? {
+        switch self {
+        case .adaptive: nil
+        case .none: 0
+        case .sub: 1
+        case .up: 2
+        case .average: 3
+        case .paeth: 4
+        }
+    }
 }

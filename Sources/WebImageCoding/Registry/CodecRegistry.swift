@@ -29,7 +29,9 @@ public final class CodecRegistry: Sendable {
         [GIFDecoder(), PNGDecoder(), JPEGDecoder(), WebPDecoder()]
     }
     /// The encoders this package brings.
-    public static var builtInEncoders: [any ImageEncoder] { [PNGEncoder(), JPEGEncoder(), WebPEncoder()] }
+    public static var builtInEncoders: [any ImageEncoder] {
+        [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder()]
+    }
 
     /// Adds a decoder that is asked before those already there.
     public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }
@@ -77,17 +79,12 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// Encodes `image` as `format`; blocks the calling thread for as long as that takes.
-    ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
-    ///   ``WebImageError/cancelled``.
-    public func encode(
-        _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
-    ) throws(WebImageError) -> Data {
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` where nobody writes `format`.
+    func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
         guard let encoder = codecs.withLock({ $0.encoders.last { $0.format == format } }) else {
             throw .encoding(format: format, reason: .noEncoder)
         }
-        return try encoder.encode(image, options: options)
+        return encoder
     }
 
     func firstResult<Result>(

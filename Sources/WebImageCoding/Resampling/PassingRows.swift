@@ -40,11 +40,12 @@ final class PassingRows {
     /// From one row's first byte to the next row's, in bytes.
     var bytesPerRow: Int { size.width * 4 }
 
-    /// Resamples those of the first `count` rows that are new: premultiplied RGBA, as they stay.
+    /// Resamples those of the first `count` rows that are new: RGBA as the library leaves them, whose colours are multiplied by
+    /// alpha here.
     func resample(upTo count: Int) {
         guard count > rowCount else { return }
         let rows = baseAddress.assumingMemoryBound(to: UInt8.self)
-        if !cwi_is_opaque(rows + rowCount * bytesPerRow, (count - rowCount) * size.width) { isOpaque = false }
+        if !cwi_premultiply(rows + rowCount * bytesPerRow, (count - rowCount) * size.width) { isOpaque = false }
         for row in rowCount..<count { resampler.append(rows + row * bytesPerRow) }
         rowCount = count
         let passed = count * bytesPerRow / Self.hugePageByteCount * Self.hugePageByteCount

@@ -49,7 +49,7 @@ final class WebPPictureDecoder {
             throw .decoding(format: .webp, reason: .unsupported("another version of libwebp"))
         }
         let bytesPerRow = size.width * 4
-        config.pointee.output.colorspace = MODE_rgbA
+        config.pointee.output.colorspace = MODE_RGBA
         config.pointee.output.is_external_memory = 1
         config.pointee.output.u.RGBA = WebPRGBABuffer(
             rgba: address.assumingMemoryBound(to: UInt8.self), stride: Int32(bytesPerRow),
@@ -154,7 +154,8 @@ final class WebPPictureDecoder {
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
     }
 
-    /// Clears the rows behind `rowCount` and looks whether the others are opaque.
+    /// Clears the rows behind `rowCount`, multiplies the others by alpha and looks whether they are opaque. libwebp would
+    /// multiply too, but rounds down: pictures written without loss would not come back as they were.
     private func finished(
         _ buffer: consuming MutablePixelBuffer, rowCount: Int, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
@@ -163,7 +164,8 @@ final class WebPPictureDecoder {
         let start = buffer.baseAddress.assumingMemoryBound(to: UInt8.self)
         let stride = buffer.bytesPerRow
         try PixelSize(width: size.width, height: rowCount).forEachRowBatch(cancellation: cancellation) { rows in
-            isOpaque = isOpaque && cwi_is_opaque(start + rows.lowerBound * stride, rows.count * size.width)
+            let areOpaque = cwi_premultiply(start + rows.lowerBound * stride, rows.count * size.width)
+            isOpaque = isOpaque && areOpaque
         }
         return buffer.freeze(isOpaque: isOpaque)
     }

@@ -194,6 +194,18 @@ extension WebImageError.EncodingFailure: CustomStringConvertible {
             "no registered encoder writes it."
         case .tooLarge(let size, let limit):
             "\(size) is more than the \(limit) pixels a side that the format holds."
+        case .noAnimation:
+            "it holds no animation. Write a single frame, or choose GIF, PNG or WebP."
+        case .noFrames:
+            "there are no frames. Give one at least."
+        case .duration(let seconds, let frame):
+            "frame \(frame) is to be shown for \(seconds) s. Give 0 or more."
+        case .frameSize(let size, let frame, let expected):
+            "frame \(frame) is of \(size) pixels, the first of \(expected). Bring all to one size."
+        case .frameNumber(let number, let frameCount):
+            "there is no frame \(number) of \(frameCount)."
+        case .tooLong(let byteCount, let limit):
+            "\(byteCount) bytes are the least that was reached, more than the \(limit) allowed. Allow more."
         case .codec(let detail):
             "the codec failed (\(detail))."
         }

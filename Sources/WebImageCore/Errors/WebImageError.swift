@@ -158,6 +158,18 @@ public enum WebImageError: Error, Sendable, Equatable {
         case noEncoder
         /// The picture is larger than the format can hold.
         case tooLarge(PixelSize, maximumDimension: Int)
+        /// The format holds no animation.
+        case noAnimation
+        /// There is no frame to write.
+        case noFrames
+        /// The duration of the frame with this number is negative, or no number.
+        case duration(Double, frame: Int)
+        /// The frame with this number has another size than the first.
+        case frameSize(PixelSize, frame: Int, expected: PixelSize)
+        /// There is no frame of this number, counted from 1.
+        case frameNumber(Int, frameCount: Int)
+        /// Not even the smallest file that was tried is short enough.
+        case tooLong(byteCount: Int, limit: Int)
         /// The codec library failed; its own words.
         case codec(String)
     }

@@ -40,6 +40,7 @@ struct ConversionObject: Decodable, Equatable {
     var format: String?
     var width: Int?
     var height: Int?
+    var frames: Int?
     var bytes: Int?
     var milliseconds: Double
     var error: ErrorObject?

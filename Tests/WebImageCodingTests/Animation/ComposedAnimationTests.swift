@@ -179,7 +179,3 @@ import WebImageTestSupport
         #expect(first.animation == nil)
     }
 }
-
-extension Pixels {
-    fileprivate var isOpaque: Bool { stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 } }
-}

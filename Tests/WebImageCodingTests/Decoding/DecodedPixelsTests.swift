@@ -48,7 +48,3 @@ import WebImageCore
         #expect(Fixture.all(withExtension: "webp").count >= 6)
     }
 }
-
-extension Pixels {
-    fileprivate var isOpaque: Bool { stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 } }
-}

@@ -1,0 +1,115 @@
+internal import WebImage
+
+extension EncodingRequest {
+    /// The options of encoding as a parser declares them.
+    struct Declaration {
+        private let format, quality, level, filter, effort, alphaQuality, chroma: OptionParser.Option
+        private let dithering, palette, colors, loop, maximum, background, frame: OptionParser.Option
+        private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
+        private let progressive: OptionParser.Flag?
+
+        /// - Parameter canBeProgressive: whether `--progressive` means the kind of JPEG.
+        init(in parser: OptionParser, canBeProgressive: Bool) {
+            format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
+            quality = parser.option("quality", value: "0…100", help: "Of JPEG and lossy WebP; 85 unless given")
+            lossless = parser.flag("lossless", help: "Keep every pixel in WebP")
+            progressive =
+                canBeProgressive
+                ? parser.flag("progressive", help: "Write JPEG in scans, each finer than the last") : nil
+            optimized = parser.flag("optimize", help: "Make JPEG's codes for this picture: shorter, slower")
+            chroma = parser.option(
+                "chroma", value: "444|422|420", help: "How much colour JPEG keeps; 420 below a quality of 90, else 444")
+            level = parser.option("level", value: "0…12", help: "How hard PNG is compressed; 4 unless given")
+            filter = parser.option(
+                "filter", value: "NAME", help: "PNG's: adaptive (default), none, sub, up, average or paeth")
+            effort = parser.option("effort", value: "0…6", help: "How hard WebP is compressed; 4 unless given")
+            alphaQuality = parser.option(
+                "alpha-quality", value: "0…100", help: "Of transparency in lossy WebP; 100 unless given")
+            dithering = parser.option(
+                "dither", value: "NAME", help: "GIF's: none, ordered or floyd-steinberg (default)")
+            palette = parser.option(
+                "palette", value: "frame|global", help: "A GIF palette for each frame, or one for all")
+            colors = parser.option("colors", value: "2…256", help: "Of a GIF palette; 256 unless given")
+            loop = parser.option(
+                "loop", value: "N", help: "Play an animation N times; 0 for ever; as it did unless given")
+            wholeFrames = parser.flag("whole-frames", help: "Write all of each frame, not what changes")
+            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counted from 1")
+            firstFrame = parser.flag("first-frame", help: "Write only the first frame")
+            maximum = parser.option(
+                "max-bytes", value: "SIZE",
+                help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
+            background = parser.option(
+                "background", value: "#rrggbb",
+                help: "What lies behind transparent pixels in JPEG and GIF; white unless given")
+        }
+
+        func request(from parser: OptionParser, isResized: Bool) throws(ArgumentError) -> EncodingRequest {
+            var request = EncodingRequest()
+            request.format = try parser.writableFormat(format)
+            request.isResized = isResized
+            func note(_ name: String, _ isGiven: Bool, _ formats: ImageFormat...) {
+                if isGiven { request.limitedOptions.append((name, formats)) }
+            }
+            try readStills(into: &request.options, from: parser)
+            request.hasQuality = quality.value != nil
+            note("quality", request.hasQuality, .jpeg, .webp)
+            note("lossless", lossless.isSet, .webp)
+            note("progressive", progressive?.isSet == true, .jpeg)
+            note("optimize", optimized.isSet, .jpeg)
+            note("chroma", chroma.value != nil, .jpeg)
+            note("level", level.value != nil, .png)
+            note("filter", filter.value != nil, .png)
+            note("effort", effort.value != nil, .webp)
+            note("alpha-quality", alphaQuality.value != nil, .webp)
+            note("dither", dithering.value != nil, .gif)
+            note("palette", palette.value != nil, .gif)
+            note("colors", colors.value != nil, .gif)
+            note("background", background.value != nil, .jpeg, .gif)
+            note("loop", loop.value != nil, .gif, .png, .webp)
+            note("whole-frames", wholeFrames.isSet, .gif, .png, .webp)
+            if lossless.isSet {
+                if request.hasQuality { throw parser.error("--lossless and --quality exclude each other") }
+                if alphaQuality.value != nil { throw parser.error("--lossless and --alpha-quality exclude each other") }
+            }
+            try readAnimation(into: &request, from: parser)
+            if let text = maximum.value {
+                guard let count = ByteCount(text)?.value, count > 0 else {
+                    throw parser.error("--max-bytes takes a size such as 20000, 500K or 2M, not '\(text)'")
+                }
+                request.byteLimit = count
+            }
+            return request
+        }
+
+        private func readStills(into options: inout EncodingOptions, from parser: OptionParser) throws(ArgumentError) {
+            options.quality = try parser.percentage(quality, named: "quality") ?? options.quality
+            options.jpeg.isProgressive = progressive?.isSet == true
+            options.jpeg.optimizesHuffmanCodes = optimized.isSet
+            options.jpeg.chroma = try parser.choice(chroma, named: "chroma") ?? .automatic
+            options.png.level = try parser.count(level, named: "level", in: 0...12) ?? options.png.level
+            options.png.filter = try parser.choice(filter, named: "filter") ?? .adaptive
+            options.webP.isLossless = lossless.isSet
+            options.webP.effort = try parser.count(effort, named: "effort", in: 0...6) ?? options.webP.effort
+            options.webP.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
+            options.gif.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
+            options.gif.palette = try parser.choice(palette, named: "palette") ?? .perFrame
+            options.gif.colorLimit = try parser.count(colors, named: "colors", in: 2...256) ?? 256
+            options.background = try parser.color(background, named: "background") ?? options.background
+        }
+
+        private func readAnimation(
+            into request: inout EncodingRequest, from parser: OptionParser
+        ) throws(ArgumentError) {
+            request.loopCount = try parser.count(loop, named: "loop", in: 0...65_535)
+            request.options.framing = wholeFrames.isSet ? .whole : .changes
+            request.frameNumber = try parser.count(frame, named: "frame", in: 1...1_000_000_000)
+            if firstFrame.isSet {
+                if frame.value != nil { throw parser.error("--frame and --first-frame exclude each other") }
+                request.frameNumber = 1
+            }
+            if request.frameNumber != nil, loop.value != nil || wholeFrames.isSet {
+                throw parser.error("a single frame is no animation: --loop and --whole-frames have nothing to do")
+            }
+        }
+    }
+}

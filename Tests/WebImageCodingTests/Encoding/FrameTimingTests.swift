@@ -1,0 +1,53 @@
+import Testing
+
+@testable import WebImageCoding
+
+/// How seconds become what formats count in.
+@Suite struct FrameTimingTests {
+    @Test func doesNotAddUpRoundings() {
+        var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
+        let units = (0..<300).map { _ in clock.units(for: 1.0 / 3) }
+        #expect(units.reduce(0, +) == 10_000)
+        #expect(Set(units) == [33, 34])
+        #expect(Array(units.prefix(3)) == [33, 34, 33])
+    }
+
+    @Test func letsNoLongFramePayForShortOnes() {
+        var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
+        // 60 frames a second are more than GIF can do.
+        #expect((0..<60).map { _ in clock.units(for: 1.0 / 60) } == [Int](repeating: 2, count: 60))
+        #expect(abs(clock.units(for: 1) - 100) <= 1)
+    }
+
+    @Test func keepsToTheRange() {
+        var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: 0xFF_FFFF)
+        #expect(clock.units(for: 0) == 100)
+        #expect(clock.units(for: 0.01) == 100)
+        #expect(clock.units(for: 0.0101) == 11)
+        #expect(clock.units(for: 1e300) == 0xFF_FFFF)
+        #expect(clock.units(for: 0.25) == 250)
+    }
+
+    @Test func findsTheFractionThatSecondsWere() {
+        for (numerator, denominator) in [(1, 10), (1, 3), (7, 100), (1001, 30_000), (65_535, 1), (1, 60), (11, 1000)] {
+            let delay = FrameDelay(Double(numerator) / Double(denominator))
+            #expect(delay == FrameDelay(Double(delay.numerator) / Double(delay.denominator)))
+            #expect(Double(delay.numerator) / Double(delay.denominator) == Double(numerator) / Double(denominator))
+        }
+        for denominator in stride(from: 1, through: 65_535, by: 997) {
+            for numerator in stride(from: denominator / 90 + 1, through: 65_535, by: 4_999) {
+                let seconds = Double(numerator) / Double(denominator)
+                let delay = FrameDelay(seconds)
+                #expect(Double(delay.numerator) / Double(delay.denominator) == seconds)
+            }
+        }
+    }
+
+    @Test func cutsWhatNoFractionHolds() {
+        #expect(FrameDelay(1e9).numerator == 65_535 && FrameDelay(1e9).denominator == 1)
+        let tenth = FrameDelay(0)
+        #expect(tenth.numerator == 1 && tenth.denominator == 10)
+        let delay = FrameDelay(Double.pi)
+        #expect(abs(Double(delay.numerator) / Double(delay.denominator) - .pi) < 1e-8)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// Palettes, and what is made of colours that they lack.
+@Suite struct PaletteTests {
+    private let registry = CodecRegistry()
+
+    private func photo() throws -> Image { try registry.decode(Fixture("photo.jpg").data()) }
+
+    private func gif(of image: Image, _ gif: EncodingOptions.GIF) throws -> Pixels {
+        Pixels(try registry.decode(registry.encode(image, as: .gif, options: EncodingOptions(gif: gif))).pixels)
+    }
+
+    @Test func usesNoMoreColorsThanAllowed() throws {
+        for limit in [2, 3, 16, 17, 256] {
+            for dithering in EncodingOptions.GIF.Dithering.allCases {
+                let copy = try gif(of: photo(), .init(dithering: dithering, colorLimit: limit))
+                let colors = Set(stride(from: 0, to: copy.bytes.count, by: 4).map { Array(copy.bytes[$0..<$0 + 4]) })
+                #expect(colors.count <= limit && colors.count > limit / 2, "\(limit), \(dithering)")
+            }
+        }
+    }
+
+    @Test func leavesLessErrorWithMoreColors() throws {
+        let original = Pixels(try photo().pixels)
+        let psnrs = try [2, 4, 16, 64, 256].map { limit in
+            try #require(gif(of: photo(), .init(dithering: .none, colorLimit: limit)).psnr(against: original))
+        }
+        #expect(psnrs == psnrs.sorted())
+        #expect(psnrs[4] > 36, "\(psnrs)")
+    }
+
+    @Test(arguments: [EncodingOptions.GIF.Dithering.ordered, .floydSteinberg])
+    func mixesColorsThatThePaletteLacks(_ dithering: EncodingOptions.GIF.Dithering) throws {
+        // A slope of 200 greys in 4 colours: means over 8 by 8 pixels come near.
+        let size = PixelSize(width: 256, height: 64)
+        let slope = Pixels(
+            size: size,
+            bytes: (0..<size.pixelCount).flatMap { place -> [UInt8] in
+                let level = UInt8(place % 256)
+                return [level, level, level, 255]
+            })
+        func error(_ dithering: EncodingOptions.GIF.Dithering) throws -> Double {
+            let copy = try gif(
+                of: Image(pixels: slope.buffer(isOpaque: true)), .init(dithering: dithering, colorLimit: 4))
+            func mean(_ pixels: Pixels, _ left: Int) -> Double {
+                let sum = (0..<64).flatMap { y in (left..<left + 8).map { Int(pixels.bytes[(y * 256 + $0) * 4]) } }
+                return Double(sum.reduce(0, +)) / 512
+            }
+            // Beyond the outermost colours there is nothing to mix.
+            return stride(from: 48, to: 208, by: 8).map { abs(mean(copy, $0) - mean(slope, $0)) }.max() ?? 0
+        }
+        #expect(try error(dithering) < (dithering == .ordered ? 12 : 3))
+        #expect(try error(.none) > 20)
+    }
+
+    @Test func keepsOrderedDitheringInItsPlaceFromFrameToFrame() throws {
+        let image = try photo()
+        var animation = EncodableAnimation()
+        animation.append(image, duration: 0.1)
+        var changed = Pixels(image.pixels)
+        changed.bytes[0] = changed.bytes[0] &+ 90
+        animation.append(Image(pixels: try changed.buffer(isOpaque: true)), duration: 0.1)
+        for palette in EncodingOptions.GIF.Palette.allCases {
+            let options = EncodingOptions(gif: .init(dithering: .ordered, palette: palette))
+            let copy = try PixelAnimation(reading: registry.encode(animation, as: .gif, options: options))
+            #expect(copy.frames[0].bytes.dropFirst(4) == copy.frames[1].bytes.dropFirst(4))
+        }
+    }
+
+    @Test func putsOnePaletteOfAllFramesIntoAFile() throws {
+        let size = PixelSize(width: 32, height: 32)
+        var generator = SplitMix64(seed: 1)
+        func noise(_ range: ClosedRange<UInt8>) -> Pixels {
+            Pixels(
+                size: size,
+                bytes: (0..<1024).flatMap { _ in (0..<3).map { _ in UInt8.random(in: range, using: &generator) } + [255]
+                })
+        }
+        let animation = try PixelAnimation(frames: [noise(0...60), noise(180...255)], durations: [1, 1]).encodable()
+        for palette in EncodingOptions.GIF.Palette.allCases {
+            let options = EncodingOptions(gif: .init(palette: palette))
+            let file = try GIFFile(whole: registry.encode(animation, as: .gif, options: options))
+            let isShared = file.frames[0].palette == file.frames[1].palette
+            #expect(isShared == (palette == .global))
+        }
+    }
+
+    @Test func findsTheNearestColor() {
+        var generator = SplitMix64(seed: 6)
+        for count in [1, 2, 7, 255, 256] {
+            let colors = (0..<count).map { _ in UInt32.random(in: 0...0xFF_FFFF, using: &generator) }
+            let nearest = NearestColor(colors)
+            for _ in 0..<200 {
+                let color = UInt32.random(in: 0...0xFF_FFFF, using: &generator)
+                let distances = colors.map { other in
+                    [0, 8, 16].reduce(0) { sum, shift in
+                        let difference = Int(color >> shift & 0xFF) - Int(other >> shift & 0xFF)
+                        return sum + difference * difference
+                    }
+                }
+                #expect(nearest.index(of: color) == distances.firstIndex(of: distances.min() ?? 0))
+            }
+        }
+    }
+}

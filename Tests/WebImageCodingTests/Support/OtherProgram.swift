@@ -1,0 +1,64 @@
+import Foundation
+import WebImageCore
+import WebImageTestSupport
+
+/// Programs that read what we write.
+enum OtherProgram {
+    /// Debian's own Python: that is where its Pillow is.
+    static let python = "/usr/bin/python3"
+    static let imageMagick = "/usr/bin/convert-im6.q16"
+
+    static let hasPillow = (try? run(python, ["-c", "import PIL"])) != nil
+
+    static func isInstalled(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    /// What a program prints.
+    @discardableResult
+    static func run(_ path: String, _ arguments: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw ProgramFailure(program: path, output: data) }
+        return data
+    }
+
+    struct ProgramFailure: Error, CustomStringConvertible {
+        let program: String
+        let output: Data
+        var description: String { "\(program) failed: \(String(decoding: output, as: UTF8.self))" }
+    }
+
+    /// What Pillow says of a file: frames with straight alpha.
+    struct PillowReading: Decodable {
+        let frames: [Data]
+        let width: Int
+        let height: Int
+        /// In milliseconds.
+        let durations: [Double]
+        /// As Pillow reads the format's own number; `nil` where there is none.
+        let loop: Int?
+        let isProgressive: Bool
+    }
+
+    static func pillowReading(of file: URL) throws -> PillowReading {
+        let script = """
+            import base64, json, sys
+            from PIL import Image
+            image = Image.open(sys.argv[1])
+            frames, durations = [], []
+            for index in range(getattr(image, "n_frames", 1)):
+                image.seek(index)
+                frames.append(base64.b64encode(image.convert("RGBA").tobytes()).decode())
+                durations.append(image.info.get("duration", 0))
+            print(json.dumps({"frames": frames, "durations": durations, "loop": image.info.get("loop"),
+                "width": image.width, "height": image.height, "isProgressive": "progressive" in image.info}))
+            """
+        return try JSONDecoder().decode(PillowReading.self, from: run(python, ["-c", script, file.path]))
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+/// Frames whose every pixel is known, to be written.
+struct PixelAnimation {
+    var frames: [Pixels]
+    var durations: [Double]
+    var loopCount = 0
+
+    /// Frames that each differ from the one before in a rectangle, in single pixels, by becoming clear, or not at all.
+    ///
+    /// - Parameters:
+    ///   - alphas: what a pixel's alpha can be.
+    ///   - colorCount: how many colours there are at most; `nil` for any.
+    init(seed: UInt64, frameCount: Int, alphas: [UInt8] = [0, 1, 90, 200, 255], colorCount: Int? = nil) {
+        var generator = SplitMix64(seed: seed)
+        let size = PixelSize(
+            width: Int.random(in: 1...24, using: &generator), height: Int.random(in: 1...24, using: &generator))
+        func color() -> [UInt8] {
+            let alpha = alphas.randomElement(using: &generator) ?? 255
+            return (0..<3).map { _ in UInt8.random(in: 0...alpha, using: &generator) } + [alpha]
+        }
+        let colors = colorCount.map { count in (0..<count).map { _ in color() } }
+        func next() -> [UInt8] { colors?.randomElement(using: &generator) ?? color() }
+        var pixels = Pixels(size: size, bytes: (0..<size.pixelCount).flatMap { _ in next() })
+        frames = [pixels]
+        while frames.count < frameCount {
+            let left = Int.random(in: 0..<size.width, using: &generator)
+            let top = Int.random(in: 0..<size.height, using: &generator)
+            let columns = left..<Int.random(in: left + 1...size.width, using: &generator)
+            let rows = top..<Int.random(in: top + 1...size.height, using: &generator)
+            let kind = Int.random(in: 0..<6, using: &generator)
+            for y in rows {
+                for x in columns where kind != 0 && (kind < 4 || Int.random(in: 0..<5, using: &generator) == 0) {
+                    let isCleared = kind == 1 && alphas.contains(0)
+                    let place = (y * size.width + x) * 4
+                    pixels.bytes.replaceSubrange(place..<place + 4, with: isCleared ? [0, 0, 0, 0] : next())
+                }
+            }
+            frames.append(pixels)
+        }
+        durations = frames.map { _ in Double(Int.random(in: 2...300, using: &generator)) / 100 }
+    }
+
+    init(frames: [Pixels], durations: [Double], loopCount: Int = 0) {
+        self.frames = frames
+        self.durations = durations
+        self.loopCount = loopCount
+    }
+
+    func encodable() throws -> EncodableAnimation {
+        var animation = EncodableAnimation(loopCount: loopCount)
+        for (frame, duration) in zip(frames, durations) {
+            animation.append(Image(pixels: try frame.buffer(isOpaque: frame.isOpaque)), duration: duration)
+        }
+        return animation
+    }
+
+    /// What a registry reads from a file.
+    init(reading data: Data) throws {
+        let animation = try CodecRegistry().animation(of: data).orThrow()
+        let reader = animation.makeFrameReader()
+        frames = try animation.frames.indices.map { Pixels(try reader.frame(at: $0, cancellation: nil)) }
+        durations = animation.frames.map(\.duration)
+        loopCount = animation.loopCount
+    }
+}
+
+extension Pixels {
+    /// Whether every alpha is 255.
+    var isOpaque: Bool { stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 } }
+
+    /// Of one colour.
+    init(_ size: PixelSize, _ color: [UInt8]) {
+        self.init(size: size, bytes: (0..<size.pixelCount).flatMap { _ in color })
+    }
+}
+
+/// A file that should have been an animation is none.
+struct NoAnimation: Error {}
+
+extension Optional where Wrapped == any AnimationSource {
+    func orThrow() throws -> any AnimationSource {
+        guard let self else { throw NoAnimation() }
+        return self
+    }
+}
