@@ -38,6 +38,8 @@ extension WebImageError {
         case .tooManyScans: 308
         case .decodingTimedOut: 309
         case .processing: 320
+        case .invalidPlaceholderHash: 321
+        case .drawing: 322
         case .notInCache: 400
         case .diskCache: 401
         case .archiving: 402
