@@ -121,7 +121,7 @@ if hasDrawing {
         library(
             "WebImageDrawing",
             ["WebImageCore", "WebImageCoding", "WebImageProcessing", "CWebImageCairo", "CWebImageKernels"]),
-        tests("WebImageDrawingTests", ["WebImageDrawing", "WebImage", "CWebImageCairo"]),
+        tests("WebImageDrawingTests", ["WebImageDrawing", "WebImageProcessing", "WebImageCoding"]),
     ]
 }
 
