@@ -15,7 +15,7 @@ import WebImageProcessing
         let image = try gradient(PixelSize(width: 8, height: 4), scale: 2)
         let result = try image.processed(by: [processor])
         #expect(result.isTransformed && result.scale == 2)
-        #expect(processor.identifier.description == "draw(id:corner)")
+        #expect(processor.identifier.description == "drawing(id:corner)")
         for y in 0..<4 {
             for x in 0..<8 {
                 let isCorner = x >= 6 && y >= 2
@@ -110,11 +110,11 @@ import WebImageProcessing
     @Test func identifiersHaveEveryParameter() {
         let path = Path(polygon: [Point(x: 1, y: 2)])
         let masks = [
-            ImageProcessors.Mask(path), ImageProcessors.Mask(path, rule: .evenOdd),
-            ImageProcessors.Mask(path, isInverted: true), ImageProcessors.Mask(Path()),
+            ImageProcessors.PathMask(path), ImageProcessors.PathMask(path, rule: .evenOdd),
+            ImageProcessors.PathMask(path, isInverted: true), ImageProcessors.PathMask(Path()),
         ]
         #expect(Set(masks.map(\.identifier)).count == 4)
-        #expect(masks[0].identifier.description == "mask(path:M1_2Z,rule:winding,isInverted:no)")
+        #expect(masks[0].identifier.description == "pathMask(path:M1_2Z,rule:winding,isInverted:no)")
     }
 }
 

@@ -103,7 +103,28 @@ import WebImageDrawing
         }
         #expect(throws: WebImageError.self) { try Image(text: StyledText("x", font: Font(size: 20_000))) }
         #expect(throws: WebImageError.self) { try Image(text: StyledText("x", font: Font(size: 0))) }
+        #expect(throws: WebImageError.self) { try Image(text: StyledText("x", font: Font(size: 1e-9))) }
         #expect(throws: WebImageError.self) { try Image(text: StyledText("x", font: font), scale: .nan) }
+    }
+
+    @Test(arguments: [(1e-9, 1e-9), (1, 1e-6), (1e-300, 1)])
+    func textTransformedToNothingIsNotDrawn(x: Double, y: Double) throws {
+        let text = StyledText("Ab", font: font)
+        let image = try Image(size: PointSize(width: 9, height: 9)) { context in
+            context.scale(x: x, y: y)
+            context.draw(text, at: Point(x: 0, y: 0))
+        }
+        #expect(coverage(of: image) == 0)
+        #expect(coverage(of: try Image(text: text)) > 0)
+    }
+
+    @Test func refusesTextTransformedToSizesThatNoFontHas() throws {
+        #expect(throws: WebImageError.self) {
+            try Image(size: PointSize(width: 9, height: 9)) { context in
+                context.scale(x: 1_000, y: 1)
+                context.draw(StyledText("Ab", font: font), at: Point(x: 0, y: 0))
+            }
+        }
     }
 
     @Test func longLinesAreMeasuredWithoutOverflow() throws {

@@ -25,9 +25,6 @@ void cwi_flatten(
 // Lays premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two do not overlap in memory.
 void cwi_blend_over(const uint8_t *source, uint8_t *destination, size_t count);
 
-// Exchanges red and blue: turns pixels into cairo's ARGB32 and back. The two may be the same memory.
-void cwi_swap_red_and_blue(const uint8_t *source, uint8_t *destination, size_t count);
-
 // Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
 // are 255 minus the amount of ink, as Adobe's programs store it.
 void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);
@@ -105,6 +102,9 @@ void cwi_png_filter(
 
 // Leaves alpha out. Source and destination do not overlap.
 void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count);
+
+// Exchanges red and blue: turns pixels into cairo's ARGB32 and back. The two may be the same memory.
+void cwi_swap_red_and_blue(const uint8_t *source, uint8_t *destination, size_t count);
 
 // Spread `count` pixels of other kinds to 4 bytes; alpha is not multiplied in. Source and destination do not overlap.
 void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);

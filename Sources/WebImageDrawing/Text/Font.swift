@@ -35,6 +35,7 @@ public struct Font: Sendable, Hashable, Codable {
     /// `monospace` are always something. Glyphs that a font lacks are taken from others.
     public var family: String
     /// In points: of the square that letters are designed in. As everywhere here, a point is a pixel at scale 1.
+    /// 0.1 to 10,000; others are an error when it is used.
     public var size: Double
     /// How heavy its strokes are.
     public var weight: Weight

@@ -10,14 +10,19 @@ internal import WebImageCore
 /// stands.
 final class TextLayout {
     let layout: OpaquePointer
+    /// In points.
+    let fontSize: Double
 
     /// About an eighth of the numbers pango counts with, 1024 to a point, if each byte were a glyph as wide as high.
     static let lengthLimit = 250_000.0
+    /// In points, and in pixels where it is drawn.
     static let largestFontSize = 10_000.0
+    static let smallestFontSize = 0.1
 
     /// - Throws: ``WebImageError/drawing(_:)``.
     init(_ text: StyledText) throws(WebImageError) {
         try Self.check(text)
+        fontSize = text.font.size
         guard cwi_has_fonts() else { throw .drawing(.noFont) }
         let context = pango_font_map_create_context(pango_cairo_font_map_get_default())
         defer { g_object_unref(UnsafeMutableRawPointer(context)) }
@@ -102,7 +107,7 @@ final class TextLayout {
 
     private static func check(_ text: StyledText) throws(WebImageError) {
         let size = text.font.size
-        guard size > 0, size <= largestFontSize else {
+        guard size >= smallestFontSize, size <= largestFontSize else {
             throw .drawing(.invalidNumber(name: "font size", value: size.description))
         }
         if let width = text.wrappingWidth, !(width > 0 && width <= lengthLimit) {

@@ -5,7 +5,7 @@ extension ImageProcessors {
     /// Draws over a picture: a caption, a frame, a watermark.
     ///
     /// Of an animation, over each frame. cairo can't be stopped in the middle, so that a cancel takes effect before or after.
-    public struct Draw: PixelProcessor {
+    public struct Drawing: PixelProcessor {
         private let id: String
         private let draw: @Sendable (borrowing DrawingContext, PointSize) throws -> Void
 
@@ -18,8 +18,8 @@ extension ImageProcessors {
             self.draw = draw
         }
 
-        /// Such as `draw(id:caption-3)`.
-        public var identifier: ProcessorIdentifier { ProcessorIdentifier("draw", ["id": id]) }
+        /// Such as `drawing(id:caption-3)`.
+        public var identifier: ProcessorIdentifier { ProcessorIdentifier("drawing", ["id": id]) }
 
         /// The pixels with the drawing over them.
         ///
@@ -39,8 +39,8 @@ extension ImageProcessors {
     }
 }
 
-extension ImageProcessor where Self == ImageProcessors.Draw {
-    /// Draws over a picture; see ``ImageProcessors/Draw``.
+extension ImageProcessor where Self == ImageProcessors.Drawing {
+    /// Draws over a picture; see ``ImageProcessors/Drawing``.
     public static func draw(
         id: String, _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
     ) -> Self { Self(id: id, draw: draw) }

@@ -5,7 +5,7 @@ public import WebImageProcessing
 
 extension ImageProcessors {
     /// Keeps what lies inside a path, with smooth edges; the rest becomes clear.
-    public struct Mask: PixelProcessor, Hashable {
+    public struct PathMask: PixelProcessor, Hashable {
         /// In points.
         public let path: Path
         /// Which areas are inside.
@@ -22,7 +22,7 @@ extension ImageProcessors {
 
         /// The path's steps with their numbers.
         public var identifier: ProcessorIdentifier {
-            ProcessorIdentifier("mask", ["path": path, "rule": rule.rawValue, "isInverted": isInverted])
+            ProcessorIdentifier("pathMask", ["path": path, "rule": rule.rawValue, "isInverted": isInverted])
         }
 
         /// The pixels times how much of each lies inside.
@@ -62,8 +62,8 @@ extension DrawingContext {
     }
 }
 
-extension ImageProcessor where Self == ImageProcessors.Mask {
-    /// Keeps what lies inside a path; see ``ImageProcessors/Mask``.
+extension ImageProcessor where Self == ImageProcessors.PathMask {
+    /// Keeps what lies inside a path; see ``ImageProcessors/PathMask``.
     public static func mask(_ path: Path, rule: Path.FillRule = .winding, isInverted: Bool = false) -> Self {
         Self(path, rule: rule, isInverted: isInverted)
     }
@@ -72,10 +72,10 @@ extension ImageProcessor where Self == ImageProcessors.Mask {
 extension Image {
     /// This picture inside a path, clear outside it; blocks the calling thread.
     ///
-    /// - Throws: what ``ImageProcessors/Mask/process(_:in:)`` throws.
+    /// - Throws: what ``ImageProcessors/PathMask/process(_:in:)`` throws.
     public func masked(
         by path: Path, rule: Path.FillRule = .winding, isInverted: Bool = false, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
-        try ImageProcessors.Mask(path, rule: rule, isInverted: isInverted).process(self, cancellation: cancellation)
+        try ImageProcessors.PathMask(path, rule: rule, isInverted: isInverted).process(self, cancellation: cancellation)
     }
 }
