@@ -1,4 +1,4 @@
-# WEBIMAGE_WITHOUT=gtk leaves out the views, here as in Package.swift. Each choice has its own build folder, so that
+# WEBIMAGE_WITHOUT=gtk,drawing leaves out the views and cairo, here as in Package.swift. Each choice has its own build folder, so that
 # going from one to the other builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
@@ -20,7 +20,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test stress fuzz lint format bench demo examples clean
+.PHONY: help setup build test stress fuzz lint format pictures bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -53,6 +53,11 @@ lint: ## Check the layout of all sources.
 
 format: ## Lay all sources out.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples Fuzzing/Package.swift Fuzzing/Sources
+
+pictures: ## Make Documentation/Processing.md and its pictures anew.
+	@Scripts/setup build test
+	$(build) --build-tests
+	WEBIMAGE_PICTURES=1 swift test --scratch-path $(scratch) --skip-build --no-parallel --disable-xctest --filter ProcessingPageTests
 
 bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups, as cache, QUICK=1 less exactly.
 	@Scripts/setup build test bench

@@ -2,12 +2,14 @@
 
 import PackageDescription
 
-// WEBIMAGE_WITHOUT=gtk leaves out the products that need that library, so that a server builds without it.
+// WEBIMAGE_WITHOUT=gtk,drawing leaves out the products that need GTK, or cairo and pango, so that a server builds without them.
+let optionalParts = ["gtk", "drawing"]
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
-for part in leftOut.subtracting(["gtk"]).sorted() {
-    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only gtk")
+for part in leftOut.subtracting(optionalParts).sorted() {
+    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: " and "))")
 }
 let hasViews = !leftOut.contains("gtk")
+let hasDrawing = !leftOut.contains("drawing")
 
 // WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
 // sets it.
@@ -110,6 +112,18 @@ if hasPeers {
     targets.append(
         .systemLibrary(
             name: "CWebImageLMDB", path: "Benchmarks/CWebImageLMDB", providers: [.apt(["liblmdb-dev"])]))
+}
+
+if hasDrawing {
+    products.append(.library(name: "WebImageDrawing", targets: ["WebImageDrawing"]))
+    targets += [
+        .systemLibrary(
+            name: "CWebImageCairo", pkgConfig: "pangocairo", providers: [.apt(["libcairo2-dev", "libpango1.0-dev"])]),
+        library(
+            "WebImageDrawing",
+            ["WebImageCore", "WebImageCoding", "WebImageProcessing", "CWebImageCairo", "CWebImageKernels"]),
+        tests("WebImageDrawingTests", ["WebImageDrawing", "WebImageProcessing", "WebImageCoding"]),
+    ]
 }
 
 if hasViews {

@@ -127,6 +127,9 @@ size_t cwi_nearest_color(const int16_t *levels, size_t count, int red, int green
 // Leaves alpha out. Source and destination do not overlap.
 void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count);
 
+// Exchanges red and blue: turns pixels into cairo's ARGB32 and back. The two may be the same memory.
+void cwi_swap_red_and_blue(const uint8_t *source, uint8_t *destination, size_t count);
+
 // Spread `count` pixels of other kinds to 4 bytes; alpha is not multiplied in. Source and destination do not overlap.
 void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
 void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);

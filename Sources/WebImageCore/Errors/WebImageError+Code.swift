@@ -39,6 +39,8 @@ extension WebImageError {
         case .decodingTimedOut: 309
         case .metadataTooLarge: 310
         case .processing: 320
+        case .invalidPlaceholderHash: 321
+        case .drawing: 322
         case .notInCache: 400
         case .diskCache: 401
         case .archiving: 402

@@ -95,6 +95,10 @@ extension WebImageError: CustomStringConvertible {
             "The system has no \(byteCount) bytes for the picture. Ask for a thumbnail, or free memory."
         case .processing(let identifier, let reason):
             "The picture could not be processed by \(identifier): \(reason.description)"
+        case .invalidPlaceholderHash(let text, let reason):
+            "'\(text.prefix(200))' is no placeholder hash: \(reason.description)"
+        case .drawing(let reason):
+            "The picture could not be drawn: \(reason.description)"
         case .notInCache(let key):
             "\(key) is not in the cache, and the request allows no other source."
         case .diskCache(let path, let reason):
@@ -220,6 +224,46 @@ extension WebImageError.ProcessingFailure: CustomStringConvertible {
             "its '\(name)' can't be \(value). Choose another."
         case .emptyResult:
             "nothing of the picture would be left. Choose an area that it covers."
+        case .failed(let detail):
+            "it failed (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.PlaceholderHashFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .wrongLength(let byteCount, let expected):
+            "it has \(byteCount) bytes where its beginning asks for \(expected). Store it whole."
+        case .invalidCharacter(let offset):
+            "byte \(offset) is no digit of one. Store it unchanged."
+        case .valueOutOfRange(let offset):
+            "what stands at byte \(offset) is out of range. Make it anew from the picture."
+        }
+    }
+}
+
+extension WebImageError.DrawingFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .invalidNumber(let name, let value):
+            "its \(name) can't be \(value). Choose another."
+        case .tooLarge(let size, let limit):
+            "\(size) is more than the \(limit) pixels a side that cairo draws on."
+        case .unbalancedRestore:
+            "it restores a state that it has not saved. Pair each restore with a save."
+        case .textTooLong(let byteCount, let limit):
+            "its text has \(byteCount) bytes; \(limit) are the most. Shorten it."
+        case .notAnEmoji(let text):
+            "'\(text.prefix(50))' is not one emoji."
+        case .noFont:
+            "no font is installed. Install one, such as Debian's fonts-dejavu-core."
+        case .noColorFont(let emoji):
+            "no installed font has \(emoji) in colour. Install one, such as Debian's fonts-noto-color-emoji."
+        case .cairo(let status, let message):
+            "cairo failed (\(message), status \(status))."
         case .failed(let detail):
             "it failed (\(detail))."
         }

@@ -90,6 +90,10 @@ public enum WebImageError: Error, Sendable, Equatable {
 
     /// The processor with that identifier could not do its work.
     case processing(identifier: String, reason: ProcessingFailure)
+    /// The text or bytes are no BlurHash or ThumbHash.
+    case invalidPlaceholderHash(String, reason: PlaceholderHashFailure)
+    /// A picture could not be drawn.
+    case drawing(DrawingFailure)
 
     // MARK: Caching
 
@@ -181,6 +185,38 @@ public enum WebImageError: Error, Sendable, Equatable {
         /// Nothing of the picture is left, as when it is cropped to a place outside.
         case emptyResult
         /// A processor of the program's own failed; its own words.
+        case failed(String)
+    }
+
+    /// What is wrong with a BlurHash or ThumbHash.
+    public enum PlaceholderHashFailure: Error, Sendable, Hashable {
+        /// Its length, in bytes, is not the one that its beginning asks for, or too short for a beginning.
+        case wrongLength(byteCount: Int, expected: Int)
+        /// The byte at `offset` stands for nothing.
+        case invalidCharacter(offset: Int)
+        /// What stands at `offset` is a number that no encoder writes there.
+        case valueOutOfRange(offset: Int)
+    }
+
+    /// Why a drawing came to nothing.
+    public enum DrawingFailure: Sendable, Hashable {
+        /// A coordinate, length or other number is not finite, or out of the range in which it means something.
+        case invalidNumber(name: String, value: String)
+        /// The picture is larger than cairo can draw on.
+        case tooLarge(PixelSize, maximumDimension: Int)
+        /// A state was restored that had not been saved.
+        case unbalancedRestore
+        /// The text is longer than is laid out.
+        case textTooLong(byteCount: Int, limit: Int)
+        /// The text is not one emoji.
+        case notAnEmoji(String)
+        /// No font is installed.
+        case noFont
+        /// No installed font has the emoji in colour.
+        case noColorFont(emoji: String)
+        /// cairo failed: its status and its own words.
+        case cairo(status: Int, message: String)
+        /// The program's closure threw an error of its own; its words.
         case failed(String)
     }
 

@@ -1,0 +1,131 @@
+import Foundation
+import WebImageCoding
+import WebImageCore
+import WebImageDrawing
+import WebImageProcessing
+
+/// Documentation/Processing.md: what each processor makes of one picture. `make pictures` writes it.
+///
+/// A new processor gets a line in ``entries``.
+enum ProcessingPage {
+    struct Entry: Sendable {
+        let title: String
+        /// The call, as one would write it.
+        let code: String
+        let make: @Sendable (Image) throws -> Image
+
+        /// - Parameter code: an array of processors.
+        init(_ title: String, _ code: String, _ processors: [any ImageProcessor]) {
+            self.init(title, code) { try $0.processed(by: processors) }
+        }
+
+        init(_ title: String, _ code: String, make: @escaping @Sendable (Image) throws -> Image) {
+            self.title = title
+            self.code = code
+            self.make = make
+        }
+
+        /// Such as `processing-rounded-corners.jpg`.
+        var fileName: String {
+            let words = title.lowercased().split { !$0.isLetter && !$0.isNumber }
+            return "processing-\(words.joined(separator: "-")).jpg"
+        }
+    }
+
+    static let entries: [Entry] = [
+        Entry("Mask", "[.mask(Path(ellipseIn: rect))]", [.mask(Path(ellipseIn: frame))]),
+        Entry("Inverted mask", "[.mask(star, isInverted: true)]", [.mask(star, isInverted: true)]),
+        Entry(
+            "Draw a caption", #"[.draw(id: "caption") { context, size in … }]"#,
+            [.draw(id: "caption") { context, size in caption(context, size) }]),
+        Entry("Text to picture", "Image(text: StyledText(…))") { _ in try text() },
+        Entry("Emoji to picture", #"Image(emoji: "🏔️", size: 100)"#) { _ in try Image(emoji: "🏔️", size: 100) },
+        Entry("Drawing", "Image(size: size) { context in … }") { _ in try drawing() },
+        Entry("BlurHash", "BlurHash(of: image, components: (6, 5)).image(width: 180, height: 120)") { image in
+            try BlurHash(of: image, components: (6, 5)).image(width: 180, height: 120)
+        },
+        Entry("ThumbHash", "ThumbHash(of: image).image(longestSide: 180)") { image in
+            try ThumbHash(of: image).image(longestSide: 180)
+        },
+    ]
+
+    static let sourceFileName = "processing-source.jpg"
+
+    static var markdown: String {
+        let columns = 3
+        let cells = entries.map { "![\($0.title)](Images/\($0.fileName))<br>**\($0.title)**<br>`\($0.code)`" }
+        let rows = stride(from: 0, to: cells.count, by: columns).map { start in
+            let row = cells[start..<min(start + columns, cells.count)]
+            return "| " + (row + Array(repeating: "", count: columns - row.count)).joined(separator: " | ") + " |"
+        }
+        return """
+            # What processors make of a picture
+
+            `make pictures` makes this page and its pictures anew from the table in
+            [ProcessingPage.swift](../Tests/WebImageDrawingTests/Page/ProcessingPage.swift), whose lines the tests run too. All begin with this
+            picture, 180 by 120 points, which the project draws itself; squares show where a result is transparent.
+
+            ![Before](Images/\(sourceFileName))
+
+            |   |   |   |
+            |---|---|---|
+            \(rows.joined(separator: "\n"))
+
+            """
+    }
+
+    /// A result as a file: squares stand for what is clear.
+    static func jpeg(of image: Image) throws -> Data {
+        let shown = try Image(size: image.size, scale: image.scale, isOpaque: true) { context in
+            context.fill(with: .color(.white))
+            let gray = Color(red: 0.86, green: 0.86, blue: 0.86)
+            for row in 0..<Int(image.size.height / 6 + 1) {
+                for column in 0..<Int(image.size.width / 6 + 1) where (row + column) % 2 == 0 {
+                    let square = PointRect(x: Double(column) * 6, y: Double(row) * 6, width: 6, height: 6)
+                    context.fill(Path(square), with: .color(gray))
+                }
+            }
+            context.draw(image, at: Point(x: 0, y: 0))
+        }
+        return try CodecRegistry.shared.encode(shown, as: .jpeg)
+    }
+
+    // MARK: What the entries draw
+
+    private static let frame = PointRect(x: 0, y: 0, width: 180, height: 120)
+
+    private static let star = Path(
+        polygon: (0..<10).map { index in
+            let angle = Double(index) * .pi / 5 - .pi / 2
+            let radius = index % 2 == 0 ? 56.0 : 24
+            return Point(x: 90 + radius * cos(angle), y: 62 + radius * sin(angle))
+        })
+
+    private static func caption(_ context: borrowing DrawingContext, _ size: PointSize) {
+        let band = PointRect(x: 0, y: size.height - 28, width: size.width, height: 28)
+        context.fill(Path(band), with: .color(Color(red: 0, green: 0, blue: 0, alpha: 0.5)))
+        let text = StyledText("Evening at the lake", font: Font("DejaVu Sans", size: 14), color: .white)
+        context.draw(text, at: Point(x: 10, y: size.height - 23))
+    }
+
+    private static func text() throws -> Image {
+        let text = StyledText(
+            "Text in every script:\nالعربية · עברית · Ελληνικά", font: Font("DejaVu Sans", size: 14, weight: .bold),
+            color: Color(red: 0.16, green: 0.3, blue: 0.62), alignment: .center, wrappingWidth: 180)
+        return try Image(text: text)
+    }
+
+    private static func drawing() throws -> Image {
+        try Image(size: PointSize(width: 180, height: 120)) { context in
+            let stops = [
+                GradientStop(0, Color(red: 1, green: 0.8, blue: 0.3)),
+                GradientStop(1, Color(red: 0.9, green: 0.2, blue: 0.4)),
+            ]
+            let box = Path(PointRect(x: 12, y: 12, width: 156, height: 96), cornerRadius: 20)
+            context.fill(box, with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: 180, y: 120), stops: stops))
+            context.stroke(
+                box, with: .color(Color(red: 0.3, green: 0.1, blue: 0.3)),
+                style: StrokeStyle(width: 3, cap: .round, dashes: [10, 7]))
+        }
+    }
+}
