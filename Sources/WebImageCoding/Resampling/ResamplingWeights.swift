@@ -1,35 +1,43 @@
 internal import CWebImageKernels
-internal import Glibc
-
-/// For every output pixel of one direction, which input pixels it sums and with which weights: Lanczos with three
-/// lobes, `sinc(x) * sinc(x / 3)`.
+/// For every output pixel of one direction, which input pixels it sums and with which weights.
 ///
-/// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position c * scale. When the
+/// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position start + c * scale. When the
 /// picture shrinks, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the
 /// edges the lobes that stick out are cut and the rest is weighed up to 1: edges do not darken.
 struct ResamplingWeights {
     /// `stride` weights an output pixel; see `cwi_filter`.
     let weights: [Int16]
     /// The first input pixel of each output pixel.
-    let first: [Int32]
+    private(set) var first: [Int32]
     /// Weights an output pixel, a multiple of 4.
     let stride: Int
     /// Fraction bits.
     let precision: Int
 
-    /// - Parameter maximumPrecision: as many fraction bits as the sums have room for.
-    init(from inputLength: Int, to outputLength: Int, maximumPrecision: Int) {
-        let scale = Double(inputLength) / Double(outputLength)
+    /// - Parameters:
+    ///   - region: where on the input the output begins, and how much of it that shows; all of it unless said otherwise.
+    ///     Pixels beside it count where the filter reaches them. Beyond the input's edges, its last pixels go on.
+    ///   - maximumPrecision: as many fraction bits as the sums have room for.
+    init(
+        from inputLength: Int, region: (start: Double, length: Double)? = nil, to outputLength: Int,
+        filter: ResamplingFilter = .lanczos3, maximumPrecision: Int
+    ) {
+        let (start, length) = region ?? (0, Double(inputLength))
+        let scale = length / Double(outputLength)
         let widening = max(1, scale)
-        let radius = Self.lobeCount * widening
+        let radius = filter.radius * widening
         let spans = (0..<outputLength).map { index in
-            let center = (Double(index) + 0.5) * scale
+            let center = min(max(start + (Double(index) + 0.5) * scale, 0), Double(inputLength))
+            if filter == .nearest {
+                let index = min(Int(center), inputLength - 1)
+                return (center: center, range: index..<index + 1)
+            }
             let lower = max(0, Int((center - radius).rounded()))
             let upper = min(inputLength, Int((center + radius).rounded()))
             return (center: center, range: lower..<max(upper, lower + 1))
         }
         let exact = spans.map { span in
-            let values = span.range.map { Self.lanczos((Double($0) + 0.5 - span.center) / widening) }
+            let values = span.range.map { filter.weight(at: (Double($0) + 0.5 - span.center) / widening) }
             let sum = values.reduce(0, +)
             return values.map { $0 / sum }
         }
@@ -46,6 +54,17 @@ struct ResamplingWeights {
         self.first = spans.map { Int32($0.range.lowerBound) }
         self.stride = stride
         self.precision = precision
+    }
+
+    /// The input pixels from the first to the last that any output pixel sums, of `inputLength`.
+    func inputRange(upTo inputLength: Int) -> Range<Int> {
+        let lower = Int(first.min() ?? 0)
+        return lower..<min(Int(first.max() ?? 0) + stride, inputLength)
+    }
+
+    /// Counts input pixels from `origin` on.
+    mutating func moveOrigin(to origin: Int) {
+        first = first.map { $0 - Int32(origin) }
     }
 
     /// Calls `body` with the form the kernels take; it is good until `body` returns.
@@ -72,16 +91,5 @@ struct ResamplingWeights {
             weights[start + index] = Int16(clamping: weight)
             sum += weight
         }
-    }
-
-    private static let lobeCount = 3.0
-
-    private static func lanczos(_ x: Double) -> Double {
-        guard abs(x) < lobeCount else { return 0 }
-        return sinc(x) * sinc(x / lobeCount)
-    }
-
-    private static func sinc(_ x: Double) -> Double {
-        x == 0 ? 1 : sin(.pi * x) / (.pi * x)
     }
 }
