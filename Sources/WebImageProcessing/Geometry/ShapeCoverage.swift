@@ -81,23 +81,25 @@ struct ShapeCoverage: Sendable {
             let crossed = crossings[Int(starts[row])..<Int(starts[row + 1])]
             guard !crossed.isEmpty else { return 0..<0 }
             return scratch.withUnsafeMutableBufferPointer { sums in
-                var touched = Int.max..<0
+                var touched = (lower: Int.max, upper: 0)
                 for index in crossed { add(edges[Int(index)], row: Double(row), to: sums, touching: &touched) }
-                let columns = max(0, touched.lowerBound + left)..<min(width, touched.upperBound + left)
                 var sum = 0.0
-                for index in touched {
+                guard touched.lower < touched.upper else { return 0..<0 }
+                for index in touched.lower..<touched.upper {
                     sum += sums[index]
                     sums[index] = 0
                     let column = index + left
                     if column >= 0, column < width { mask[column] = UInt8((min(abs(sum), 1) * 255).rounded()) }
                 }
-                return columns.lowerBound < columns.upperBound ? columns : 0..<0
+                let first = max(0, touched.lower + left)
+                return first..<max(first, min(width, touched.upper + left))
             }
         }
     }
 
     private func add(
-        _ edge: Edge, row: Double, to sums: UnsafeMutableBufferPointer<Double>, touching touched: inout Range<Int>
+        _ edge: Edge, row: Double, to sums: UnsafeMutableBufferPointer<Double>,
+        touching touched: inout (lower: Int, upper: Int)
     ) {
         let upper = max(edge.top.y, row)
         let lower = min(edge.bottom.y, row + 1)
@@ -112,7 +114,7 @@ struct ShapeCoverage: Sendable {
         let (near, far) = (min(first, second), max(first, second))
         let height = (lower - upper) * edge.sign
         let (nearPixel, farPixel) = (Int(near), Int(far))
-        touched = min(touched.lowerBound, nearPixel)..<max(touched.upperBound, farPixel + 2)
+        touched = (min(touched.lower, nearPixel), max(touched.upper, farPixel + 2))
         if nearPixel == farPixel {
             let leftOut = (near + far) / 2 - Double(nearPixel)
             sums[nearPixel] += height * (1 - leftOut)
