@@ -19,6 +19,9 @@ package struct PixelRegion: Sendable, Hashable {
         self.init(x: 0, y: 0, width: Double(size.width), height: Double(size.height))
     }
 
+    /// Whether all its numbers are finite.
+    package var isFinite: Bool { x.isFinite && y.isFinite && width.isFinite && height.isFinite }
+
     /// The pixels it consists of, if it begins and ends where pixels do and has `size`.
     func wholePixels(of size: PixelSize) -> PixelRect? {
         guard width == Double(size.width), height == Double(size.height), let x = Int(exactly: x),

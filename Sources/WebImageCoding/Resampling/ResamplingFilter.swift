@@ -21,13 +21,19 @@ package enum ResamplingFilter: Sendable, Hashable {
     /// The weight at a distance.
     func weight(at x: Double) -> Double {
         switch self {
-        case .lanczos3: abs(x) < 3 ? Self.sinc(x) * Self.sinc(x / 3) : 0
+        case .lanczos3: Self.lanczos(x)
         case .triangle: max(0, 1 - abs(x))
         case .nearest: 1
         }
     }
 
-    private static func sinc(_ x: Double) -> Double {
-        x == 0 ? 1 : sin(.pi * x) / (.pi * x)
+    private static func lanczos(_ x: Double) -> Double {
+        guard x != 0 else { return 1 }
+        guard abs(x) < 3 else { return 0 }
+        // One sine is as good as two: sin(3a) = 3 sin(a) - 4 sin(a)³.
+        let angle = .pi * x / 3
+        let sine = sin(angle)
+        let square = sine * sine
+        return (3 - 4 * square) * square / (3 * angle * angle)
     }
 }

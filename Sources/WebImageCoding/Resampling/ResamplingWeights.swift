@@ -36,18 +36,25 @@ struct ResamplingWeights {
             let upper = min(inputLength, Int((center + radius).rounded()))
             return (center: center, range: lower..<max(upper, lower + 1))
         }
-        let exact = spans.map { span in
-            let values = span.range.map { filter.weight(at: (Double($0) + 0.5 - span.center) / widening) }
-            let sum = values.reduce(0, +)
-            return values.map { $0 / sum }
+        let stride = ((spans.map(\.range.count).max() ?? 1) + 3) / 4 * 4
+        var exact = [Double](repeating: 0, count: outputLength * stride)
+        exact.withUnsafeMutableBufferPointer { exact in
+            for (index, span) in spans.enumerated() {
+                var sum = 0.0
+                for (offset, pixel) in span.range.enumerated() {
+                    let weight = filter.weight(at: (Double(pixel) + 0.5 - span.center) / widening)
+                    exact[index * stride + offset] = weight
+                    sum += weight
+                }
+                for offset in 0..<span.range.count { exact[index * stride + offset] /= sum }
+            }
         }
-
-        let largest = exact.lazy.joined().map(abs).max() ?? 1
+        let largest = exact.reduce(0) { max($0, abs($1)) }
         let room = Int((Double(Int16.max) / largest).binade.exponent)
         let precision = min(maximumPrecision, room)
-        let stride = ((exact.map(\.count).max() ?? 1) + 3) / 4 * 4
         var weights = [Int16](repeating: 0, count: outputLength * stride)
-        for (index, values) in exact.enumerated() {
+        for (index, span) in spans.enumerated() {
+            let values = exact[index * stride..<index * stride + span.range.count]
             Self.quantize(values, precision: precision, into: &weights, at: index * stride)
         }
         self.weights = weights
@@ -81,14 +88,16 @@ struct ResamplingWeights {
 
     /// Rounds so that the weights add up to exactly 1, passing each one's error on to the next: an even area keeps its
     /// colour, and what is opaque stays so.
-    private static func quantize(_ values: [Double], precision: Int, into weights: inout [Int16], at start: Int) {
+    private static func quantize(
+        _ values: ArraySlice<Double>, precision: Int, into weights: inout [Int16], at start: Int
+    ) {
         let one = Double(1 << precision)
         var exactSum = 0.0
         var sum = 0
-        for (index, value) in values.enumerated() {
+        for (offset, value) in values.enumerated() {
             exactSum += value * one
             let weight = Int(exactSum.rounded()) - sum
-            weights[start + index] = Int16(clamping: weight)
+            weights[start + offset] = Int16(clamping: weight)
             sum += weight
         }
     }

@@ -34,7 +34,6 @@ enum Canvas {
         let hidesBackground = replacesBackground || picture?.isOpaque == true && coverage?.isFull ?? true
         let picturesOpacity = picture?.isOpaque ?? true
         try output.fillBands(cancellation: cancellation) { rows, destination in
-            var mask: [UInt8] = []
             for row in rows {
                 let line = destination + (row - rows.lowerBound) * stride
                 fillRow(row, line)
@@ -45,8 +44,10 @@ enum Canvas {
                 if hidesBackground {
                     (line + area.x * 4).update(from: source, count: area.width * 4)
                 } else if let coverage {
-                    coverage.fill(&mask, row: row - y, columns: area.x - x..<area.x - x + area.width)
-                    cwi_blend_over_masked(source, mask, line + area.x * 4, area.width)
+                    coverage.mask(ofRow: row - y).withUnsafeBufferPointer { mask in
+                        guard let mask = mask.baseAddress else { return }
+                        cwi_blend_over_masked(source, mask + (area.x - x), line + area.x * 4, area.width)
+                    }
                 } else {
                     cwi_blend_over(source, line + area.x * 4, area.width)
                 }
@@ -79,20 +80,23 @@ enum Canvas {
 struct EdgeCoverage: Sendable {
     let columns: [Double]
     let rows: [Double]
+    /// The mask of rows that are seen whole.
+    private let wholeRow: [UInt8]
+
+    init(columns: [Double], rows: [Double]) {
+        self.columns = columns
+        self.rows = rows
+        wholeRow = Self.mask(of: columns, share: 1)
+    }
 
     var isFull: Bool { columns.allSatisfy { $0 == 1 } && rows.allSatisfy { $0 == 1 } }
 
-    /// Writes a row's mask.
-    func fill(_ mask: inout [UInt8], row: Int, columns range: Range<Int>) {
-        let share = rows[row] * 255
-        mask.removeAll(keepingCapacity: true)
-        mask.append(contentsOf: columns[range].lazy.map { UInt8(($0 * share).rounded()) })
+    /// A row's mask.
+    func mask(ofRow row: Int) -> [UInt8] {
+        rows[row] == 1 ? wholeRow : Self.mask(of: columns, share: rows[row])
     }
 
-    /// The shares of `count` pixels from `start` on that lie in `range`.
-    static func shares(of range: ClosedRange<Double>, start: Int, count: Int) -> [Double] {
-        (start..<start + count).map { index in
-            max(0, min(range.upperBound, Double(index + 1)) - max(range.lowerBound, Double(index)))
-        }
+    private static func mask(of columns: [Double], share: Double) -> [UInt8] {
+        columns.map { UInt8(($0 * share * 255).rounded()) }
     }
 }

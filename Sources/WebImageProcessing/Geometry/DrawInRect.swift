@@ -46,6 +46,7 @@ extension ImageProcessors {
         ///
         /// - Throws: ``WebImageError/ProcessingFailure/emptyResult`` where the picture lies wholly outside of the canvas.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+            try checkPositive("scale", context.scale)
             try checkPositive("canvas.width", canvas.width)
             try checkPositive("canvas.height", canvas.height)
             try checkColor("background", background)
@@ -64,8 +65,10 @@ extension ImageProcessors {
             try checkRect("rect", rect)
             let size = PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
             let place = context.region(contentMode.rect(of: size, in: rect))
-            guard place.width > 0, place.height > 0 else { throw emptyResult }
             let limits = clips ? context.region(rect) : nil
+            // Multiplied, the largest numbers are none any more.
+            guard place.isFinite, limits?.isFinite ?? true else { throw invalid("rect", "too large") }
+            guard place.width > 0, place.height > 0 else { throw emptyResult }
             guard let columns = Span(place.x, place.width, limits.map { ($0.x, $0.width) }, canvas.size.width),
                 let rows = Span(place.y, place.height, limits.map { ($0.y, $0.height) }, canvas.size.height)
             else { throw emptyResult }

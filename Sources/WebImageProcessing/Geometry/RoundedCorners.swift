@@ -24,6 +24,9 @@ extension ImageProcessors {
             ProcessorIdentifier("roundedCorners", ["radii": radii, "border": border])
         }
 
+        /// In pixels: sums of larger ones might not be finite.
+        private static let largestRadius = 0x1p40
+
         /// The pixels inside the shape, with the border; the same object for radii of 0 without a border.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
             try checkPositive("scale", context.scale)
@@ -31,7 +34,8 @@ extension ImageProcessors {
             let borderWidth = try checkedWidth(of: border, in: context)
             guard borderWidth > 0 || radii != CornerRadii(0) else { return pixels }
             return try RoundedShape(
-                size: pixels.size, radii: radii.clockwise.map { $0 * context.scale }, borderWidth: borderWidth,
+                size: pixels.size, radii: radii.clockwise.map { min($0 * context.scale, Self.largestRadius) },
+                borderWidth: borderWidth,
                 border: border
             ).cut(pixels, cancellation: context.cancellation)
         }

@@ -88,16 +88,16 @@ struct RoundedShape: Sendable {
         private let shape: RoundedShape
         private var visible: [UInt8]
         private var border: [UInt8] = []
-        private var visibleSums: [Double]
-        private var insideSums: [Double] = []
+        private var visibleScratch: ShapeCoverage.Scratch
+        private var insideScratch: ShapeCoverage.Scratch?
 
         init(_ shape: RoundedShape) {
             self.shape = shape
             visible = [UInt8](repeating: 0, count: shape.size.width)
-            visibleSums = shape.shape.makeScratch()
+            visibleScratch = shape.shape.makeScratch()
             if let inside = shape.inside {
                 border = visible
-                insideSums = inside.makeScratch()
+                insideScratch = inside.makeScratch()
             }
         }
 
@@ -107,9 +107,10 @@ struct RoundedShape: Sendable {
         }
 
         mutating func fill(row: Int) {
-            shape.shape.fill(&visible, row: row, with: &visibleSums)
-            guard let inside = shape.inside else { return }
-            inside.fill(&border, row: row, with: &insideSums)
+            shape.shape.fill(&visible, row: row, with: &visibleScratch)
+            guard let inside = shape.inside, var scratch = insideScratch.take() else { return }
+            inside.fill(&border, row: row, with: &scratch)
+            insideScratch = scratch
             for column in border.indices { border[column] = visible[column] - min(border[column], visible[column]) }
         }
 

@@ -68,42 +68,66 @@ struct ShapeCoverage: Sendable {
         self.crossings = crossings
     }
 
-    /// Memory that ``fill(_:row:with:)`` needs, for a thread.
-    func makeScratch() -> [Double] { [Double](repeating: 0, count: sumCount) }
+    /// What ``fill(_:row:with:)`` needs besides, for a thread.
+    struct Scratch: Sendable {
+        /// All 0 between two rows.
+        fileprivate var sums: [Double]
+        /// Where edges touched them, in any order.
+        fileprivate var touched: [Range<Int>] = []
+    }
+
+    func makeScratch() -> Scratch { Scratch(sums: [Double](repeating: 0, count: sumCount)) }
 
     /// Writes a row's coverage, 0 to 255, for all columns of the canvas.
     ///
     /// - Returns: the columns outside of which it is 0.
     @discardableResult
-    func fill(_ mask: inout [UInt8], row: Int, with scratch: inout [Double]) -> Range<Int> {
-        mask.withUnsafeMutableBufferPointer { mask in
+    func fill(_ mask: inout [UInt8], row: Int, with scratch: inout Scratch) -> Range<Int> {
+        scratch.touched.removeAll(keepingCapacity: true)
+        scratch.sums.withUnsafeMutableBufferPointer { sums in
+            for index in crossings[Int(starts[row])..<Int(starts[row + 1])] {
+                guard let columns = add(edges[Int(index)], row: Double(row), to: sums) else { continue }
+                scratch.touched.append(columns)
+            }
+        }
+        scratch.touched.sort { $0.lowerBound < $1.lowerBound }
+        return mask.withUnsafeMutableBufferPointer { mask in
             mask.update(repeating: 0)
-            let crossed = crossings[Int(starts[row])..<Int(starts[row + 1])]
-            guard !crossed.isEmpty else { return 0..<0 }
-            return scratch.withUnsafeMutableBufferPointer { sums in
-                var touched = (lower: Int.max, upper: 0)
-                for index in crossed { add(edges[Int(index)], row: Double(row), to: sums, touching: &touched) }
-                var sum = 0.0
-                guard touched.lower < touched.upper else { return 0..<0 }
-                for index in touched.lower..<touched.upper {
-                    sum += sums[index]
-                    sums[index] = 0
-                    let column = index + left
-                    if column >= 0, column < width { mask[column] = UInt8((min(abs(sum), 1) * 255).rounded()) }
+            guard let first = scratch.touched.first?.lowerBound else { return 0..<0 }
+            return scratch.sums.withUnsafeMutableBufferPointer { sums in
+                var (sum, index) = (0.0, first)
+                for columns in scratch.touched {
+                    // Nothing changes between edges.
+                    if columns.lowerBound > index {
+                        let gap = clamped(index)..<clamped(columns.lowerBound)
+                        UnsafeMutableBufferPointer(rebasing: mask[gap]).update(repeating: Self.byte(sum))
+                        index = columns.lowerBound
+                    }
+                    while index < columns.upperBound {
+                        sum += sums[index]
+                        sums[index] = 0
+                        let column = index + left
+                        if column >= 0, column < width { mask[column] = Self.byte(sum) }
+                        index += 1
+                    }
                 }
-                let first = max(0, touched.lower + left)
-                return first..<max(first, min(width, touched.upper + left))
+                return clamped(first)..<clamped(index)
             }
         }
     }
 
+    /// A place in the sums as a column of the canvas, or the end next to it.
+    private func clamped(_ index: Int) -> Int { min(max(index + left, 0), width) }
+
+    private static func byte(_ sum: Double) -> UInt8 { UInt8(min(abs(sum), 1) * 255 + 0.5) }
+
+    /// - Returns: the sums it changed; `nil` for none.
     private func add(
-        _ edge: Edge, row: Double, to sums: UnsafeMutableBufferPointer<Double>,
-        touching touched: inout (lower: Int, upper: Int)
-    ) {
+        _ edge: Edge, row: Double, to sums: UnsafeMutableBufferPointer<Double>
+    ) -> Range<Int>? {
         let upper = max(edge.top.y, row)
         let lower = min(edge.bottom.y, row + 1)
-        guard upper < lower else { return }
+        guard upper < lower else { return nil }
         let slope = (edge.bottom.x - edge.top.x) / (edge.bottom.y - edge.top.y)
         // Arithmetic may leave the edge's own range by a little.
         let limits = min(edge.top.x, edge.bottom.x)...max(edge.top.x, edge.bottom.x)
@@ -114,12 +138,11 @@ struct ShapeCoverage: Sendable {
         let (near, far) = (min(first, second), max(first, second))
         let height = (lower - upper) * edge.sign
         let (nearPixel, farPixel) = (Int(near), Int(far))
-        touched = (min(touched.lower, nearPixel), max(touched.upper, farPixel + 2))
         if nearPixel == farPixel {
             let leftOut = (near + far) / 2 - Double(nearPixel)
             sums[nearPixel] += height * (1 - leftOut)
             sums[nearPixel + 1] += height * leftOut
-            return
+            return nearPixel..<nearPixel + 2
         }
         // Column by column: the share of the edge's height in each, and its middle there.
         let perColumn = height / (far - near)
@@ -132,6 +155,7 @@ struct ShapeCoverage: Sendable {
             sums[pixel + 1] += part * leftOut
             start = end
         }
+        return nearPixel..<farPixel + 2
     }
 }
 

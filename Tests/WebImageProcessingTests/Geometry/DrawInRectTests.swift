@@ -89,6 +89,30 @@ import WebImageProcessing
         }
     }
 
+    /// Whatever the numbers are, there is a picture or an error.
+    @Test func takesNumbersOfAnySize() throws {
+        let largest = Double.greatestFiniteMagnitude
+        let values = [-largest, -1e9, -0.0, 0.25, 5e-9, 1e9, largest]
+        for (index, x) in values.enumerated() {
+            for mode in ImageContentMode.allCases {
+                let rect = PointRect(x: x, y: 0, width: values[6 - index], height: values[(index + 5) % 7])
+                for scale in [0.001, 1, 1e300] {
+                    do {
+                        let result = try flat(5, 4, scale: scale).drawn(
+                            in: rect, canvas: PointSize(width: 30 / scale, height: 20 / scale), contentMode: mode,
+                            clips: index % 2 == 0)
+                        #expect(result.pixels.isPremultiplied)
+                    } catch WebImageError.processing {}
+                }
+            }
+        }
+        for scale in [0, -1, Double.nan, .infinity] {
+            #expect(throws: WebImageError.self) {
+                try flat(5, 4, scale: scale).drawn(in: PointRect(x: 0, y: 0, width: 1, height: 1), canvas: Self.canvas)
+            }
+        }
+    }
+
     @Test func takesPicturesOfOnePixelAndVeryLongOnes() throws {
         for image in [try flat(1, 1), try flat(30_000, 1), try flat(1, 30_000)] {
             for mode in ImageContentMode.allCases {

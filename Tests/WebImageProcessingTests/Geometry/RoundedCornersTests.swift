@@ -41,7 +41,7 @@ import WebImageProcessing
 
     @Test func shrinksRadiiThatDoNotFit() throws {
         let source = try GeometryFixture.source()
-        for radius in [18, 19, 1000, 1e300] {
+        for radius in [18, 19, 1000, 1e300, .greatestFiniteMagnitude] {
             try check(source.withRoundedCorners(radius: radius), "rounded-pill")
         }
         // Two radii of one side keep their proportion.
@@ -82,6 +82,9 @@ import WebImageProcessing
 
     @Test func fillsAPictureThatIsAllBorder() throws {
         let border = Border(width: 100, color: .white)
+        let widest = Border(width: .greatestFiniteMagnitude, color: .white)
+        let huge = try flat(9, 5, scale: 3).withRoundedCorners(radius: 0, border: widest)
+        #expect(huge.pixels.bytes == [UInt8](repeating: 255, count: 180))
         #expect(
             try flat(9, 5).withRoundedCorners(radius: 0, border: border).pixels.bytes
                 == [UInt8](repeating: 255, count: 180))
