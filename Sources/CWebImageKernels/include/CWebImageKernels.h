@@ -3,7 +3,7 @@
 
 // Inner loops over pixels, in C because Swift can't compile a function for several kinds of processor. Pixels are 4
 // bytes: red, green, blue, alpha. The processor is looked at once at run time; every path gives the same bytes.
-// Nothing here allocates or checks a size: the callers in WebImageCoding do.
+// Nothing here allocates or checks a size: the callers do.
 
 #include <stdbool.h>
 #include <stddef.h>
