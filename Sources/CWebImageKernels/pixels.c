@@ -62,9 +62,27 @@ void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count) {
     }
 }
 
+// Rows that stay rows: they need no blocks.
+FOR_EVERY_PROCESSOR
+static void reverse_row(const uint8_t *source, uint8_t *destination, size_t width) {
+    for (size_t x = 0; x < width; x++) store(destination, x, load(source, width - 1 - x));
+}
+
 void cwi_reorient(
     const uint8_t *source, ptrdiff_t origin, ptrdiff_t step_x, ptrdiff_t step_y, uint8_t *destination, size_t width,
     size_t first_row, size_t row_count) {
+    if (step_x == 1 || step_x == -1) {
+        for (size_t y = first_row; y < first_row + row_count; y++) {
+            const uint8_t *start = source + (origin + (ptrdiff_t)y * step_y) * 4;
+            uint8_t *row = destination + y * width * 4;
+            if (step_x == 1) {
+                memcpy(row, start, width * 4);
+            } else {
+                reverse_row(start - (width - 1) * 4, row, width);
+            }
+        }
+        return;
+    }
     // Blocks keep both sides in the cache when rows become columns.
     enum { block = 16 };
     size_t end_row = first_row + row_count;

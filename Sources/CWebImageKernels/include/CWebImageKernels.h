@@ -3,7 +3,7 @@
 
 // Inner loops over pixels, in C because Swift can't compile a function for several kinds of processor. Pixels are 4
 // bytes: red, green, blue, alpha. The processor is looked at once at run time; every path gives the same bytes.
-// Nothing here allocates or checks a size: the callers in WebImageCoding do.
+// Nothing here allocates or checks a size: the callers do.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +81,45 @@ void cwi_resample_vertically_portable(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
     int16_t *row);
 void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
+
+// Averages boxes of `columns` by `row_count` pixels, each at most 255, into one row of (width + columns - 1) / columns
+// pixels, rounding to nearest. The last box has fewer columns where `width` is no multiple. `sums` is scratch memory for
+// 4 * width values.
+void cwi_shrink_boxes(
+    const uint8_t *source, size_t source_stride, size_t row_count, size_t width, size_t columns, uint16_t *sums,
+    uint8_t *destination);
+
+// Weights of four neighbouring pixels for each 256th of the way from the second to the third: 14 fraction bits, each four
+// adding up to 1 << 14.
+#define CWI_SAMPLING_PHASES 256
+#define CWI_SAMPLING_PRECISION 14
+
+// Reads pixels along a straight line through a picture, each out of its 4 by 4 neighbours. Positions count from the
+// first pixel's centre in units of 2 ** -32 pixels, and are rounded to 256ths; beyond its edges the picture's last pixels
+// go on. Colour above alpha is cut to alpha.
+void cwi_sample_line(
+    const uint8_t *source, size_t source_stride, size_t width, size_t height, const int16_t *weights, int64_t x,
+    int64_t y, int64_t step_x, int64_t step_y, uint8_t *destination, size_t count);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_sample_line_portable(
+    const uint8_t *source, size_t source_stride, size_t width, size_t height, const int16_t *weights, int64_t x,
+    int64_t y, int64_t step_x, int64_t step_y, uint8_t *destination, size_t count);
+
+// Multiplies premultiplied pixels by a mask of one byte a pixel, rounding to nearest. In place where the two are the same.
+void cwi_mask(const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count);
+
+// The same, then lays them over others; see cwi_blend_over.
+void cwi_blend_over_masked(const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count);
+
+// Gives the part of each pixel that `border` says to a premultiplied colour, red in the lowest byte, and the part of the
+// picture that is left of `shape`: shape - border of it is seen as it is, and border through the colour.
+void cwi_mask_with_border(
+    const uint8_t *source, const uint8_t *shape, const uint8_t *border, uint32_t color, uint8_t *destination,
+    size_t count);
+
+// Sets `count` pixels to a premultiplied colour, red in the lowest byte.
+void cwi_fill(uint32_t color, uint8_t *destination, size_t count);
 
 // Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes behind the one that names the
 // filter, `above` is the row before this one, without its filter, or zeros. `row` must not overlap either. Returns false,

@@ -15,7 +15,7 @@ extension MutablePixelBuffer {
     /// - Parameters:
     ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.
     ///   - body: gets the numbers of the rows and the address of the first of them. It is called from several threads.
-    /// - Throws: ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/cancelled``, or what else `cancellation` has against going on.
     package mutating func fillBands(
         inputPixelsPerRow: Int = 0, cancellation: Cancellation?, queue: WorkQueue = DecodingQueue.shared,
         _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
@@ -49,6 +49,7 @@ extension MutablePixelBuffer {
             for helper in helpers where helper.cancel() { group.leave() }
             group.wait()
         }
+        if bands.isGivenUp { throw .cancelled }
         try cancellation?.check()
     }
 
@@ -65,6 +66,7 @@ private final class Bands: Sendable {
     private let bandHeight: Int
     private let cancellation: Cancellation?
     private let taken = Atomic(0)
+    private let isCancelled = Atomic(false)
 
     init(rowCount: Int, bandHeight: Int, cancellation: Cancellation?) {
         count = (rowCount + bandHeight - 1) / bandHeight
@@ -73,8 +75,15 @@ private final class Bands: Sendable {
         self.cancellation = cancellation
     }
 
+    /// Whether somebody asked for a band after nobody wanted them any more.
+    var isGivenUp: Bool { isCancelled.load(ordering: .relaxed) }
+
     func next() -> Range<Int>? {
-        if cancellation?.isCancelled == true { return nil }
+        if isGivenUp { return nil }
+        if cancellation?.isCancelled == true {
+            isCancelled.store(true, ordering: .relaxed)
+            return nil
+        }
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         guard index < count else { return nil }
         return index * bandHeight..<min((index + 1) * bandHeight, rowCount)

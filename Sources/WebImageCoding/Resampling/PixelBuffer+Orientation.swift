@@ -13,13 +13,11 @@ extension PixelBuffer {
         let size = orientation.upright(self.size)
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let path = path(from: orientation)
-        try output.withUnsafeMutableBytes { (destination) throws(WebImageError) in
-            guard let destination = destination.bindMemory(to: UInt8.self).baseAddress else { return }
-            let source = baseAddress.assumingMemoryBound(to: UInt8.self)
-            try size.forEachRowBatch(cancellation: cancellation) { rows in
-                cwi_reorient(
-                    source, path.origin, path.stepX, path.stepY, destination, size.width, rows.lowerBound, rows.count)
-            }
+        try output.fillBands(cancellation: cancellation) { [self] rows, destination in
+            // The kernel takes the address of the first of all rows.
+            cwi_reorient(
+                baseAddress.assumingMemoryBound(to: UInt8.self), path.origin, path.stepX, path.stepY,
+                destination - rows.lowerBound * size.width * 4, size.width, rows.lowerBound, rows.count)
         }
         return output.freeze(isOpaque: isOpaque)
     }

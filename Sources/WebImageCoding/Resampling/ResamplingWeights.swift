@@ -1,51 +1,77 @@
 internal import CWebImageKernels
-internal import Glibc
-
-/// For every output pixel of one direction, which input pixels it sums and with which weights: Lanczos with three
-/// lobes, `sinc(x) * sinc(x / 3)`.
+/// For every output pixel of one direction, which input pixels it sums and with which weights.
 ///
-/// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position c * scale. When the
+/// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position start + c * scale. When the
 /// picture shrinks, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the
 /// edges the lobes that stick out are cut and the rest is weighed up to 1: edges do not darken.
 struct ResamplingWeights {
     /// `stride` weights an output pixel; see `cwi_filter`.
     let weights: [Int16]
     /// The first input pixel of each output pixel.
-    let first: [Int32]
+    private(set) var first: [Int32]
     /// Weights an output pixel, a multiple of 4.
     let stride: Int
     /// Fraction bits.
     let precision: Int
 
-    /// - Parameter maximumPrecision: as many fraction bits as the sums have room for.
-    init(from inputLength: Int, to outputLength: Int, maximumPrecision: Int) {
-        let scale = Double(inputLength) / Double(outputLength)
+    /// - Parameters:
+    ///   - region: where on the input the output begins, and how much of it that shows; all of it unless said otherwise.
+    ///     Pixels beside it count where the filter reaches them. Beyond the input's edges, its last pixels go on.
+    ///   - maximumPrecision: as many fraction bits as the sums have room for.
+    init(
+        from inputLength: Int, region: (start: Double, length: Double)? = nil, to outputLength: Int,
+        filter: ResamplingFilter = .lanczos3, maximumPrecision: Int
+    ) {
+        let (start, length) = region ?? (0, Double(inputLength))
+        let scale = length / Double(outputLength)
         let widening = max(1, scale)
-        let radius = Self.lobeCount * widening
+        let radius = filter.radius * widening
         let spans = (0..<outputLength).map { index in
-            let center = (Double(index) + 0.5) * scale
+            let center = min(max(start + (Double(index) + 0.5) * scale, 0), Double(inputLength))
+            if filter == .nearest {
+                let index = min(Int(center), inputLength - 1)
+                return (center: center, range: index..<index + 1)
+            }
             let lower = max(0, Int((center - radius).rounded()))
             let upper = min(inputLength, Int((center + radius).rounded()))
             return (center: center, range: lower..<max(upper, lower + 1))
         }
-        let exact = spans.map { span in
-            let values = span.range.map { Self.lanczos((Double($0) + 0.5 - span.center) / widening) }
-            let sum = values.reduce(0, +)
-            return values.map { $0 / sum }
+        let stride = ((spans.map(\.range.count).max() ?? 1) + 3) / 4 * 4
+        var exact = [Double](repeating: 0, count: outputLength * stride)
+        exact.withUnsafeMutableBufferPointer { exact in
+            for (index, span) in spans.enumerated() {
+                var sum = 0.0
+                for (offset, pixel) in span.range.enumerated() {
+                    let weight = filter.weight(at: (Double(pixel) + 0.5 - span.center) / widening)
+                    exact[index * stride + offset] = weight
+                    sum += weight
+                }
+                for offset in 0..<span.range.count { exact[index * stride + offset] /= sum }
+            }
         }
-
-        let largest = exact.lazy.joined().map(abs).max() ?? 1
+        let largest = exact.reduce(0) { max($0, abs($1)) }
         let room = Int((Double(Int16.max) / largest).binade.exponent)
         let precision = min(maximumPrecision, room)
-        let stride = ((exact.map(\.count).max() ?? 1) + 3) / 4 * 4
         var weights = [Int16](repeating: 0, count: outputLength * stride)
-        for (index, values) in exact.enumerated() {
+        for (index, span) in spans.enumerated() {
+            let values = exact[index * stride..<index * stride + span.range.count]
             Self.quantize(values, precision: precision, into: &weights, at: index * stride)
         }
         self.weights = weights
         self.first = spans.map { Int32($0.range.lowerBound) }
         self.stride = stride
         self.precision = precision
+    }
+
+    /// The input pixels from the first to the last that any output pixel sums, of `inputLength`.
+    func inputRange(upTo inputLength: Int) -> Range<Int> {
+        let lower = Int(first.min() ?? 0)
+        return lower..<min(Int(first.max() ?? 0) + stride, inputLength)
+    }
+
+    /// Counts input pixels from `origin` on.
+    mutating func moveOrigin(to origin: Int) {
+        first = first.map { $0 - Int32(origin) }
     }
 
     /// Calls `body` with the form the kernels take; it is good until `body` returns.
@@ -62,26 +88,17 @@ struct ResamplingWeights {
 
     /// Rounds so that the weights add up to exactly 1, passing each one's error on to the next: an even area keeps its
     /// colour, and what is opaque stays so.
-    private static func quantize(_ values: [Double], precision: Int, into weights: inout [Int16], at start: Int) {
+    private static func quantize(
+        _ values: ArraySlice<Double>, precision: Int, into weights: inout [Int16], at start: Int
+    ) {
         let one = Double(1 << precision)
         var exactSum = 0.0
         var sum = 0
-        for (index, value) in values.enumerated() {
+        for (offset, value) in values.enumerated() {
             exactSum += value * one
             let weight = Int(exactSum.rounded()) - sum
-            weights[start + index] = Int16(clamping: weight)
+            weights[start + offset] = Int16(clamping: weight)
             sum += weight
         }
-    }
-
-    private static let lobeCount = 3.0
-
-    private static func lanczos(_ x: Double) -> Double {
-        guard abs(x) < lobeCount else { return 0 }
-        return sinc(x) * sinc(x / lobeCount)
-    }
-
-    private static func sinc(_ x: Double) -> Double {
-        x == 0 ? 1 : sin(.pi * x) / (.pi * x)
     }
 }

@@ -2,11 +2,16 @@ extension MutablePixelBuffer {
     /// The pixels of `buffer`, to be changed; `buffer` becomes `nil`.
     ///
     /// They stay in their memory if nothing else refers to `buffer`, as with Swift's own collections, and are copied
-    /// if something does.
+    /// if something does, or if they are a part of a larger picture's memory.
     ///
     /// - Returns: `nil` for no buffer.
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
     package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
+        if let part = buffer, part.isPart {
+            buffer = nil
+            self = try part.copied()
+            return
+        }
         guard let size = buffer?.size, let bytesPerRow = buffer?.bytesPerRow, var storage = buffer?.storage else {
             return nil
         }

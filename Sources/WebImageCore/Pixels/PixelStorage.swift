@@ -5,7 +5,7 @@ final class PixelStorage: @unchecked Sendable {
     // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed when
     // it hands this object to an immutable `PixelBuffer`.
     private let block: PixelBufferPool.Block
-    private let pool: PixelBufferPool
+    let pool: PixelBufferPool
     /// As asked for.
     let byteCount: Int
 

@@ -25,7 +25,7 @@ internal import WebImage
 
     private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
         let bytes = g_bytes_new_with_free_func(
-            pixels.baseAddress, gsize(pixels.byteCount),
+            pixels.baseAddress, gsize(pixels.rowsByteCount),
             { data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
             Unmanaged.passRetained(pixels).toOpaque())
         defer { g_bytes_unref(bytes) }

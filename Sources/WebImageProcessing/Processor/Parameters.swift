@@ -16,3 +16,25 @@ extension PointSize: ProcessorParameter {
 }
 
 extension ResizeMode: ProcessorParameter {}
+
+extension PixelRect: ProcessorParameter {
+    /// Left, top, width and height in brackets.
+    public var identifierText: String { [x, y, width, height].identifierText }
+}
+
+extension PointRect: ProcessorParameter {
+    /// Left, top, width and height in brackets.
+    public var identifierText: String { [x, y, width, height].identifierText }
+}
+
+extension PointInsets: ProcessorParameter {
+    /// Top, left, bottom and right in brackets.
+    public var identifierText: String { [top, left, bottom, right].identifierText }
+}
+
+extension ImageContentMode: ProcessorParameter {}
+
+extension Angle: ProcessorParameter {
+    /// In degrees.
+    public var identifierText: String { degrees.identifierText }
+}

@@ -86,36 +86,100 @@ import WebImageTestSupport
         #expect(try buffer.resampled(to: buffer.size) === buffer)
     }
 
-    /// A batch is a quarter megapixel, of the input where that is larger.
+    /// A band is a sixteenth of a megapixel, of the input where that is larger; a last look is at the end.
     @Test func stopsInTheMiddleOfTheRowsWhenCancelled() throws {
-        let buffer = try MutablePixelBuffer(width: 1024, height: 1024).freeze(isOpaque: true)
-        func count(cancellingAt number: Int?, _ body: (Cancellation) throws -> Void) -> Int {
-            let checkpoints = Checkpoints(cancellingAt: number)
-            if number == nil {
-                #expect(throws: Never.self) { try body(checkpoints.cancellation) }
-            } else {
-                #expect(throws: WebImageError.cancelled) { try body(checkpoints.cancellation) }
+        let buffer = try MutablePixelBuffer(width: 512, height: 511).freeze(isOpaque: true)
+        func resample(_ checkpoints: Checkpoints) throws {
+            _ = try buffer.resampled(to: PixelSize(width: 8, height: 8), cancellation: checkpoints.cancellation)
+        }
+        func turn(_ checkpoints: Checkpoints) throws {
+            _ = try buffer.upright(from: .left, cancellation: checkpoints.cancellation)
+        }
+        try Checkpoints.expectCancellationAtEach(atLeast: 4, of: resample)
+        try Checkpoints.expectCancellationAtEach(atLeast: 4, of: turn)
+    }
+
+    /// On several threads: the work is that of 300,000 pixels.
+    @Test func givesTheSameBytesInBandsAsRowByRow() throws {
+        let source = try noise(700, 600)
+        let size = PixelSize(width: 301, height: 222)
+        let resampler = try RowResampler(from: source.size, to: size)
+        source.bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return }
+            for row in 0..<600 { resampler.append(start + row * 700 * 4) }
+        }
+        let expected = Pixels(resampler.finish(isOpaque: false))
+        #expect(Pixels(try source.buffer().resampled(to: size)) == expected)
+    }
+
+    @Test(arguments: [(10.5, 3.25, 40.0, 30.5), (-2.5, -1, 20, 20), (80, 40, 30, 30), (0, 0, 96, 61)])
+    func readsARegionBetweenPixels(x: Double, y: Double, width: Double, height: Double) throws {
+        let source = try noise(96, 61)
+        let size = PixelSize(width: 23, height: 17)
+        let region = PixelRegion(x: x, y: y, width: width, height: height)
+        let result = Pixels(try source.buffer().resampled(to: size, region: region))
+        let difference = try #require(result.difference(from: exactlyResampled(source, to: size, region: region)))
+        #expect(difference <= 1)
+    }
+
+    @Test func takesWholePixelsOfItsSizeWithoutAFilter() throws {
+        let source = try noise(96, 61)
+        let buffer = try source.buffer()
+        let region = PixelRegion(x: 5, y: 2, width: 80, height: 50)
+        let part = try buffer.resampled(to: PixelSize(width: 80, height: 50), region: region)
+        #expect(buffer.baseAddress.distance(to: part.baseAddress) == (2 * 96 + 5) * 4)
+        #expect(part[79, 49] == buffer[84, 51])
+    }
+
+    @Test func picksTheNearestPixel() throws {
+        let picture = try noise(10, 7).buffer()
+        let result = try picture.resampled(to: PixelSize(width: 25, height: 4), filter: .nearest)
+        for y in 0..<4 {
+            for x in 0..<25 {
+                let (row, column) = (Int((Double(y) + 0.5) * 7 / 4), Int((Double(x) + 0.5) * 10 / 25))
+                #expect(result[x, y] == picture[column, row])
             }
-            return checkpoints.count
         }
-        func resample(_ cancellation: Cancellation) throws {
-            _ = try buffer.resampled(to: PixelSize(width: 8, height: 8), cancellation: cancellation)
+    }
+
+    /// A checkerboard of pixels must become grey, whatever the sizes; point samples would show rings.
+    @Test(arguments: [(100, 75), (40, 31), (7, 5), (200, 150), (1, 1)])
+    func shrinksQuicklyWithoutAliasing(width: Int, height: Int) throws {
+        let bytes = (0..<403 * 301).flatMap { index -> [UInt8] in
+            (index % 403 + index / 403) % 2 == 0 ? [255, 255, 255, 255] : [0, 0, 0, 255]
         }
-        func turn(_ cancellation: Cancellation) throws {
-            _ = try buffer.upright(from: .left, cancellation: cancellation)
+        let source = Pixels(size: PixelSize(width: 403, height: 301), bytes: bytes)
+        let result = Pixels(
+            try source.buffer(isOpaque: true).quicklyResampled(to: PixelSize(width: width, height: height)))
+        for index in stride(from: 0, to: result.bytes.count, by: 4) {
+            #expect((100...155).contains(result.bytes[index]), "\(index / 4)")
+            #expect(result.bytes[index + 3] == 255)
         }
-        for body in [resample, turn] {
-            #expect(count(cancellingAt: nil, body) == 4)
-            for number in 1...4 { #expect(count(cancellingAt: number, body) == number) }
+    }
+
+    @Test func shrinksQuicklyToAboutWhatLanczosMakes() throws {
+        var bytes: [UInt8] = []
+        for y in 0..<300 {
+            for x in 0..<400 {
+                let wave = 127.5 + 80 * sin(Double(x) / 30) + 40 * cos(Double(y) / 17)
+                bytes += [UInt8(wave), UInt8(x * 255 / 400), UInt8(y * 255 / 300), 255]
+            }
+        }
+        let source = try Pixels(size: PixelSize(width: 400, height: 300), bytes: bytes).buffer(isOpaque: true)
+        for size in [PixelSize(width: 47, height: 35), PixelSize(width: 390, height: 20)] {
+            let quick = Pixels(try source.quicklyResampled(to: size))
+            let psnr = try #require(quick.psnr(against: Pixels(try source.resampled(to: size))))
+            #expect(psnr > 38)
         }
     }
 
     /// Lanczos-3 in doubles, rows first, without rounding in between.
-    private func exactlyResampled(_ source: Pixels, to size: PixelSize) -> Pixels {
+    private func exactlyResampled(_ source: Pixels, to size: PixelSize, region: PixelRegion? = nil) -> Pixels {
         guard size != source.size else { return source }
+        let region = region ?? PixelRegion(source.size)
         let (width, height) = (source.size.width, source.size.height)
-        let rows = filter(from: height, to: size.height)
-        let columns = filter(from: width, to: size.width)
+        let rows = filter(from: height, start: region.y, length: region.height, to: size.height)
+        let columns = filter(from: width, start: region.x, length: region.width, to: size.width)
         var bytes: [UInt8] = []
         for row in rows {
             let line = (0..<width * 4).map { column in
@@ -132,11 +196,13 @@ import WebImageTestSupport
         return Pixels(size: size, bytes: bytes)
     }
 
-    private func filter(from input: Int, to output: Int) -> [[(index: Int, weight: Double)]] {
-        let scale = Double(input) / Double(output)
+    private func filter(
+        from input: Int, start: Double, length: Double, to output: Int
+    ) -> [[(index: Int, weight: Double)]] {
+        let scale = length / Double(output)
         let widening = max(1, scale)
         return (0..<output).map { position in
-            let center = (Double(position) + 0.5) * scale
+            let center = min(max(start + (Double(position) + 0.5) * scale, 0), Double(input))
             let weights = (0..<input).map { index in
                 let x = (Double(index) + 0.5 - center) / widening
                 let value = x == 0 ? 1 : abs(x) >= 3 ? 0 : 3 * sin(.pi * x) * sin(.pi * x / 3) / (.pi * .pi * x * x)

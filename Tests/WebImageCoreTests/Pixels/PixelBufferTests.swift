@@ -57,6 +57,88 @@ import Testing
         #expect(none == nil)
     }
 
+    /// 40 by 30 pixels, each with its column and row.
+    private func numbered(pool: PixelBufferPool = PixelBufferPool()) throws -> PixelBuffer {
+        var pixels = try MutablePixelBuffer(width: 40, height: 30, pool: pool)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in 0..<40 * 30 {
+                bytes[index * 4] = UInt8(index % 40)
+                bytes[index * 4 + 1] = UInt8(index / 40)
+                bytes[index * 4 + 2] = 7
+                bytes[index * 4 + 3] = 255
+            }
+        }
+        return pixels.freeze(isOpaque: true)
+    }
+
+    @Test func isCroppedWithoutCopyingWhereHalfOrMoreStays() throws {
+        let whole = try numbered()
+        let part = try #require(try whole.cropped(to: PixelRect(x: 4, y: 3, width: 30, height: 20)))
+        #expect(part.size == PixelSize(width: 30, height: 20))
+        #expect(whole.baseAddress.distance(to: part.baseAddress) == 496)
+        #expect(part.byteCount == whole.byteCount)
+        #expect(part.isOpaque)
+        #expect(part[0, 0] == SIMD4(4, 3, 7, 255))
+        #expect(part[29, 19] == SIMD4(33, 22, 7, 255))
+        #expect(part.rowsByteCount == 3160)
+        // A part of the part counts what it keeps, which is the whole's memory.
+        let smaller = try #require(try part.cropped(to: PixelRect(x: 1, y: 1, width: 29, height: 19)))
+        #expect(smaller.byteCount == 2204)
+        #expect(smaller[0, 0] == SIMD4(5, 4, 7, 255))
+    }
+
+    @Test func doesNotKeepABigPictureForASmallPart() throws {
+        let pool = PixelBufferPool()
+        var whole: PixelBuffer? = try numbered(pool: pool)
+        let part = try #require(try whole?.cropped(to: PixelRect(x: 10, y: 10, width: 5, height: 4)))
+        #expect(part.byteCount == 5 * 4 * 4)
+        #expect(part[4, 3] == SIMD4(14, 13, 7, 255))
+        #expect(pool.freeByteCount == 0)
+        whole = nil
+        #expect(pool.freeByteCount >= 40 * 30 * 4)
+    }
+
+    @Test func keepsItsMemoryWhileAPartIsInUse() throws {
+        let pool = PixelBufferPool()
+        var whole: PixelBuffer? = try numbered(pool: pool)
+        var part = try whole?.cropped(to: PixelRect(x: 0, y: 0, width: 40, height: 29))
+        whole = nil
+        #expect(pool.freeByteCount == 0)
+        #expect(part?[39, 28] == SIMD4(39, 28, 7, 255))
+        part = nil
+        #expect(pool.freeByteCount > 0)
+    }
+
+    @Test func cropsToWhatLiesInside() throws {
+        let whole = try numbered()
+        #expect(try whole.cropped(to: PixelRect(x: -5, y: -5, width: 100, height: 100)) === whole)
+        let corner = try #require(try whole.cropped(to: PixelRect(x: 38, y: 29, width: .max, height: .max)))
+        #expect(corner.size == PixelSize(width: 2, height: 1))
+        #expect(corner[1, 0] == SIMD4(39, 29, 7, 255))
+        for outside in [
+            PixelRect(x: 40, y: 0, width: 1, height: 1), PixelRect(x: 0, y: -3, width: 4, height: 3),
+            PixelRect(x: 0, y: 0, width: 0, height: 5), PixelRect(x: 9, y: 9, width: -4, height: 4),
+            PixelRect(x: .min, y: 0, width: .min, height: 1),
+        ] {
+            #expect(try whole.cropped(to: outside) == nil)
+        }
+    }
+
+    @Test func isThawedFromAPartWithoutChangingTheWhole() throws {
+        let whole = try numbered()
+        var part = try whole.cropped(to: PixelRect(x: 5, y: 5, width: 35, height: 25))
+        let changed = try changingFirstByte(of: &part, to: 99)
+        #expect(part == nil)
+        #expect(changed?[0, 0] == SIMD4(99, 5, 7, 255))
+        #expect(changed?[34, 24] == SIMD4(39, 29, 7, 255))
+        #expect(changed?.byteCount == 35 * 25 * 4)
+        #expect(whole[5, 5] == SIMD4(5, 5, 7, 255))
+        // Nor where the whole is gone, and its memory has no other owner.
+        part = try numbered().cropped(to: PixelRect(x: 5, y: 5, width: 35, height: 25))
+        let own = try changingFirstByte(of: &part, to: 99)
+        #expect(own?[34, 24] == SIMD4(39, 29, 7, 255))
+    }
+
     private func changingFirstByte(of buffer: inout PixelBuffer?, to byte: UInt8) throws -> PixelBuffer? {
         guard var pixels = try MutablePixelBuffer(thawing: &buffer) else { return nil }
         pixels.withUnsafeMutableBytes { $0[0] = byte }

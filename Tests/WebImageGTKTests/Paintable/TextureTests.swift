@@ -29,6 +29,23 @@ final class TextureTests: XCTestCase {
         }
     }
 
+    func testShowsAPartOfAPicturesMemory() throws {
+        try MainActor.assumeIsolated {
+            let white = try Image(color: .white, size: PointSize(width: 20, height: 20))
+            let both = try white.inset(by: PointInsets(left: -20), color: .black)
+            let part = try both.cropped(to: PointRect(x: 15, y: 2, width: 25, height: 18))
+            XCTAssertEqual(part.pixels.bytesPerRow, 160)
+            let paintable = PicturePaintable()
+            paintable.show(.image(part))
+            let drawing = Rendering(of: paintable.reference.pointer.opaque, width: 25, height: 18)
+            for y in [0, 17] {
+                XCTAssertEqual(drawing[4, y], SIMD4(0, 0, 0, 255))
+                XCTAssertEqual(drawing[5, y], SIMD4(255, 255, 255, 255))
+                XCTAssertEqual(drawing[24, y], SIMD4(255, 255, 255, 255))
+            }
+        }
+    }
+
     func testOldPixelsAreNeverTakenForNewOnes() throws {
         try MainActor.assumeIsolated {
             // The allocator likes to hand the same address out again.

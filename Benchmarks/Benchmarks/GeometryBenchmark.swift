@@ -1,0 +1,60 @@
+import Glibc
+import WebImageCore
+import WebImageProcessing
+
+extension BenchmarkGroup {
+    /// Sizes and shapes: of 12 megapixels in the time they may take, of 2 beside a copy of as many bytes.
+    static let geometry = BenchmarkGroup(name: "geometry") { table in
+        let photo = try drawing(PixelSize(width: 4032, height: 3024))
+        for side in [1024, 200] {
+            for filter in [ImageProcessors.Resize.Filter.lanczos, .fast] {
+                let box = PixelSize(width: side, height: side)
+                try table.compare("\(filter), 12 MP to \(side) px", budget: .milliseconds(15)) {
+                    let image = try photo.resized(toPixels: box, filter: filter)
+                    guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
+                }
+            }
+        }
+        let picture = try drawing(PixelSize(width: 1920, height: 1080))
+        let bytes = picture.pixels.withUnsafeBytes { Array($0) }
+        var copy = bytes
+        let border = Border(width: 8, color: Color(red: 1, green: 1, blue: 1, alpha: 0.8))
+        let processors: [any ImageProcessor] = [
+            .crop(toPixels: PixelRect(x: 100, y: 100, width: 1700, height: 900)),
+            .crop(toPixels: PixelRect(x: 100, y: 100, width: 800, height: 800)), .flip(.horizontal), .flip(.vertical),
+            .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(180)), .rotate(clockwise: .degrees(17)),
+            .roundedCorners(radius: 64), .roundedCorners(radius: 64, border: border), .circle(),
+            .inset(by: PointInsets(-20), color: .white),
+            .draw(
+                in: PointRect(x: 10.5, y: 10.5, width: 1900, height: 1000),
+                canvas: PointSize(width: 1920, height: 1080)),
+        ]
+        for processor in processors {
+            let name = String(processor.identifier.description.prefix(26))
+            try table.compare("\(name)… against a copy") {
+                _ = try processor.process(picture, cancellation: nil)
+            } yardstick: {
+                memcpy(&copy, bytes, bytes.count)
+            }
+        }
+    }
+
+    /// Slow changes, hard edges and some grain.
+    private static func drawing(_ size: PixelSize) throws -> Image {
+        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        var generator = SystemRandomNumberGenerator()
+        pixels.withUnsafeMutableBytes { bytes in
+            for y in 0..<size.height {
+                for x in 0..<size.width {
+                    let grain = UInt8.random(in: 0..<24, using: &generator)
+                    let offset = (y * size.width + x) * 4
+                    bytes[offset] = UInt8(x * 200 / size.width) + grain
+                    bytes[offset + 1] = UInt8(y * 200 / size.height) + grain
+                    bytes[offset + 2] = UInt8((x / 64 + y / 64) % 2 * 100) + grain
+                    bytes[offset + 3] = 255
+                }
+            }
+        }
+        return Image(pixels: pixels.freeze(isOpaque: true))
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+import WebImageCore
+
+@Suite struct RectTests {
+    @Test func clampsToWhatLiesInAPicture() {
+        let size = PixelSize(width: 10, height: 8)
+        func clamped(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRect? {
+            PixelRect(x: x, y: y, width: width, height: height).clamped(to: size)
+        }
+        #expect(clamped(2, 3, 4, 5) == PixelRect(x: 2, y: 3, width: 4, height: 5))
+        #expect(clamped(-2, -3, 40, 50) == PixelRect(x: 0, y: 0, width: 10, height: 8))
+        #expect(clamped(9, 7, .max, .max) == PixelRect(x: 9, y: 7, width: 1, height: 1))
+        #expect(clamped(10, 0, 5, 5) == nil)
+        #expect(clamped(-5, 0, 5, 5) == nil)
+        #expect(clamped(0, 0, 0, 5) == nil)
+        #expect(clamped(5, 5, -2, 2) == nil)
+        #expect(clamped(.min, .min, .min, .min) == nil)
+        #expect(clamped(.max, 0, .max, 1) == nil)
+    }
+
+    @Test func anglesComeBackToOneTurn() {
+        for (degrees, normalized) in [
+            (370.0, 10.0), (-90, 270), (360, 0), (-360, 0), (0, 0), (-1e-20, 0), (719.5, 359.5),
+        ] {
+            #expect(Angle.degrees(degrees).normalized == .degrees(normalized))
+        }
+        #expect(Angle.degrees(-0.0).normalized.degrees.sign == .plus)
+        #expect(Angle.radians(.pi / 2).degrees == 90)
+        #expect(Angle.degrees(180).radians == .pi)
+    }
+
+    @Test func contentModesPlaceAPicture() {
+        let (size, rect) = (PointSize(width: 40, height: 20), PointRect(x: 10, y: 5, width: 30, height: 30))
+        func place(_ mode: ImageContentMode) -> PointRect { mode.rect(of: size, in: rect) }
+        #expect(place(.scaleToFill) == rect)
+        #expect(place(.redraw) == rect)
+        #expect(place(.scaleAspectFit) == PointRect(x: 10, y: 12.5, width: 30, height: 15))
+        #expect(place(.scaleAspectFill) == PointRect(x: -5, y: 5, width: 60, height: 30))
+        #expect(place(.center) == PointRect(x: 5, y: 10, width: 40, height: 20))
+        #expect(place(.topLeft) == PointRect(x: 10, y: 5, width: 40, height: 20))
+        #expect(place(.bottomRight) == PointRect(x: 0, y: 15, width: 40, height: 20))
+        #expect(ImageContentMode.allCases.count == 13)
+    }
+}
