@@ -1,0 +1,2 @@
+/// The library's own processors.
+public enum ImageProcessors {}
