@@ -135,6 +135,9 @@ void cwi_blur_columns_portable(
     const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
     uint8_t *scratch, uint8_t *destination);
 
+// Sums the components of pixels: 65,535 of them at most.
+void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]);
+
 // Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes behind the one that names the
 // filter, `above` is the row before this one, without its filter, or zeros. `row` must not overlap either. Returns false,
 // and does nothing, for a filter that does not exist.
