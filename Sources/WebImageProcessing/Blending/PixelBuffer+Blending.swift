@@ -31,14 +31,14 @@ extension PixelBuffer {
 
     /// These pixels with a colour above all of them.
     ///
-    /// - Parameter color: with components from 0 to 1.
+    /// - Parameter color: with components that are finite; those beyond 0 to 1 are cut.
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func blended(
         with color: Color, mode: BlendMode, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         let line = color.premultipliedPixels(count: width)
         let (kernel, width) = (mode.kernel, width)
-        let keepsOpacity = mode.keepsOpacity(isSourceOpaque: color.alpha == 1)
+        let keepsOpacity = mode.keepsOpacity(isSourceOpaque: color.alpha >= 1)
         return try mapRows(isOpaque: isOpaque && keepsOpacity, cancellation: cancellation) { _, backdrop, destination in
             cwi_blend(kernel, line, backdrop, destination, width, 1)
         }
@@ -48,7 +48,9 @@ extension PixelBuffer {
 extension Color {
     /// Bytes of `count` pixels of this colour.
     fileprivate func premultipliedPixels(count: Int) -> [UInt8] {
-        let bytes = [red * alpha, green * alpha, blue * alpha, alpha].map { UInt8(($0 * 255).rounded()) }
+        func cut(_ component: Double) -> Double { min(max(component, 0), 1) }
+        let straight = [cut(red), cut(green), cut(blue), 1]
+        let bytes = straight.map { UInt8(($0 * cut(alpha) * 255).rounded()) }
         return [UInt8](unsafeUninitializedCapacity: count * 4) { pixels, initializedCount in
             for index in 0..<count * 4 { pixels.initializeElement(at: index, to: bytes[index % 4]) }
             initializedCount = count * 4

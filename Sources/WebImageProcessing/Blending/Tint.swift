@@ -11,7 +11,8 @@ extension ImageProcessors {
         /// How it meets the picture's colours.
         public let mode: BlendMode
 
-        /// Makes a processor; components outside 0 to 1 are an error when it runs.
+        /// Makes a processor; components that are not finite are an error when it runs, those beyond 0
+        /// to 1 are cut.
         public init(_ color: Color, mode: BlendMode = .sourceIn) {
             self.color = color
             self.mode = mode
@@ -37,7 +38,7 @@ extension Image {
     /// This picture with a colour over it; blocks the calling thread.
     ///
     /// - Parameter mode: with ``BlendMode/sourceIn``, the default, the shape of the picture in that colour.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for components outside 0 to 1,
+    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for components that are not finite,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     public func tinted(
         _ color: Color, mode: BlendMode = .sourceIn, cancellation: Cancellation? = nil

@@ -1,3 +1,4 @@
+internal import CWebImageKernels
 public import WebImageCore
 
 extension Image {
@@ -29,11 +30,11 @@ extension Image {
         guard let region = PixelRegion(x: x, y: y, width: width, height: height, in: pixels) else { return nil }
         var sum = SIMD4<UInt64>()
         for y in region.rows {
-            // 65,535 bytes of 255 fit.
             var rowSum = SIMD4<UInt32>()
-            let row = UnsafeRawPointer(pixels.row(y))
-            for x in region.columns {
-                rowSum &+= SIMD4(truncatingIfNeeded: row.load(fromByteOffset: x * 4, as: SIMD4<UInt8>.self))
+            withUnsafeMutableBytes(of: &rowSum) { sums in
+                cwi_sum(
+                    pixels.row(y) + region.columns.lowerBound * 4, region.columns.count,
+                    sums.bindMemory(to: UInt32.self).baseAddress)
             }
             sum &+= SIMD4(truncatingIfNeeded: rowSum)
         }

@@ -9,9 +9,9 @@ extension ImageProcessor {
         }
     }
 
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` unless every component of `color` is in 0 to 1.
+    /// - Throws: ``WebImageError/processing(identifier:reason:)`` unless every component of `color` is finite.
     func check(_ name: String, _ color: Color) throws(WebImageError) {
-        for component in [color.red, color.green, color.blue, color.alpha] { try check(name, component, in: 0...1) }
+        for component in [color.red, color.green, color.blue, color.alpha] { try check(name, component, in: .finite) }
     }
 }
 

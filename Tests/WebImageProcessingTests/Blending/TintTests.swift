@@ -22,10 +22,16 @@ import WebImageProcessing
         #expect(EffectPixels(try gray.tinted(half, mode: .sourceOver))[2, 2] == [192, 192, 192, 255])
     }
 
-    @Test(arguments: [-0.1, 1.5, .nan]) func refusesAColorThatIsNone(component: Double) throws {
+    @Test(arguments: [Double.infinity, -.infinity, .nan]) func refusesAColorThatIsNone(component: Double) throws {
         let image = try EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 255]).image()
         #expect(throws: WebImageError.self) { try image.tinted(Color(red: 0, green: component, blue: 0)) }
         #expect(throws: WebImageError.self) { try image.tinted(Color(red: 0, green: 0, blue: 0, alpha: component)) }
+    }
+
+    @Test func cutsComponentsBeyondTheRange() throws {
+        let gray = try EffectPixels(width: 2, height: 2, pixel: [128, 128, 128, 255]).image()
+        let color = Color(red: 7, green: -3, blue: 0.2, alpha: 2)
+        #expect(EffectPixels(try gray.tinted(color))[0, 0] == [255, 0, 51, 255])
     }
 
     @Test func isKnownByColorAndMode() {

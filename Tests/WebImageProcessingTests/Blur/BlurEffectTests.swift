@@ -53,7 +53,7 @@ import WebImageProcessing
         let image = try gray.image()
         #expect(throws: WebImageError.self) { try image.blurred(BlurEffect(radius: 1, saturation: .nan)) }
         #expect(throws: WebImageError.self) {
-            try image.blurred(BlurEffect(radius: 1, tint: Color(red: 2, green: 0, blue: 0)))
+            try image.blurred(BlurEffect(radius: 1, tint: Color(red: .nan, green: 0, blue: 0)))
         }
     }
 
