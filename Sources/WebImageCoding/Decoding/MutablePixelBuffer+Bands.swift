@@ -18,7 +18,8 @@ extension MutablePixelBuffer {
     ///   - body: gets the numbers of the rows and the address of the first of them. It is called from several threads.
     /// - Throws: ``WebImageError/cancelled``.
     package mutating func fillBands(
-        inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?, queue: WorkQueue = DecodingQueue.shared,
+        inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?,
+        queue: WorkQueue = DecodingQueue.shared,
         _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
     ) throws(WebImageError) {
         let cost = max(width, inputPixelsPerRow)

@@ -19,8 +19,8 @@ import WebImageTestSupport
         let picture = try EffectPixels(fixture: "blur-picture")
         let expected = try EffectPixels(fixture: "blur-\(Int(radius))")
         let result = EffectPixels(try picture.image().blurred(radius: radius))
-        #expect(result.psnr(against: expected) > 45)
-        #expect(result.difference(from: expected) <= 6)
+        #expect(result.psnr(against: expected) > 52)
+        #expect(result.difference(from: expected) <= 2)
     }
 
     /// Boxes as the formula has them, rounded to nearest after each.
