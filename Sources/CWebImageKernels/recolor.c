@@ -84,7 +84,7 @@ static inline uint32_t mix_two(uint32_t first, uint32_t second, uint32_t share) 
 }
 
 FOR_EVERY_PROCESSOR
-void cwi_mix(
+void cwi_mix_by_picture(
     const uint8_t *restrict inside, const uint8_t *restrict outside, const uint8_t *restrict mask,
     uint8_t *restrict destination, size_t count, bool by_luminance) {
     for (size_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ void cwi_mix(
 }
 
 FOR_EVERY_PROCESSOR
-void cwi_mask(
+void cwi_mask_by_picture(
     const uint8_t *restrict source, const uint8_t *restrict mask, uint8_t *restrict destination, size_t count,
     bool by_luminance) {
     for (size_t i = 0; i < count; i++) {

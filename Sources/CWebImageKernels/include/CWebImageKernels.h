@@ -49,10 +49,10 @@ void cwi_blend_portable(
     float opacity);
 
 // Premultiplied pixels times what a mask lets through: its alpha, or the luminance of its premultiplied colour.
-void cwi_mask(const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count, bool by_luminance);
+void cwi_mask_by_picture(const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count, bool by_luminance);
 
 // Pixels of `inside` as far as the mask lets them through, of `outside` for the rest.
-void cwi_mix(
+void cwi_mix_by_picture(
     const uint8_t *inside, const uint8_t *outside, const uint8_t *mask, uint8_t *destination, size_t count,
     bool by_luminance);
 
@@ -62,6 +62,24 @@ void cwi_recolor(const uint8_t *source, uint8_t *destination, size_t count, cons
 
 // The same in plain C, whatever the processor: for tests.
 void cwi_recolor_portable(const uint8_t *source, uint8_t *destination, size_t count, const float matrix[20]);
+
+// As many columns as are blurred at once.
+#define CWI_STRIP_PIXELS 16
+
+// Blurs up to CWI_STRIP_PIXELS columns downwards, `pass_count` times by the mean of 2 * radius + 1 pixels, at most 16,000;
+// the first and the last pixel of a column stand for those outside. The result lies on its side: `column_count` rows of
+// `row_count` pixels, without gaps. `scratch` has room for 2 * row_count * CWI_STRIP_PIXELS pixels.
+void cwi_blur_columns(
+    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
+    uint8_t *scratch, uint8_t *destination);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_blur_columns_portable(
+    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
+    uint8_t *scratch, uint8_t *destination);
+
+// Sums the components of pixels: 65,535 of them at most.
+void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]);
 
 // Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
 // are 255 minus the amount of ink, as Adobe's programs store it.
@@ -119,24 +137,6 @@ void cwi_resample_vertically_portable(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
     int16_t *row);
 void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
-
-// As many columns as are blurred at once.
-#define CWI_STRIP_PIXELS 16
-
-// Blurs up to CWI_STRIP_PIXELS columns downwards, `pass_count` times by the mean of 2 * radius + 1 pixels, at most 16,000;
-// the first and the last pixel of a column stand for those outside. The result lies on its side: `column_count` rows of
-// `row_count` pixels, without gaps. `scratch` has room for 2 * row_count * CWI_STRIP_PIXELS pixels.
-void cwi_blur_columns(
-    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
-    uint8_t *scratch, uint8_t *destination);
-
-// The same in plain C, whatever the processor: for tests.
-void cwi_blur_columns_portable(
-    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
-    uint8_t *scratch, uint8_t *destination);
-
-// Sums the components of pixels: 65,535 of them at most.
-void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]);
 
 // Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes behind the one that names the
 // filter, `above` is the row before this one, without its filter, or zeros. `row` must not overlap either. Returns false,

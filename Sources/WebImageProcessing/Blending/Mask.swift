@@ -43,7 +43,7 @@ extension ImageProcessors {
             let isOpaque = pixels.isOpaque && !isLuminance && mask.isOpaque
             return try pixels.mapRows(isOpaque: isOpaque, cancellation: context.cancellation) {
                 y, source, destination in
-                cwi_mask(source, mask.row(y), destination, width, isLuminance)
+                cwi_mask_by_picture(source, mask.row(y), destination, width, isLuminance)
             }
         }
     }

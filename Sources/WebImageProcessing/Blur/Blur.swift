@@ -68,7 +68,7 @@ extension PixelBuffer {
         let width = width
         return try mapRows(isOpaque: isOpaque && outside.isOpaque, cancellation: cancellation) {
             y, inside, destination in
-            cwi_mix(inside, outside.row(y), mask.row(y), destination, width, isLuminance)
+            cwi_mix_by_picture(inside, outside.row(y), mask.row(y), destination, width, isLuminance)
         }
     }
 }
