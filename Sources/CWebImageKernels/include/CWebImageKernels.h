@@ -25,6 +25,27 @@ void cwi_flatten(
 // Lays premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two do not overlap in memory.
 void cwi_blend_over(const uint8_t *source, uint8_t *destination, size_t count);
 
+// Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
+// are 255 minus the amount of ink, as Adobe's programs store it.
+void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);
+
+// Sets every alpha to 255.
+void cwi_make_opaque(uint8_t *pixels, size_t count);
+
+// Light is counted in steps from 0 to CWI_LIGHT_LEVELS - 1; sums of it have as many bits more.
+#define CWI_LIGHT_LEVELS (1 << 14)
+#define CWI_LIGHT_FRACTION_BITS 12
+
+// Converts premultiplied pixels from one set of lights to another; alpha stays. A value v of channel c (0 to 2) adds
+// addends[(c * 256 + v) * 4 + k] to the light of channel k. The sums, rounded and cut to the levels there are, index
+// `encoded`, which has CWI_LIGHT_LEVELS bytes. No three addends may add up to more than 31 bits hold.
+// Translucent colour is divided by alpha before, as cwi_unpremultiply does, and multiplied after.
+void cwi_convert_colors(
+    const uint8_t *source, uint8_t *destination, size_t count, const int32_t *addends, const uint8_t *encoded);
+
+// Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
+void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
+
 // How two pictures become one. Porter and Duff's come first, then those that treat each channel alike, then those that look
 // at all three; cwi_blend relies on it.
 typedef enum cwi_blend_mode {
@@ -49,7 +70,8 @@ void cwi_blend_portable(
     float opacity);
 
 // Premultiplied pixels times what a mask lets through: its alpha, or the luminance of its premultiplied colour.
-void cwi_mask_by_picture(const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count, bool by_luminance);
+void cwi_mask_by_picture(
+    const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count, bool by_luminance);
 
 // Pixels of `inside` as far as the mask lets them through, of `outside` for the rest.
 void cwi_mix_by_picture(
@@ -80,27 +102,6 @@ void cwi_blur_columns_portable(
 
 // Sums the components of pixels: 65,535 of them at most.
 void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]);
-
-// Turns CMYK into opaque RGBA in place, without a profile: each colour is what its ink and black let through. The bytes
-// are 255 minus the amount of ink, as Adobe's programs store it.
-void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count);
-
-// Sets every alpha to 255.
-void cwi_make_opaque(uint8_t *pixels, size_t count);
-
-// Light is counted in steps from 0 to CWI_LIGHT_LEVELS - 1; sums of it have as many bits more.
-#define CWI_LIGHT_LEVELS (1 << 14)
-#define CWI_LIGHT_FRACTION_BITS 12
-
-// Converts premultiplied pixels from one set of lights to another; alpha stays. A value v of channel c (0 to 2) adds
-// addends[(c * 256 + v) * 4 + k] to the light of channel k. The sums, rounded and cut to the levels there are, index
-// `encoded`, which has CWI_LIGHT_LEVELS bytes. No three addends may add up to more than 31 bits hold.
-// Translucent colour is divided by alpha before, as cwi_unpremultiply does, and multiplied after.
-void cwi_convert_colors(
-    const uint8_t *source, uint8_t *destination, size_t count, const int32_t *addends, const uint8_t *encoded);
-
-// Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
-void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
 
 // Copies rows of a picture that stands in another direction: pixel (x, y) of the destination is the source's pixel
 // number origin + x * step_x + y * step_y. The destination has `width` pixels a row, without gaps.
