@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the pictures in images/ and, beside each, the pixels that a correct decoder gets from it.
 
-Needs Debian's python3-pil, python3-numpy and libjpeg-turbo-progs; run it with /usr/bin/python3. Its output is committed,
-so that tests need none of them. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
+Needs Debian's python3-pil, python3-numpy, python3-cairo, imagemagick and libjpeg-turbo-progs; run it with
+/usr/bin/python3. Its output is committed, so that tests need none of them. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
 
 PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
 pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py say. Animated GIFs come from gif_animations.py,
@@ -16,6 +16,7 @@ import sys
 import zlib
 
 import color_fixtures
+import effects_fixtures
 import numpy as np
 from PIL import Image, ImageOps
 
@@ -417,3 +418,4 @@ if __name__ == "__main__":
 
     write_animations()
     color_fixtures.write_all(sys.modules[__name__])
+    effects_fixtures.write_all(sys.modules[__name__])

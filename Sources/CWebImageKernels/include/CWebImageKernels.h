@@ -46,6 +46,63 @@ void cwi_convert_colors(
 // Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
 void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
 
+// How two pictures become one. Porter and Duff's come first, then those that treat each channel alike, then those that look
+// at all three; cwi_blend relies on it.
+typedef enum cwi_blend_mode {
+    CWI_BLEND_CLEAR, CWI_BLEND_SOURCE, CWI_BLEND_SOURCE_OVER, CWI_BLEND_SOURCE_IN, CWI_BLEND_SOURCE_OUT,
+    CWI_BLEND_SOURCE_ATOP, CWI_BLEND_DESTINATION, CWI_BLEND_DESTINATION_OVER, CWI_BLEND_DESTINATION_IN,
+    CWI_BLEND_DESTINATION_OUT, CWI_BLEND_DESTINATION_ATOP, CWI_BLEND_XOR, CWI_BLEND_ADD,
+    CWI_BLEND_MULTIPLY, CWI_BLEND_SCREEN, CWI_BLEND_OVERLAY, CWI_BLEND_DARKEN, CWI_BLEND_LIGHTEN,
+    CWI_BLEND_COLOR_DODGE, CWI_BLEND_COLOR_BURN, CWI_BLEND_HARD_LIGHT, CWI_BLEND_SOFT_LIGHT, CWI_BLEND_DIFFERENCE,
+    CWI_BLEND_EXCLUSION,
+    CWI_BLEND_HUE, CWI_BLEND_SATURATION, CWI_BLEND_COLOR, CWI_BLEND_LUMINOSITY,
+} cwi_blend_mode;
+
+// Blends premultiplied pixels with others; all four components of the source count `opacity` times, 0 to 1. No two of the
+// three overlap in memory.
+void cwi_blend(
+    cwi_blend_mode mode, const uint8_t *source, const uint8_t *backdrop, uint8_t *destination, size_t count,
+    float opacity);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_blend_portable(
+    cwi_blend_mode mode, const uint8_t *source, const uint8_t *backdrop, uint8_t *destination, size_t count,
+    float opacity);
+
+// Premultiplied pixels times what a mask lets through: its alpha, or the luminance of its premultiplied colour.
+void cwi_mask_by_picture(
+    const uint8_t *source, const uint8_t *mask, uint8_t *destination, size_t count, bool by_luminance);
+
+// Pixels of `inside` as far as the mask lets them through, of `outside` for the rest.
+void cwi_mix_by_picture(
+    const uint8_t *inside, const uint8_t *outside, const uint8_t *mask, uint8_t *destination, size_t count,
+    bool by_luminance);
+
+// Multiplies the straight colour of premultiplied pixels by a matrix of 4 rows (red, green, blue, alpha) and 5 columns (the
+// same, and what is added), for components from 0 to 1; results are cut to that range.
+void cwi_recolor(const uint8_t *source, uint8_t *destination, size_t count, const float matrix[20]);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_recolor_portable(const uint8_t *source, uint8_t *destination, size_t count, const float matrix[20]);
+
+// As many columns as are blurred at once.
+#define CWI_STRIP_PIXELS 16
+
+// Blurs up to CWI_STRIP_PIXELS columns downwards, `pass_count` times by the mean of 2 * radius + 1 pixels, at most 16,000;
+// the first and the last pixel of a column stand for those outside. The result lies on its side: `column_count` rows of
+// `row_count` pixels, without gaps. `scratch` has room for 2 * row_count * CWI_STRIP_PIXELS pixels.
+void cwi_blur_columns(
+    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
+    uint8_t *scratch, uint8_t *destination);
+
+// The same in plain C, whatever the processor: for tests.
+void cwi_blur_columns_portable(
+    const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
+    uint8_t *scratch, uint8_t *destination);
+
+// Sums the components of pixels: 65,535 of them at most.
+void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]);
+
 // Copies rows of a picture that stands in another direction: pixel (x, y) of the destination is the source's pixel
 // number origin + x * step_x + y * step_y. The destination has `width` pixels a row, without gaps.
 void cwi_reorient(

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WebImageCore
 import WebImageLoading
 import WebImageProcessing
 

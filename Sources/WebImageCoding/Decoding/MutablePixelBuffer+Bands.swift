@@ -14,18 +14,20 @@ extension MutablePixelBuffer {
     ///
     /// - Parameters:
     ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.
+    ///   - rowMultiple: bands have a multiple of so many rows, but for the last.
     ///   - body: gets the numbers of the rows and the address of the first of them. It is called from several threads.
     /// - Throws: ``WebImageError/cancelled``, or what else `cancellation` has against going on.
     package mutating func fillBands(
-        inputPixelsPerRow: Int = 0, cancellation: Cancellation?, queue: WorkQueue = DecodingQueue.shared,
+        inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?,
+        queue: WorkQueue = DecodingQueue.shared,
         _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
     ) throws(WebImageError) {
         let cost = max(width, inputPixelsPerRow)
         let (stride, height) = (bytesPerRow, height)
         let isShared = cost.multipliedReportingOverflow(by: height).partialValue >= Self.sharedPixelCount
         // A band is a checkpoint. Where several threads take them, there are enough for all to end at about the same time.
-        let bands = Bands(
-            rowCount: height, bandHeight: max(1, Self.bandPixelCount / max(1, cost)), cancellation: cancellation)
+        let multipleCount = max(1, Self.bandPixelCount / max(1, cost) / rowMultiple)
+        let bands = Bands(rowCount: height, bandHeight: multipleCount * rowMultiple, cancellation: cancellation)
         let group = DispatchGroup()
         var helpers: [WorkItem] = []
         withUnsafeMutableBytes { bytes in

@@ -1,8 +1,8 @@
-/// SHA-256 (FIPS 180-4), for cache keys: credentials must be told apart without being readable on disk, and long URLs
-/// without being kept. That does not pay for linking a cryptography library.
-enum SHA256 {
+/// SHA-256 (FIPS 180-4), for cache keys: credentials must be told apart without being readable on disk, long URLs and
+/// pictures without being kept. That does not pay for linking a cryptography library.
+package enum SHA256 {
     /// The digest of `message` in lower-case hexadecimal.
-    static func hexDigest(of message: [UInt8]) -> String {
+    package static func hexDigest(of message: [UInt8]) -> String {
         digest(of: message).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()

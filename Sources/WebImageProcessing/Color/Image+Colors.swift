@@ -1,0 +1,95 @@
+internal import CWebImageKernels
+public import WebImageCore
+
+extension Image {
+    /// The colour of a pixel, counted from the top left; `nil` outside the picture.
+    ///
+    /// Its alpha is straight: what is stored premultiplied is divided by it, so a nearly clear pixel's colour is a rough one.
+    public func color(atX x: Int, y: Int) -> Color? {
+        guard (0..<pixels.width).contains(x), (0..<pixels.height).contains(y) else { return nil }
+        return Color(sum: SIMD4(truncatingIfNeeded: pixels[x, y]), pixelCount: 1)
+    }
+
+    /// The colours in a rectangle of pixels, row after row; `nil` unless all of it lies in the picture.
+    public func colors(x: Int, y: Int, width: Int, height: Int) -> [Color]? {
+        guard let region = PixelRegion(x: x, y: y, width: width, height: height, in: pixels),
+            region.columns.count == width, region.rows.count == height
+        else { return nil }
+        return region.rows.flatMap { y in
+            region.columns.map { x in Color(sum: SIMD4(truncatingIfNeeded: pixels[x, y]), pixelCount: 1) }
+        }
+    }
+
+    /// The mean of all pixels. Each colour counts as much as it covers; the alpha is the mean alpha.
+    public var averageColor: Color {
+        averageColor(x: 0, y: 0, width: pixels.width, height: pixels.height) ?? .clear
+    }
+
+    /// The mean of the pixels in the part of a rectangle that lies in the picture; `nil` if none does.
+    public func averageColor(x: Int, y: Int, width: Int, height: Int) -> Color? {
+        guard let region = PixelRegion(x: x, y: y, width: width, height: height, in: pixels) else { return nil }
+        var sum = SIMD4<UInt64>()
+        for y in region.rows {
+            var rowSum = SIMD4<UInt32>()
+            withUnsafeMutableBytes(of: &rowSum) { sums in
+                cwi_sum(
+                    pixels.row(y) + region.columns.lowerBound * 4, region.columns.count,
+                    sums.bindMemory(to: UInt32.self).baseAddress)
+            }
+            sum &+= SIMD4(truncatingIfNeeded: rowSum)
+        }
+        return Color(sum: sum, pixelCount: region.columns.count * region.rows.count)
+    }
+
+    /// The colour of which there is most, counting similar ones together; `nil` where every pixel is clear.
+    ///
+    /// Straight colours are counted in boxes of 8 levels a side, each pixel by its alpha; the place around which 3 × 3 × 3
+    /// boxes hold the most gives the mean of their pixels. Of a picture with more than 262,144 pixels, those of an even grid
+    /// are looked at. The same picture always gives the same colour, which is opaque.
+    public func dominantColor() -> Color? { ColorHistogram(of: pixels).dominantColor }
+
+    /// Up to `count` colours that stand for the picture's, those of the most pixels first; none where all are clear.
+    ///
+    /// The colours are counted as for ``dominantColor()``, and those that differ most are parted at their mean again and
+    /// again (Wan, Wong and Prusinkiewicz, "An Algorithm for Multidimensional Data Clustering", 1988). There are fewer
+    /// than `count` where the picture has fewer. They are opaque.
+    public func palette(count: Int) -> [Color] { ColorHistogram(of: pixels).palette(count: count) }
+}
+
+extension Color {
+    /// The mean of premultiplied pixels, with straight alpha.
+    init(sum: SIMD4<UInt64>, pixelCount: Int) {
+        let alpha = Double(sum.w)
+        guard alpha > 0 else {
+            self = .clear
+            return
+        }
+        // Colour above alpha, which no premultiplied pixel should have, counts as alpha.
+        func straight(_ value: UInt64) -> Double { min(Double(value) / alpha, 1) }
+        self.init(
+            red: straight(sum.x), green: straight(sum.y), blue: straight(sum.z),
+            alpha: alpha / (255 * Double(pixelCount)))
+    }
+}
+
+/// The part of a rectangle that lies in a picture.
+private struct PixelRegion {
+    let columns: Range<Int>
+    let rows: Range<Int>
+
+    /// - Returns: `nil` if no pixel does.
+    init?(x: Int, y: Int, width: Int, height: Int, in pixels: PixelBuffer) {
+        guard let columns = Self.part(from: x, count: width, of: pixels.width),
+            let rows = Self.part(from: y, count: height, of: pixels.height)
+        else { return nil }
+        self.columns = columns
+        self.rows = rows
+    }
+
+    private static func part(from start: Int, count: Int, of length: Int) -> Range<Int>? {
+        let (end, overflow) = start.addingReportingOverflow(count)
+        let upper = overflow ? (count > 0 ? length : 0) : min(end, length)
+        let lower = max(start, 0)
+        return lower < upper ? lower..<upper : nil
+    }
+}
