@@ -4,7 +4,7 @@ import WebImageProcessing
 
 extension BenchmarkGroup {
     /// Sizes and shapes: of 12 megapixels in the time they may take, of 2 beside a copy of as many bytes.
-    static let geometry = BenchmarkGroup(name: "geometry") { table in
+    static let geometry = BenchmarkGroup(name: "geometry-processing") { table in
         let photo = try drawing(PixelSize(width: 4032, height: 3024))
         for side in [1024, 200] {
             for filter in [ImageProcessors.Resize.Filter.lanczos, .fast] {

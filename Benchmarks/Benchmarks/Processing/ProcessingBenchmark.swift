@@ -5,7 +5,7 @@ import WebImageProcessing
 
 extension BenchmarkGroup {
     /// What processors do to 12 and 2 megapixels, beside Pillow, OpenCV and libvips. Results are compared before times count.
-    static let processing = BenchmarkGroup(name: "processing") { table in
+    static let processing = BenchmarkGroup(name: "effects-processing") { table in
         let large = try CodecRegistry.shared.decode(try twelveMegapixelJPEG()).pixels
         let small = try large.resampled(to: PixelSize(width: 1632, height: 1224))
         for (width, height) in [(1024, 768), (200, 150)] {
