@@ -5,7 +5,7 @@ internal import WebImageCore
 ///
 /// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation.
 final class IncrementalGIFDecoder: IncrementalImageDecoder {
-    private let options: DecodingOptions
+    private var options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
@@ -20,6 +20,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     init(options: DecodingOptions) {
         self.options = options
+        self.options.animationIdentity = AnimationIdentity()
         file = GIFFile(frameLimit: options.limits.frameCount)
     }
 
