@@ -38,6 +38,7 @@ var products: [Product] = [
     .library(name: "WebImageCoding", targets: ["WebImageCoding"]),
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
+    .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
 ]
 
@@ -64,7 +65,9 @@ var targets: [Target] = [
         ]),
     library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
-    library("WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading"]),
+    library("WebImageAnimation", ["WebImageCore", "WebImageCoding"]),
+    library(
+        "WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading", "WebImageAnimation"]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
@@ -97,6 +100,7 @@ var targets: [Target] = [
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
+    tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]

@@ -67,4 +67,14 @@ public protocol AnimationFrameReader: AnyObject {
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+
+    /// Goes over to a later version of its source, which has more frames behind the same ones, and keeps its canvas.
+    ///
+    /// - Returns: `false` if it can't; it then stays what it is. That is the default.
+    func goOn(with source: any AnimationSource) -> Bool
+}
+
+extension AnimationFrameReader {
+    /// Can't.
+    public func goOn(with source: any AnimationSource) -> Bool { false }
 }

@@ -37,6 +37,7 @@ extension WebImageError {
         case .animationTooLarge: 307
         case .tooManyScans: 308
         case .decodingTimedOut: 309
+        case .invalidAnimation: 310
         case .notInCache: 400
         case .diskCache: 401
         case .archiving: 402
