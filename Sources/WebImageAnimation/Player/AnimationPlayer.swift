@@ -20,7 +20,8 @@ public final class AnimationPlayer: Sendable {
     public struct Configuration: Sendable {
         /// The order of frames; ``PlaybackMode/normal`` by default.
         public var mode: PlaybackMode
-        /// How fast, 1 for as fast as the image says, which is the default. 0 and less, or no number, hold the frame.
+        /// How fast, 1 for as fast as the image says, which is the default, and 100 at most. 0 and less, or no number, hold
+        /// the frame.
         public var rate: Double
         /// How often; as often as the image says by default.
         public var loopLimit: LoopLimit
@@ -68,7 +69,8 @@ public final class AnimationPlayer: Sendable {
 
     /// What a player tells.
     public enum Event: Sendable {
-        /// Another frame is to be shown, as it is: at the size asked for, processed.
+        /// Another frame is to be shown, as it is: at the size asked for, processed. Not told where the picture on show is
+        /// that already.
         case frame(index: Int, pixels: PixelBuffer)
         /// A loop is over; `count` are since it began. Where it had to skip several, this comes once.
         case loopEnded(count: Int)
@@ -143,7 +145,11 @@ public final class AnimationPlayer: Sendable {
 
     /// Sees to it that the clock calls when there is something to tell, or a frame is due.
     private func setWake(_ state: inout State, now: Int64) {
-        guard let time = state.playback.events.isEmpty ? state.playback.due : now else { return }
+        guard let time = state.playback.events.isEmpty ? state.playback.due : now else {
+            state.wake?.call.cancel()
+            state.wake = nil
+            return
+        }
         // One that comes too early finds nothing to do, and sets the next.
         if let wake = state.wake, wake.time <= time { return }
         state.wake?.call.cancel()
@@ -160,7 +166,7 @@ public final class AnimationPlayer: Sendable {
             guard state.wake?.number == number else { return ([], nil) }
             state.wake = nil
             let now = clock.now.nanoseconds
-            state.playback.settle(at: now)
+            state.playback.settle(at: now, isCall: true)
             defer { setWake(&state, now: now) }
             return (state.playback.takeEvents(), state.onEvent)
         }

@@ -142,8 +142,9 @@ struct Playback {
         } else if playhead.entry >= timeline.order.entryCount {
             jump(to: timeline.order.entryCount - 1, loop: playhead.loop)
         }
-        if let pool, pools.pool(for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
-            !== pool
+        if let pool,
+            pools.pool(for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
+                !== pool
         {
             leavePool()
         }
@@ -202,12 +203,15 @@ struct Playback {
     // MARK: What follows
 
     /// Brings everything up to the time.
-    mutating func settle(at now: Int64) {
+    ///
+    /// - Parameter isCall: whether the clock calls. Only then what is late is shown: frames that arrive one after the other
+    ///   would all be, each for a moment.
+    mutating func settle(at now: Int64, isCall: Bool = false) {
         if isMoving, !isWaiting, !waitsForSource { move(to: now) }
-        show(at: now)
+        show(at: now, isCall: isCall)
         if let result = requestFrames() {
             arrivals[playhead.frame] = result
-            show(at: now)
+            show(at: now, isCall: isCall)
             requestFrames()
         }
         if configuration.latePolicy == .slowDown, playhead.isRunning, shownOrdinal != playhead.ordinal { wait() }
@@ -257,7 +261,7 @@ struct Playback {
         return status != .stopped || hasPlace || shown == nil
     }
 
-    private mutating func show(at now: Int64) {
+    private mutating func show(at now: Int64, isCall: Bool) {
         defer { arrivals.removeAll() }
         guard needsFrame else { return }
         if let result = result(at: playhead.frame) {
@@ -269,7 +273,7 @@ struct Playback {
             return
         }
         // What is late is better than what is old.
-        guard configuration.latePolicy == .dropFrames, let shownOrdinal else { return }
+        guard isCall, configuration.latePolicy == .dropFrames, let shownOrdinal else { return }
         let order = playhead.timeline.order
         let gap = min(playhead.ordinal - shownOrdinal, Self.longestGap, order.entryCount)
         for distance in 1..<max(1, gap) {
@@ -286,7 +290,7 @@ struct Playback {
         shownOrdinal = ordinal
         switch result {
         case .picture(let pixels):
-            // The next loop of a still.
+            // Of a still in its next loop, or between frames that can't be decoded, there is nothing new to see.
             if !isFirst, shown?.pixels === pixels { return }
             shown = (frame, pixels)
             events.append(.frame(index: frame, pixels: pixels))

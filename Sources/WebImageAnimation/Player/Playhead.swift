@@ -145,5 +145,5 @@ struct Playhead: Sendable {
         return min(elapsed, Self.longestTime) + Int64(min(Double(max(0, now - anchor)) * rate, 2e18).rounded())
     }
 
-    private static func usable(_ rate: Double) -> Double { rate > 0 ? min(rate, 1e6) : 0 }
+    private static func usable(_ rate: Double) -> Double { rate > 0 ? min(rate, 100) : 0 }
 }

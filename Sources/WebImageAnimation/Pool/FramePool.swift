@@ -136,7 +136,8 @@ extension FramePool {
             // A job for nobody ends; one that is late by a little is still good.
             let isInVain = jumps && state.job?.index != want?.frame && !state.shelf.isWanted(besides: seat)
             if !isActive || isInVain { state.job?.cancellation.cancel() }
-            if !isActive { state.readers.removeAll() }
+            // One that is paused and sought in, or waits for more of its file, goes on from where its canvas is.
+            if !isActive { state.readers.keepLast() }
             return (result, isActive == wasActive ? nil : isActive)
         }
         if let hasTurned { group.setActive(hasTurned, pool: number) }
@@ -243,7 +244,8 @@ extension FramePool {
         let (receivers, needed) = state.withLock { state -> ([@Sendable (Int, FrameResult) -> Void], Int?) in
             state.isBusy = false
             state.job = nil
-            if state.shelf.isActive { state.readers.put(job.reader, next: isCancelled ? job.start : job.index + 1) }
+            state.readers.put(job.reader, next: isCancelled ? job.start : job.index + 1)
+            if !state.shelf.isActive { state.readers.keepLast() }
             guard !isCancelled else { return ([], nil) }
             state.decodedFrameCount += 1
             if case .failed = result { state.failedFrameCount += 1 }
@@ -252,7 +254,9 @@ extension FramePool {
             let receivers = state.shelf.receivers(of: job.index)
             state.shelf.trim(to: capacity(state))
             // All there: the canvases have done their work.
-            if state.shelf.results.count == state.shelf.frameCount { state.readers.removeAll() }
+            if state.source.isComplete, state.shelf.results.count == state.shelf.frameCount {
+                state.readers.removeAll()
+            }
             return (receivers, state.shelf.frameByteCount == formerSize ? nil : state.shelf.neededByteCount)
         }
         if let needed { group.setNeeded(needed, pool: number) }

@@ -53,6 +53,9 @@ struct FrameReaders {
         readers = readers.compactMap { renewed($0) }
     }
 
+    /// Gives up all canvases but the one used last.
+    mutating func keepLast() { readers.removeFirst(max(0, readers.count - 1)) }
+
     /// Gives the canvases up.
     mutating func removeAll() { readers = [] }
 

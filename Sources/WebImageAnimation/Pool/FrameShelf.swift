@@ -70,7 +70,7 @@ struct FrameShelf {
         failuresToForget.remove(index)
     }
 
-    /// Removes frames that nobody wants until there are no more than `capacity`.
+    /// Removes frames until there are no more than `capacity`: first those that nobody wants. Who waited for one has it.
     mutating func trim(to capacity: Int) {
         guard results.count > capacity else { return }
         let windows = windows(capacity)
@@ -78,15 +78,14 @@ struct FrameShelf {
             for index in results.keys.sorted().dropFirst(capacity) { remove(index) }
             return
         }
-        // Those go first that the first player will want last.
-        let unwanted = results.keys.filter { !windows.contains($0) }
+        // Of those alike, the one goes first that the first player will want last.
         func distance(_ index: Int) -> Int {
             let distance = want.order.entry(of: index) - want.entry
             return distance < 0 ? distance + want.order.entryCount : distance
         }
-        for index in unwanted.sorted(by: { distance($0) > distance($1) }).prefix(results.count - capacity) {
-            remove(index)
-        }
+        let (wanted, unwanted) = (results.keys.filter(windows.contains), results.keys.filter { !windows.contains($0) })
+        let order = unwanted.sorted { distance($0) > distance($1) } + wanted.sorted { distance($0) > distance($1) }
+        for index in order.prefix(results.count - capacity) { remove(index) }
     }
 
     /// Goes over to a longer version of the source.
@@ -136,13 +135,13 @@ struct FrameShelf {
     func next(capacity: Int, start: (Int) -> Int) -> (index: Int, isUrgent: Bool)? {
         guard results.count < frameCount else { return nil }
         let windows = windows(capacity)
+        let hasRoom = results.count < capacity || results.keys.contains { !windows.contains($0) }
         if let target = awaitedFrame {
-            return (firstMissing(in: start(target)...target, windows), true)
+            return (hasRoom ? firstMissing(in: start(target)...target, windows) : target, true)
         }
+        guard hasRoom else { return nil }
         guard let target = upcomingFrame(windows.depth) ?? (windows.holdsAll ? frameToPreload : nil) else { return nil }
-        let index = firstMissing(in: start(target)...target, windows)
-        guard results.count < capacity || results.keys.contains(where: { !windows.contains($0) }) else { return nil }
-        return (index, false)
+        return (firstMissing(in: start(target)...target, windows), false)
     }
 
     /// What somebody has waited for longest.

@@ -17,7 +17,8 @@ final class PlayerFixture: Sendable {
     ///   - beside: another player with which this one shares its clock and its pools.
     init(
         _ source: any AnimationSource, configuration: AnimationPlayer.Configuration = .init(), capacity: Int? = nil,
-        decodesAtOnce: Bool = true, pressureSource: (any MemoryPressureSource)? = nil, beside other: PlayerFixture? = nil
+        decodesAtOnce: Bool = true, pressureSource: (any MemoryPressureSource)? = nil,
+        beside other: PlayerFixture? = nil
     ) throws {
         let work = other?.work ?? ManualWork()
         self.work = work
