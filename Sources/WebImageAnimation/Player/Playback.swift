@@ -291,7 +291,7 @@ struct Playback {
         switch result {
         case .picture(let pixels):
             // Of a still in its next loop, or between frames that can't be decoded, there is nothing new to see.
-            if !isFirst, shown?.pixels === pixels { return }
+            if !isFirst, let shown, shown.frame == frame, shown.pixels === pixels { return }
             shown = (frame, pixels)
             events.append(.frame(index: frame, pixels: pixels))
         case .failed(let error):
