@@ -36,6 +36,7 @@ var products: [Product] = [
     .library(name: "WebImage", targets: ["WebImage"]),
     .library(name: "WebImageCore", targets: ["WebImageCore"]),
     .library(name: "WebImageCoding", targets: ["WebImageCoding"]),
+    .library(name: "WebImageProcessing", targets: ["WebImageProcessing"]),
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
@@ -63,11 +64,16 @@ var targets: [Target] = [
             "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
             "CWebImageKernels",
         ]),
+    library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
-    library("WebImageAnimation", ["WebImageCore", "WebImageCoding"]),
+    library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
     library(
-        "WebImage", ["WebImageCore", "WebImageCoding", "WebImageCaching", "WebImageLoading", "WebImageAnimation"]),
+        "WebImage",
+        [
+            "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
+            "WebImageAnimation",
+        ]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
@@ -97,10 +103,11 @@ var targets: [Target] = [
             "WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels",
             "DecodeMemoryProbe",
         ]),
+    tests("WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
-    tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding"]),
+    tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]

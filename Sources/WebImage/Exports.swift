@@ -4,3 +4,4 @@
 @_exported public import WebImageCoding
 @_exported public import WebImageCore
 @_exported public import WebImageLoading
+@_exported public import WebImageProcessing

@@ -4,14 +4,22 @@ import WebImageCore
 
 extension Pipeline {
     /// Joins the work for a picture, or starts it; `handler` may be called before this returns.
+    ///
+    /// - Parameters:
+    ///   - priority: the request's own, unless said otherwise.
+    ///   - wantsResult: `false` if the picture is a step to another, and is not to be kept.
     func join(
-        _ context: LoadContext, handler: @escaping SharedWork<WebImageResponse>.Handler
+        _ context: LoadContext, priority: LoadPriority? = nil, wantsResult: Bool = true,
+        handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
         let key = PictureKey(variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources))
-        return pictures.join(key, priority: context.request.priority, handler: handler) { work in
+        let priority = priority ?? context.request.priority
+        return pictures.join(key, priority: priority, wantsResult: wantsResult, handler: handler) { work in
             // The work this request would have joined may have ended since the caller looked.
             if let image = imageInMemory(for: context) {
                 work.finish(.success(WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)))
+            } else if let (processor, input) = context.lastStep {
+                process(work, context, with: processor, input: input)
             } else {
                 load(work, context, from: context.byteSources)
             }
@@ -53,12 +61,12 @@ extension Pipeline {
                     var image = try codecs.decode(bytes.data, options: options)
                     try cancellation.check()
                     if context.key.variant == nil { bytes.stored?.describe(&image) }
-                    store(image, bytes, context, watch)
-                    work.finish(
-                        .success(
-                            WebImageResponse(
-                                image: image, url: context.request.url, origin: bytes.origin, data: bytes.data,
-                                metrics: bytes.metrics)))
+                    store(image, bytes, context, watch, isWanted: work.isResultWanted)
+                    var response = WebImageResponse(
+                        image: image, url: context.request.url, origin: bytes.origin, data: bytes.data,
+                        metrics: bytes.metrics)
+                    response.expiration = bytes.stored?.expiration
+                    work.finish(.success(response))
                 } catch {
                     recover(from: error, bytes, work, context)
                 }
@@ -68,13 +76,18 @@ extension Pipeline {
     }
 
     /// Stored before the work ends: who comes too late to join finds it there. What is not all there is stored nowhere.
-    private func store(_ image: Image, _ bytes: LoadedBytes, _ context: LoadContext, _ watch: ImageCache.Watch) {
+    ///
+    /// - Parameter isWanted: whether memory is to have the picture too.
+    private func store(
+        _ image: Image, _ bytes: LoadedBytes, _ context: LoadContext, _ watch: ImageCache.Watch, isWanted: Bool
+    ) {
         guard !image.isPartial else { return }
         if let stored = bytes.stored {
             // They may be old by now: somebody has stored something newer, or removed them.
-            cache.promote(image, for: context.key, from: stored, since: watch)
+            if isWanted { cache.promote(image, for: context.key, from: stored, since: watch) }
         } else {
-            cache.storeLoaded(image, original: bytes.claimStorage() ? bytes.data : nil, for: context.key)
+            cache.storeLoaded(
+                isWanted ? image : nil, original: bytes.claimStorage() ? bytes.data : nil, for: context.key)
         }
     }
 

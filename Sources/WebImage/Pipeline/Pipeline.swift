@@ -3,15 +3,18 @@ import WebImageCaching
 import WebImageCoding
 import WebImageCore
 import WebImageLoading
+import WebImageProcessing
 
-/// The way from a request to its picture, in two stages that are joined separately.
+/// The way from a request to its picture, in stages that are joined separately.
 ///
 /// ```
-///  requests ─► pictures[variant] ─┐                    memory? ─ bytes ─ decode ─► memory, disk ─► requests
-///  requests ─► pictures[variant] ─┴─► bytes[source]    disk?   ─ loader
+///  pictures[variant, a|b] ─┐                     memory? ─ picture[a] ─ process ─► memory ─► requests
+///  pictures[variant, a] ───┴► pictures[variant] ─┐         memory? ─ bytes ─ decode ─► memory, disk ─► requests
+///  pictures[variant] ────────────────────────────┴─► bytes[source]   disk? ─ loader
 /// ```
 ///
-/// Two sizes of one URL share its bytes; two requests for one size share the decode as well. Bytes are stored on disk
+/// Two sizes of one URL share its bytes; two requests for one size share the decode as well, and processors as far as
+/// theirs begin alike. What is only a step to something else is not kept in memory. Bytes are stored on disk
 /// only after they have proved to be a picture, as they came, under the original's key; a picture goes to memory under
 /// its own key.
 final class Pipeline: Sendable {
@@ -58,6 +61,16 @@ struct LoadContext: Sendable {
         self.request = request
         self.loader = loader
         key = request.cacheKey
+    }
+
+    /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
+    var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
+        // Chains are taken apart: each of their steps can be joined.
+        var processors = ProcessorChain(request.processors).processors
+        guard let last = processors.popLast() else { return nil }
+        var input = request
+        input.processors = processors
+        return (last, LoadContext(request: input, loader: loader))
     }
 
     /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.

@@ -39,6 +39,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         var stepCount = 0
         var progress: LoadProgress?
         var partialBody: PartialBody?
+        var isResultWanted = false
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
 
@@ -52,15 +53,23 @@ final class SharedWork<Output: Sendable>: Sendable {
     /// Whether anybody still waits for it.
     var isLive: Bool { state.withLock { $0.isLive } }
 
+    /// Whether somebody has asked for the result itself, and not only for something to be made of it.
+    var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
+
     /// The highest priority among the subscribers.
     var priority: LoadPriority { state.withLock { $0.priority } }
 
     // MARK: For subscribers
 
     /// Joins; `nil` when the work is over. A late subscriber is told the progress, and given the bytes, so far.
-    func subscribe(priority: LoadPriority, handler: @escaping Handler) -> Subscription<Output>? {
+    ///
+    /// - Parameter wantsResult: `false` for work of the next stage, which makes something else of the result.
+    func subscribe(
+        priority: LoadPriority, wantsResult: Bool = true, handler: @escaping Handler
+    ) -> Subscription<Output>? {
         state.withLock { state in
             guard state.isLive else { return nil }
+            if wantsResult { state.isResultWanted = true }
             state.subscriberCount += 1
             state.subscribers.append(Subscriber(id: state.subscriberCount, priority: priority, handler: handler))
             return Subscription(work: self, id: state.subscriberCount)

@@ -10,20 +10,25 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     /// Joins the work for `key`, or starts it.
     ///
     /// - Parameters:
+    ///   - wantsResult: see ``SharedWork/subscribe(priority:wantsResult:handler:)``.
     ///   - handler: gets the work's events; see ``SharedWork``. It may be called before this function returns.
     ///   - start: begins work that nobody has begun yet.
     func join(
-        _ key: Key, priority: LoadPriority, handler: @escaping SharedWork<Output>.Handler,
+        _ key: Key, priority: LoadPriority, wantsResult: Bool = true,
+        handler: @escaping SharedWork<Output>.Handler,
         start: (SharedWork<Output>) -> Void
     ) -> Subscription<Output>? {
         let (work, subscription, isNew) = works.withLock { works in
-            if let work = works[key], let subscription = work.subscribe(priority: priority, handler: handler) {
+            func place(at work: SharedWork<Output>) -> Subscription<Output>? {
+                work.subscribe(priority: priority, wantsResult: wantsResult, handler: handler)
+            }
+            if let work = works[key], let subscription = place(at: work) {
                 return (work, subscription as Subscription?, false)
             }
             // Not there, or over and about to be taken out: the new work takes the place.
             let work = SharedWork<Output> { [weak self] work in self?.remove(work, for: key) }
             works[key] = work
-            return (work, work.subscribe(priority: priority, handler: handler), true)
+            return (work, place(at: work), true)
         }
         if isNew {
             start(work)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import WebImageLoading
+import WebImageProcessing
 
 extension WebImageRequest {
     /// What its picture is found by in memory; its ``ImageCacheKey/original`` finds the bytes on disk.
@@ -49,6 +50,8 @@ extension WebImageRequest {
             parts.append("thumbnail=\(thumbnail.size.width)x\(thumbnail.size.height),\(thumbnail.mode.rawValue)")
         }
         if scale != 1 { parts.append("scale=\(scale)") }
+        let identifier = ProcessorChain(processors).identifier
+        if identifier != .identity { parts.append("processors=\(identifier)") }
         return parts.isEmpty ? nil : parts.joined(separator: "&")
     }
 

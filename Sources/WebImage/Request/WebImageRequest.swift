@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import WebImageLoading
+public import WebImageProcessing
 
 /// What to load, and how.
 ///
@@ -20,6 +21,12 @@ public struct WebImageRequest: Sendable {
     public var thumbnail: Thumbnail?
     /// Pixels in a point of the result; 1 by default.
     public var scale: Double
+    /// What is made of the decoded picture, in this order; nothing by default. Of an animation, every frame is processed
+    /// when it is shown.
+    ///
+    /// Requests whose processors begin alike share that part of the work. The result alone goes to memory, under a key that
+    /// names all processors; the disk cache keeps the original.
+    public var processors: [any ImageProcessor]
     /// Header fields for the server, by name. Those that usually carry credentials (Authorization, Cookie, X-API-Key,
     /// X-Auth-Token and the like) become part of the cache key, so that one user never sees another's picture; so does
     /// Range. Other fields do not: a server that tells users apart by a field of its own wants ``credential``, or
@@ -36,7 +43,8 @@ public struct WebImageRequest: Sendable {
     public init(
         _ url: URL, options: WebImageOptions = [], priority: LoadPriority = .normal,
         cachePolicy: CachePolicy = .cacheFirst, thumbnail: Thumbnail? = nil, scale: Double = 1,
-        headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
+        processors: [any ImageProcessor] = [], headers: [String: String] = [:], credential: Credential? = nil,
+        idleTimeout: Duration? = nil
     ) {
         self.url = url
         self.options = options
@@ -44,6 +52,7 @@ public struct WebImageRequest: Sendable {
         self.cachePolicy = cachePolicy
         self.thumbnail = thumbnail
         self.scale = scale
+        self.processors = processors
         self.headers = headers
         self.credential = credential
         self.idleTimeout = idleTimeout

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WebImageCaching
 
 /// A loaded picture and where it came from.
 public struct WebImageResponse: Sendable {
@@ -12,6 +13,8 @@ public struct WebImageResponse: Sendable {
     public var data: Data?
     /// How the transfer went; `nil` for a picture that came without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
+    /// Until when the disk cache keeps what this was made of; `nil` where it says nothing.
+    var expiration: CacheExpiration?
 
     /// Makes a response.
     public init(

@@ -1,4 +1,5 @@
 public import WebImageCore
+public import WebImageProcessing
 
 /// What is done to each frame of an animation after it is decoded, such as rounding its corners.
 public struct FrameProcessor: Sendable {
@@ -16,5 +17,14 @@ public struct FrameProcessor: Sendable {
     public init(identifier: String, process: @escaping Process) {
         self.identifier = identifier
         self.process = process
+    }
+
+    /// What `processor` does to pixels.
+    ///
+    /// - Parameter scale: pixels in a point of the image, for lengths that the processor has in points.
+    public init(_ processor: some PixelProcessor, scale: Double = 1) {
+        self.init(identifier: "\(processor.identifier)@\(scale)") { pixels, cancellation throws(WebImageError) in
+            try processor.process(pixels, in: ProcessingContext(scale: scale, cancellation: cancellation))
+        }
     }
 }

@@ -9,6 +9,7 @@ package import WebImageCore
 ///  readOriginal(of:) ─► bytes, watched from before the read ─► decode ─► promote(…): nothing changed? memory
 ///                                                           └► discard(…): damaged, and not replaced? off the disk
 ///  loader ─► decode ─► storeLoaded(…)
+///  picture ─► process ─► keepVariant(…): nothing changed? memory
 /// ```
 extension ImageCache {
     /// Tells whether a key has changed since; for as long as it lives.
@@ -36,7 +37,8 @@ extension ImageCache {
         /// The bytes as they are stored.
         package var data: Data { bytes.data }
 
-        fileprivate var expiration: CacheExpiration? { bytes.expires.map(CacheExpiration.date) }
+        /// How long the disk keeps them, where it was told.
+        package var expiration: CacheExpiration? { bytes.expires.map(CacheExpiration.date) }
 
         /// Gives the picture of these bytes what was stored beside them.
         package func describe(_ image: inout Image) { bytes.record.apply(to: &image) }
@@ -76,8 +78,25 @@ extension ImageCache {
         report(.damagedCacheEntry(key: name, reason: error.description))
     }
 
+    /// Puts what was made of another picture into memory, unless what was watched has changed.
+    ///
+    /// - Parameters:
+    ///   - expiration: that of what it was made of; `nil` for the disk cache's own.
+    ///   - watches: of `key`, and of what the picture was made of, from before the work on it began.
+    package func keepVariant(
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, since watches: [Watch]
+    ) {
+        guard !watches.contains(where: \.hasChanged) else { return }
+        let (picture, key) = kept(image, for: key)
+        let expiration = expiration ?? disk?.configuration.expiration.unlessNever
+        let isInserted = memory.insert(picture, for: key, cost: picture.memoryCost, expiration: expiration)
+        if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
+    }
+
     /// Keeps what a loader brought: the picture in memory, and its original's bytes, if there are any to store, on disk.
-    package func storeLoaded(_ image: Image, original data: Data?, for key: ImageCacheKey) {
+    ///
+    /// - Parameter image: `nil` for one that nobody asked for: what memory had of the original is gone all the same.
+    package func storeLoaded(_ image: Image?, original data: Data?, for key: ImageCacheKey) {
         let original = key.original
         if let data, key != original {
             var passage = changes.begin(original)

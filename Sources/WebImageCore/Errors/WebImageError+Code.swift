@@ -38,6 +38,7 @@ extension WebImageError {
         case .tooManyScans: 308
         case .decodingTimedOut: 309
         case .invalidAnimation: 310
+        case .processing: 320
         case .notInCache: 400
         case .diskCache: 401
         case .archiving: 402

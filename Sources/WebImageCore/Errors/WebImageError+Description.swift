@@ -92,6 +92,8 @@ extension WebImageError: CustomStringConvertible {
             "The system has no \(byteCount) bytes for the picture. Ask for a thumbnail, or free memory."
         case .invalidAnimation(let reason):
             "The frames make no animation: \(reason.description)"
+        case .processing(let identifier, let reason):
+            "The picture could not be processed by \(identifier): \(reason.description)"
         case .notInCache(let key):
             "\(key) is not in the cache, and the request allows no other source."
         case .diskCache(let path, let reason):
@@ -211,6 +213,20 @@ extension WebImageError.AnimationFault: CustomStringConvertible {
             "frame \(frame) is of \(size) pixels, the first of \(expected). Bring all to one size."
         case .outsideSheet(let rect, let frame, let sheet):
             "frame \(frame), \(rect), has no pixels or does not lie in the sheet of \(sheet) pixels."
+        }
+    }
+}
+
+extension WebImageError.ProcessingFailure: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .invalidParameter(let name, let value):
+            "its '\(name)' can't be \(value). Choose another."
+        case .emptyResult:
+            "nothing of the picture would be left. Choose an area that it covers."
+        case .failed(let detail):
+            "it failed (\(detail))."
         }
     }
 }

@@ -86,6 +86,11 @@ public enum WebImageError: Error, Sendable, Equatable {
     /// No animation can be made of these frames.
     case invalidAnimation(reason: AnimationFault)
 
+    // MARK: Processing
+
+    /// The processor with that identifier could not do its work.
+    case processing(identifier: String, reason: ProcessingFailure)
+
     // MARK: Caching
 
     /// The picture is not in the cache, and the request allows no other source.
@@ -169,6 +174,16 @@ public enum WebImageError: Error, Sendable, Equatable {
         case frameSize(PixelSize, frame: Int, expected: PixelSize)
         /// A frame's rectangle does not lie in the sheet, or is empty.
         case outsideSheet(PixelRect, frame: Int, sheet: PixelSize)
+    }
+
+    /// Why a processor gave up.
+    public enum ProcessingFailure: Sendable, Hashable {
+        /// A parameter is out of the range in which it means something, or no number.
+        case invalidParameter(name: String, value: String)
+        /// Nothing of the picture is left, as when it is cropped to a place outside.
+        case emptyResult
+        /// A processor of the program's own failed; its own words.
+        case failed(String)
     }
 
     /// Why a disk cache stands aside.

@@ -56,14 +56,16 @@ import WebImageTestSupport
         let start = clock.now
         let called = Lock<[(Int, Duration)]>([])
         let countdown = Countdown(4)
-        for (number, milliseconds) in [(3, 30), (1, 5), (2, 20), (0, -100)] {
-            _ = clock.schedule(at: start + .milliseconds(milliseconds)) {
-                called.withLock { $0.append((number, clock.now - start)) }
-                countdown.signal()
+        // In a call, so that none of them is made before all are scheduled.
+        _ = clock.schedule(at: start) {
+            for (number, milliseconds) in [(3, 30), (1, 5), (2, 20), (0, -100)] {
+                _ = clock.schedule(at: start + .milliseconds(milliseconds)) {
+                    called.withLock { $0.append((number, clock.now - start)) }
+                    countdown.signal()
+                }
             }
+            clock.schedule(at: start + .milliseconds(10)) { Issue.record("it was cancelled") }.cancel()
         }
-        let cancelled = clock.schedule(at: start + .milliseconds(10)) { Issue.record("it was cancelled") }
-        cancelled.cancel()
         try await countdown.wait()
         let calls = called.withLock { $0 }
         #expect(calls.map(\.0) == [0, 1, 2, 3])

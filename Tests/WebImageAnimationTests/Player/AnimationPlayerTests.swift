@@ -1,5 +1,6 @@
 import Testing
 import WebImageCore
+import WebImageProcessing
 import WebImageTestSupport
 
 @testable import WebImageAnimation
@@ -245,6 +246,29 @@ import WebImageTestSupport
         }
         #expect(numbers == [255, 254, 253, 255, 254, 253, 255, 254, 253])
         #expect(count.withLock { $0 } == 3)
+    }
+
+    /// Sets the second byte of each pixel.
+    private struct Painter: PixelProcessor {
+        let value: UInt8
+        var identifier: ProcessorIdentifier { ProcessorIdentifier("test.painter", ["value": Int(value)]) }
+
+        func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+            var result = try MutablePixelBuffer(width: 1, height: 1)
+            let red = pixels[0, 0][0]
+            result.withUnsafeMutableBytes { $0.copyBytes(from: [red, value, UInt8(context.scale), 255]) }
+            return result.freeze(isOpaque: true)
+        }
+    }
+
+    @Test func takesThePictureProcessors() throws {
+        let processor = FrameProcessor(Painter(value: 7), scale: 2)
+        #expect(processor.identifier != FrameProcessor(Painter(value: 8), scale: 2).identifier)
+        #expect(processor.identifier != FrameProcessor(Painter(value: 7)).identifier)
+        let fixture = try PlayerFixture(NumberedSource(3), configuration: .init(processor: processor))
+        fixture.player.play()
+        fixture.advance(1)
+        #expect(fixture.player.currentFrame?[0, 0] == [1, 7, 2, 255])
     }
 
     @Test func showsAProcessedFrameBeforeItPlays() throws {

@@ -1,0 +1,103 @@
+/// The name of a processor and its parameters, in a text that no other processor has.
+///
+/// ```
+/// roundedCorners(radius:12,corners:all)
+/// ```
+///
+/// What could be taken for punctuation is written as in URLs, `%2C` for a comma, so that no parameter's value can pass for
+/// other parameters. Numbers are written with as many digits as tell them from every other.
+public struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
+    /// The text.
+    public let description: String
+
+    /// Makes an identifier.
+    ///
+    /// - Parameters:
+    ///   - name: what the processor does. One of your own needs a name that nobody else has taken, such as
+    ///     `org.example.sepia`.
+    ///   - parameters: everything the result depends on.
+    public init(_ name: String, _ parameters: KeyValuePairs<String, any ProcessorParameter> = [:]) {
+        let values = parameters.map { "\(Self.escaped($0.key)):\($0.value.identifierText)" }
+        description = Self.escaped(name) + (values.isEmpty ? "" : "(\(values.joined(separator: ",")))")
+    }
+
+    /// The identifier of processors that run one after the other; `original` for none.
+    ///
+    /// It does not tell how they were grouped, since that makes no difference.
+    public init(chain identifiers: [ProcessorIdentifier]) {
+        let steps = identifiers.filter { $0 != .identity }
+        description = steps.isEmpty ? Self.identity.description : steps.map(\.description).joined(separator: "|")
+    }
+
+    /// Leaves a picture as it is.
+    public static let identity = ProcessorIdentifier("original")
+
+    /// Letters, digits and what is no punctuation here stay; every other byte becomes `%` and two digits.
+    static func escaped(_ text: String) -> String {
+        guard !text.utf8.allSatisfy(isPlain) else { return text }
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if isPlain(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(hexDigits[Int(byte >> 4)])
+                bytes.append(hexDigits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let hexDigits = Array("0123456789ABCDEF".utf8)
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default:
+            false
+        }
+    }
+}
+
+/// Something a ``ProcessorIdentifier`` can tell from everything else of its kind.
+public protocol ProcessorParameter {
+    /// Its text, without any of `,:()|[]#&` that is not part of a text made by these same rules.
+    var identifierText: String { get }
+}
+
+extension ProcessorParameter where Self: RawRepresentable, RawValue: ProcessorParameter {
+    /// The raw value's.
+    public var identifierText: String { rawValue.identifierText }
+}
+
+extension String: ProcessorParameter {
+    /// The text, with `%` and two digits for what is no letter, digit, hyphen, dot or underscore.
+    public var identifierText: String { ProcessorIdentifier.escaped(self) }
+}
+
+extension Bool: ProcessorParameter {
+    /// `yes` or `no`.
+    public var identifierText: String { self ? "yes" : "no" }
+}
+
+extension Int: ProcessorParameter {
+    /// The number.
+    public var identifierText: String { description }
+}
+
+extension Double: ProcessorParameter {
+    /// The shortest text that reads back as this number; a whole number has no fraction, and 0 no sign.
+    public var identifierText: String { Int(exactly: self)?.description ?? ProcessorIdentifier.escaped(description) }
+}
+
+extension Optional: ProcessorParameter where Wrapped: ProcessorParameter {
+    /// The value's in brackets, or `none`.
+    public var identifierText: String { map { "[\($0.identifierText)]" } ?? "none" }
+}
+
+extension Array: ProcessorParameter where Element: ProcessorParameter {
+    /// The elements' in brackets.
+    public var identifierText: String { "[\(map(\.identifierText).joined(separator: ","))]" }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Testing
+import WebImage
+
+/// Processors of a request: what is shared, what is kept, and what becomes of failures.
+@Suite struct ProcessingTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("picture")
+    }
+
+    private func redOfFirstPixel(_ image: Image) -> UInt8 { image.pixels[0, 0].x }
+
+    @Test func processesInOrderAndKeepsTheResultInMemory() async throws {
+        let (double, add) = (ProbeProcessor(name: "a", red: 10), ProbeProcessor(name: "b", red: 3))
+        let request = WebImageRequest(url, processors: [double, add])
+        let response = try await fixture.load(request, answeringWith: SolidPicture(5))
+        #expect(redOfFirstPixel(response.image) == 18)
+        #expect(response.image.isTransformed)
+        #expect(response.origin == .remote)
+
+        let again = try await fixture.manager.response(for: request)
+        #expect(again.origin == .memoryCache)
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        #expect((double.runCount, add.runCount) == (1, 1))
+    }
+
+    @Test func keepsTheOriginalOnDiskAsItCame() async throws {
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        _ = try await fixture.load(request, answeringWith: SolidPicture(5))
+        let disk = try #require(fixture.cache.disk)
+        await disk.flush()
+        #expect(await disk.data(for: request.cacheKey.description) == nil)
+        #expect(try await disk.data(for: request.cacheKey.original.description) == SolidPicture(5).png())
+    }
+
+    @Test func doesNotKeepWhatIsOnlyAStep() async throws {
+        let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
+        _ = try await fixture.load(WebImageRequest(url, processors: [first, second]), answeringWith: SolidPicture(5))
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first])) == nil)
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+    }
+
+    @Test func goesOnFromAStepThatMemoryHas() async throws {
+        let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
+        _ = try await fixture.load(WebImageRequest(url, processors: [first]), answeringWith: SolidPicture(5))
+        let response = try await fixture.manager.response(for: WebImageRequest(url, processors: [first, second]))
+        #expect(redOfFirstPixel(response.image) == 7)
+        #expect(first.runCount == 1)
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func sharesProcessorsThatRequestsBeginWith() async throws {
+        let (shared, one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"), ProbeProcessor(name: "c"))
+        let (first, second) = (Results(), Results())
+        fixture.manager.load(WebImageRequest(url, processors: [shared, one]), completion: first.note)
+        fixture.manager.load(
+            WebImageRequest(url, processors: [ProcessorChain([shared, two])]), completion: second.note)
+        try await fixture.nextLoad().answer(SolidPicture(5).png())
+        #expect(try redOfFirstPixel(await first.wait(for: 1)[0].get().image) == 7)
+        #expect(try redOfFirstPixel(await second.wait(for: 1)[0].get().image) == 7)
+        #expect((shared.runCount, one.runCount, two.runCount) == (1, 1, 1))
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func keepsAStepThatSomebodyAskedForMeanwhile() async throws {
+        let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
+        let (whole, step) = (Results(), Results())
+        fixture.manager.load(WebImageRequest(url, processors: [first, second]), completion: whole.note)
+        fixture.manager.load(WebImageRequest(url, processors: [first]), completion: step.note)
+        try await fixture.nextLoad().answer(SolidPicture(5).png())
+        _ = try await whole.wait(for: 1)[0].get()
+        _ = try await step.wait(for: 1)[0].get()
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first])) != nil)
+    }
+
+    @Test func aFailureIsTheRequestsOwnAndNothingIsKept() async throws {
+        var failing = ProbeProcessor(name: "b")
+        failing.failure = .failed("no luck")
+        let good = ProbeProcessor(name: "a")
+        let (bad, fine) = (WebImageRequest(url, processors: [good, failing]), WebImageRequest(url, processors: [good]))
+        let (badResults, fineResults) = (Results(), Results())
+        fixture.manager.load(bad, completion: badResults.note)
+        fixture.manager.load(fine, completion: fineResults.note)
+        try await fixture.nextLoad().answer(SolidPicture(5).png())
+        await #expect(
+            throws: WebImageError.processing(identifier: "probe(name:b,red:1)", reason: .failed("no luck"))
+        ) { _ = try await badResults.wait(for: 1)[0].get() }
+        #expect(try redOfFirstPixel(await fineResults.wait(for: 1)[0].get().image) == 6)
+        #expect(fixture.manager.cachedImage(for: bad) == nil)
+        #expect(fixture.manager.cachedImage(for: fine) != nil)
+    }
+
+    @Test func stopsProcessingWhenNobodyWaitsAnyMore() async throws {
+        let held = ProbeProcessor(name: "held")
+        held.probe.isHeld.withLock { $0 = true }
+        let request = WebImageRequest(url, processors: [held])
+        let results = Results()
+        let operation = fixture.manager.load(request, completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(5).png())
+        try await held.probe.starts.first()
+        operation.cancel()
+        await #expect(throws: WebImageError.cancelled) { _ = try await results.wait(for: 1)[0].get() }
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+    }
+
+    @Test func doesNotKeepTheResultOfAnOriginalRemovedMeanwhile() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(5))
+        let held = ProbeProcessor(name: "held")
+        held.probe.isHeld.withLock { $0 = true }
+        let request = WebImageRequest(url, processors: [held])
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        try await held.probe.starts.first()
+        await fixture.cache.remove(for: request.cacheKey.original)
+        held.probe.release()
+        _ = try await results.wait(for: 1)[0].get()
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+    }
+
+    @Test func keysTellProcessorsAndTheirOrderApart() {
+        let (one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
+        let keys: Set = [
+            WebImageRequest(url).cacheKey, WebImageRequest(url, processors: [one]).cacheKey,
+            WebImageRequest(url, processors: [one, two]).cacheKey,
+            WebImageRequest(url, processors: [two, one]).cacheKey,
+            WebImageRequest(url, scale: 2, processors: [one]).cacheKey,
+        ]
+        #expect(keys.count == 5)
+        #expect(WebImageRequest(url, processors: [ProcessorChain([])]).cacheKey == WebImageRequest(url).cacheKey)
+    }
+}
