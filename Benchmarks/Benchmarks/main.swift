@@ -3,7 +3,7 @@ try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color]
 #if WEBIMAGE_PEERS
-    known.append(.animation)
+    known += [.animation, .playingAnimation]
 #endif
 let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: known)
 var table = BenchmarkTable()

@@ -114,7 +114,8 @@ struct Playback {
         if new.thumbnail != old.thumbnail || new.processor?.identifier != old.processor?.identifier {
             leavePool()
             shownOrdinal = nil
-            hasPlace = hasPlace || status != .stopped || shown?.pixels !== image.poster
+            // A poster is good at any size, but not processed.
+            hasPlace = hasPlace || status != .stopped || shown?.pixels !== image.poster || new.processor != nil
         }
         if new.showsFirstFrameOnly, !old.showsFirstFrameOnly { jump(to: playhead.timeline.order.entry(of: 0), loop: 0) }
         if new.mode != old.mode {

@@ -29,8 +29,9 @@ public final class FramePool: Sendable {
         var shelf: FrameShelf
         var readers: FrameReaders
         var recovery = PressureRecovery()
-        /// Whether a piece of work is queued or runs.
-        var isBusy = false
+        /// The highest priority at which a piece of work is queued.
+        var queuedPriority: LoadPriority?
+        /// What is being decoded.
         var job: (index: Int, cancellation: Cancellation)?
         var decodedFrameCount = 0
         var failedFrameCount = 0
@@ -190,10 +191,13 @@ extension FramePool {
     /// Queues a piece of work, unless one is on its way, or there is nothing to do.
     private func decodeIfWanted() {
         let priority: LoadPriority? = state.withLock { state in
-            guard !state.isBusy, let next = next(state) else { return nil }
-            state.isBusy = true
-            // A frame that somebody waits for comes before new pictures, one for later behind them.
-            return next.isUrgent ? .high : .low
+            guard state.job == nil, let next = next(state) else { return nil }
+            // A frame that somebody waits for comes before new pictures, one for later behind them. One that is queued for
+            // later is overtaken by another piece of work, and finds nothing to do, or the next frame.
+            let priority: LoadPriority = next.isUrgent ? .high : .low
+            if let queued = state.queuedPriority, queued >= priority { return nil }
+            state.queuedPriority = priority
+            return priority
         }
         guard let priority else { return }
         group.submit(priority) { [weak self] in self?.decode() }
@@ -213,10 +217,10 @@ extension FramePool {
     /// Decodes what is wanted most by now: one frame, so that pools take turns.
     private func decode() {
         let job: Job? = state.withLock { state in
-            guard let next = next(state) else {
-                state.isBusy = false
-                return nil
-            }
+            // Who decodes goes on by itself.
+            guard state.job == nil else { return nil }
+            state.queuedPriority = nil
+            guard let next = next(state) else { return nil }
             let cancellation = Cancellation()
             state.job = (next.index, cancellation)
             return Job(
@@ -242,7 +246,6 @@ extension FramePool {
     private func finish(_ job: Job, with result: FrameResult) {
         let isCancelled = if case .failed(.cancelled) = result { true } else { false }
         let (receivers, needed) = state.withLock { state -> ([@Sendable (Int, FrameResult) -> Void], Int?) in
-            state.isBusy = false
             state.job = nil
             state.readers.put(job.reader, next: isCancelled ? job.start : job.index + 1)
             if !state.shelf.isActive { state.readers.keepLast() }

@@ -164,13 +164,18 @@ import WebImageTestSupport
     }
 
     @Test func whatIsWaitedForComesBeforeWhatIsForLater() throws {
-        let fixture = try PlayerFixture(NumberedSource(50), decodesAtOnce: false)
+        let source = NumberedSource(50, keyframes: [0, 30])
+        let fixture = try PlayerFixture(source, decodesAtOnce: false)
         fixture.player.play()
         fixture.settle()
-        #expect(fixture.work.priority == .low, "the poster is there, the rest is for later")
+        #expect(fixture.work.priorities == [.low], "the poster is there, the rest is for later")
         fixture.player.seek(toFrame: 30)
+        fixture.player.seek(toFrame: 31)
+        #expect(fixture.work.priorities == [.low, .high])
         fixture.work.run(1)
-        #expect(fixture.work.priority == .high)
+        #expect(source.log.asked == [0, 30])
+        fixture.work.runAll()
+        #expect(source.log.asked.count == 50, "each once, though two pieces of work were queued")
     }
 
     @Test func aPoolSharedByPlayersThatNobodySeesDecodesNothing() throws {

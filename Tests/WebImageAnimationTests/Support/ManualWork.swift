@@ -9,8 +9,8 @@ final class ManualWork: Sendable {
     }
 
     var count: Int { waiting.withLock { $0.count } }
-    /// Of the piece that came first.
-    var priority: LoadPriority? { waiting.withLock { $0.first?.priority } }
+    /// Of the pieces, the first one first.
+    var priorities: [LoadPriority] { waiting.withLock { $0.map(\.priority) } }
 
     /// Does so many pieces, as far as there are some.
     func run(_ count: Int = 1) {
