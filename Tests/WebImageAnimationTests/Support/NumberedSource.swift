@@ -14,6 +14,8 @@ final class NumberedSource: AnimationSource {
     /// Frames that can't be decoded.
     let damaged: [Int: WebImageError]
     let log: Log
+    /// For each frame, the one with which composing begins.
+    private let starts: [Int]
 
     /// What all readers did; versions of one animation share it.
     final class Log: Sendable {
@@ -41,6 +43,11 @@ final class NumberedSource: AnimationSource {
         self.loopCount = loopCount
         self.isComplete = isComplete
         self.damaged = damaged
+        var start = 0
+        starts = (0..<frameCount).map { index in
+            if keyframes.contains(index) { start = index }
+            return start
+        }
         frames = (0..<frameCount).map { index in
             AnimationFrame(duration: durations?[index] ?? 0.1, isKeyframe: keyframes.contains(index))
         }
@@ -75,8 +82,8 @@ final class NumberedSource: AnimationSource {
             precondition(source.frames.indices.contains(index), "there is no frame \(index)")
             source.log.ask(index)
             try cancellation?.check()
-            let keyframe = (0...index).last { $0 == 0 || source.frames[$0].isKeyframe } ?? 0
-            if next > index || next < keyframe { next = keyframe }
+            let start = source.starts[index]
+            if next > index || next < start { next = start }
             while next <= index {
                 source.log.compose(next)
                 next += 1

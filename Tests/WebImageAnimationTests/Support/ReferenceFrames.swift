@@ -34,7 +34,8 @@ struct ReferenceAnimation: Sendable, CustomStringConvertible {
 
     /// Whether pixels are those of the other program.
     func matches(_ pixels: [UInt8], _ reference: [UInt8]) -> Bool {
-        pixels.count == reference.count
+        if pixels == reference { return true }
+        return pixels.count == reference.count
             && zip(pixels, reference).allSatisfy { abs(Int($0) - Int($1)) <= tolerance }
     }
 
