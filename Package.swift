@@ -41,6 +41,7 @@ var products: [Product] = [
     .library(name: "WebImageProcessing", targets: ["WebImageProcessing"]),
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
+    .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
 ]
 
@@ -68,8 +69,13 @@ var targets: [Target] = [
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
+    library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
     library(
-        "WebImage", ["WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading"]),
+        "WebImage",
+        [
+            "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
+            "WebImageAnimation",
+        ]),
 
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
@@ -104,6 +110,7 @@ var targets: [Target] = [
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
+    tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]

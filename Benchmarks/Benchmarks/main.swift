@@ -5,7 +5,7 @@ var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color, .geometry, .processing,
 ]
 #if WEBIMAGE_PEERS
-    known.append(.animation)
+    known += [.animation, .playingAnimation]
 #endif
 let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: known)
 var table = BenchmarkTable()

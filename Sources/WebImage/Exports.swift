@@ -1,4 +1,5 @@
 // One import gives users the whole library.
+@_exported public import WebImageAnimation
 @_exported public import WebImageCaching
 @_exported public import WebImageCoding
 @_exported public import WebImageCore

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import WebImageCore
 
 /// The places inside a disk cache's directory, and what the system says about them.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import WebImageCore
 
 /// How much memory a cache of images may take by default.
 public enum MemoryBudget {
@@ -6,14 +6,5 @@ public enum MemoryBudget {
     ///
     /// That is the machine's memory, or the limit of the process's control group (as containers have) where it is
     /// lower.
-    public static func defaultImageCost() -> Int {
-        min(availableBytes(physicalBytes: physicalBytes, fileSystemRoot: "") / 5, 1 << 30)
-    }
-
-    /// - Parameter fileSystemRoot: put in front of `/proc` and `/sys`, for tests.
-    static func availableBytes(physicalBytes: Int, fileSystemRoot: String) -> Int {
-        ControlGroup.ofProcess(fileSystemRoot: fileSystemRoot).reduce(physicalBytes) { min($0, $1.limit ?? $0) }
-    }
-
-    private static var physicalBytes: Int { sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE)) }
+    public static func defaultImageCost() -> Int { min(AvailableMemory.totalBytes() / 5, 1 << 30) }
 }

@@ -1,3 +1,5 @@
+internal import WebImageCore
+
 extension MemoryCache {
     /// To be called when the program's last window is hidden: removes all values if
     /// ``Configuration/removesAllInBackground`` is set. Those that are still alive elsewhere are found again.

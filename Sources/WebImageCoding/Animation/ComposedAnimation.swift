@@ -4,6 +4,7 @@ internal import WebImageCore
 ///
 /// Frames are composed at the canvas's full size, then go the way of a still: resampled, converted, turned.
 struct ComposedAnimation: AnimationSource {
+    let identity: AnimationIdentity
     let frames: [AnimationFrame]
     let frameSize: PixelSize
     let file: any AnimationFile
@@ -19,6 +20,7 @@ struct ComposedAnimation: AnimationSource {
             try plan.options.limits.check(file.parts)
         }
         self.file = file
+        identity = plan.options.animationIdentity ?? AnimationIdentity()
         let starts = ReplayStarts(of: file.parts, on: file.canvasSize)
         frames = file.parts.enumerated().map { index, part in
             AnimationFrame(duration: part.duration, isKeyframe: starts[index] == index)

@@ -11,9 +11,9 @@ internal import WebImageCore
 /// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so that nothing has to be put back. Every order of
 /// calls gives the same pixels.
 final class ComposedFrameReader: AnimationFrameReader {
-    private let animation: ComposedAnimation
+    private var animation: ComposedAnimation
     private let canvasSize: PixelSize
-    private let parts: [FramePart]
+    private var parts: [FramePart]
     /// `nil` while clear.
     private var canvas: PixelBuffer?
     /// What is drawn on the canvas are the parts before this one, as far as they leave anything.
@@ -31,6 +31,16 @@ final class ComposedFrameReader: AnimationFrameReader {
         try animation.limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
             try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
         }
+    }
+
+    /// The parts that both have are the same, and so is what is on the canvas.
+    func goOn(with source: any AnimationSource) -> Bool {
+        guard let longer = source as? ComposedAnimation, longer.identity == animation.identity,
+            longer.file.canvasSize == canvasSize, longer.file.parts.count >= parts.count
+        else { return false }
+        animation = longer
+        parts = longer.file.parts
+        return true
     }
 
     /// The composed frame, of the canvas's size.

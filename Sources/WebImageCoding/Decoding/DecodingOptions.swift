@@ -18,6 +18,9 @@ public struct DecodingOptions: Sendable {
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?
+    /// That of the animations made with these options; `nil` for a new one each time. An incremental decoder has one, so
+    /// that its animations are known to be versions of one file's.
+    var animationIdentity: AnimationIdentity?
 
     /// Makes options; the defaults decode the whole picture.
     public init(

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation. What a call
 /// does is in proportion to the bytes that are new, not to the frames that are there.
 final class IncrementalGIFDecoder: IncrementalImageDecoder {
-    private let options: DecodingOptions
+    private var options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
@@ -24,6 +24,7 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
 
     init(options: DecodingOptions) {
         self.options = options
+        self.options.animationIdentity = AnimationIdentity()
         file = GIFFile(frameLimit: options.limits.frameCount)
     }
 

@@ -7,7 +7,7 @@ internal import WebImageCore
 /// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little; others go on where the last preview
 /// ended. The pixels are the same.
 final class PNGIncrementalDecoder: IncrementalImageDecoder {
-    private let options: DecodingOptions
+    private var options: DecodingOptions
     private var data = Data()
     private var file = PNGFile()
     private var hasCheckedSize = false
@@ -18,6 +18,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
 
     init(options: DecodingOptions) {
         self.options = options
+        self.options.animationIdentity = AnimationIdentity()
     }
 
     var probe: ImageProbe? { try? PNGDecoder().probe(data) }

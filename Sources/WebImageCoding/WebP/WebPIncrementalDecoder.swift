@@ -6,7 +6,7 @@ internal import WebImageCore
 ///
 /// Metadata come last in a file, so that probe and previews lie as they are stored until it is whole.
 final class WebPIncrementalDecoder: IncrementalImageDecoder {
-    private let options: DecodingOptions
+    private var options: DecodingOptions
     private let slots: IncrementalDecodingSlots
     private var data = Data()
     /// Known once there is a header.
@@ -23,6 +23,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
 
     init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
         self.options = options
+        self.options.animationIdentity = AnimationIdentity()
         self.slots = slots
     }
 

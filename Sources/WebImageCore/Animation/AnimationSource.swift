@@ -3,6 +3,11 @@
 /// A source is immutable and shared: what one needs to play it, the canvas on which frames are composed, is in the
 /// ``AnimationFrameReader`` that each player (or pool of players) makes for itself.
 public protocol AnimationSource: Sendable {
+    /// Which animation this is: two sources that have the same one share decoded frames.
+    ///
+    /// A source keeps one that it was made with. Of a file that is arriving, each version has the first one's: the frames
+    /// they have in common are the same.
+    var identity: AnimationIdentity { get }
     /// The size of every frame, upright, in pixels: the file's canvas, or the thumbnail's size.
     var frameSize: PixelSize { get }
     /// What is known about each frame without decoding it, in their order; at least one.
@@ -23,6 +28,17 @@ extension AnimationSource {
     public var frameCount: Int { frames.count }
     /// How long one play takes, in seconds.
     public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
+}
+
+/// Tells animations apart: it equals nothing but itself.
+public final class AnimationIdentity: Sendable, Hashable {
+    /// Makes one that no other animation has.
+    public init() {}
+
+    /// Whether they are the same object.
+    public static func == (first: AnimationIdentity, second: AnimationIdentity) -> Bool { first === second }
+    /// Hashes the object's address.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// What is known about a frame of an animation without decoding it.
@@ -51,4 +67,14 @@ public protocol AnimationFrameReader: AnyObject {
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+
+    /// Goes over to a later version of its source, which has more frames behind the same ones, and keeps its canvas.
+    ///
+    /// - Returns: `false` if it can't; it then stays what it is. That is the default.
+    func goOn(with source: any AnimationSource) -> Bool
+}
+
+extension AnimationFrameReader {
+    /// Can't.
+    public func goOn(with source: any AnimationSource) -> Bool { false }
 }

@@ -38,6 +38,7 @@ extension WebImageError {
         case .tooManyScans: 308
         case .decodingTimedOut: 309
         case .metadataTooLarge: 310
+        case .invalidAnimation: 311
         case .processing: 320
         case .invalidPlaceholderHash: 321
         case .drawing: 322

@@ -93,6 +93,8 @@ extension WebImageError: CustomStringConvertible {
                 + "\(MutablePixelBuffer.maximumDimension)."
         case .outOfMemory(let byteCount):
             "The system has no \(byteCount) bytes for the picture. Ask for a thumbnail, or free memory."
+        case .invalidAnimation(let reason):
+            "The frames make no animation: \(reason.description)"
         case .processing(let identifier, let reason):
             "The picture could not be processed by \(identifier): \(reason.description)"
         case .invalidPlaceholderHash(let text, let reason):
@@ -212,6 +214,24 @@ extension WebImageError.EncodingFailure: CustomStringConvertible {
             "\(byteCount) bytes are the least that was reached, more than the \(limit) allowed. Allow more."
         case .codec(let detail):
             "the codec failed (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.AnimationFault: CustomStringConvertible {
+    /// The reason as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .noFrames:
+            "there are none. Give one at least."
+        case .durationCount(let count, let frameCount):
+            "there are \(count) durations for \(frameCount) frames. Give one for each, or one for all."
+        case .duration(let seconds, let frame):
+            "frame \(frame) is to be shown for \(seconds) s. Give 0 or more."
+        case .frameSize(let size, let frame, let expected):
+            "frame \(frame) is of \(size) pixels, the first of \(expected). Bring all to one size."
+        case .outsideSheet(let rect, let frame, let sheet):
+            "frame \(frame), \(rect), has no pixels or does not lie in the sheet of \(sheet) pixels."
         }
     }
 }

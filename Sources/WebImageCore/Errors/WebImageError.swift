@@ -85,6 +85,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case invalidSize(width: Int, height: Int)
     /// The system has no block of that size.
     case outOfMemory(byteCount: Int)
+    /// No animation can be made of these frames.
+    case invalidAnimation(reason: AnimationFault)
 
     // MARK: Processing
 
@@ -176,6 +178,20 @@ public enum WebImageError: Error, Sendable, Equatable {
         case tooLong(byteCount: Int, limit: Int)
         /// The codec library failed; its own words.
         case codec(String)
+    }
+
+    /// What is wrong with frames that are to make an animation.
+    public enum AnimationFault: Sendable, Hashable {
+        /// There are none.
+        case noFrames
+        /// There are not as many durations as frames.
+        case durationCount(Int, frameCount: Int)
+        /// A frame's duration, in seconds, is negative or no number.
+        case duration(Double, frame: Int)
+        /// A frame is not as large as the first one.
+        case frameSize(PixelSize, frame: Int, expected: PixelSize)
+        /// A frame's rectangle does not lie in the sheet, or is empty.
+        case outsideSheet(PixelRect, frame: Int, sheet: PixelSize)
     }
 
     /// Why a processor gave up.

@@ -2,6 +2,7 @@ internal import WebImageCore
 
 /// An animation whose frames are processed as they are asked for; their count, durations and plays stay.
 struct ProcessedAnimation: AnimationSource {
+    let identity = AnimationIdentity()
     private let source: any AnimationSource
     private let processor: any PixelProcessor
     private let scale: Double

@@ -54,7 +54,7 @@ struct MemoryCacheFixture<Key: Hashable & Sendable, Value: Sendable> {
     let cache: MemoryCache<Key, Value>
 
     init(_ key: Key.Type = Key.self, _ configure: (inout MemoryCache<Key, Value>.Configuration) -> Void = { _ in }) {
-        maintenance = CacheMaintenance(clock: ticking.clock, sensors: sensors) { [threadStarts] _, _ in
+        maintenance = CacheMaintenance(now: ticking.clock.now, sensors: sensors) { [threadStarts] _, _ in
             threadStarts.withLock { $0 += 1 }
             return true
         }

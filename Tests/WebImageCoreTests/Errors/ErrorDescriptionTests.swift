@@ -36,4 +36,20 @@ import WebImageCore
     func leavesOtherAtSignsAlone(text: String) {
         #expect(WebImageError.notInCache(key: text).description.hasPrefix(text))
     }
+
+    @Test func saysWhatIsWrongWithTheFramesOfAnAnimation() {
+        let size = PixelSize(width: 3, height: 2)
+        let rect = PixelRect(x: 1, y: 2, width: 4, height: 5)
+        let faults: [(WebImageError.AnimationFault, String)] = [
+            (.noFrames, "Give one at least"), (.durationCount(2, frameCount: 3), "2 durations for 3 frames"),
+            (.duration(-1, frame: 7), "frame 7 is to be shown for -1.0 s"),
+            (.frameSize(size, frame: 1, expected: PixelSize(width: 9, height: 9)), "3×2 pixels, the first of 9×9"),
+            (.outsideSheet(rect, frame: 4, sheet: size), "frame 4, 4×5 at (1, 2)"),
+        ]
+        for (fault, text) in faults {
+            let error = WebImageError.invalidAnimation(reason: fault)
+            #expect(error.description.contains(text), "\(error)")
+            #expect(error.code == 310)
+        }
+    }
 }

@@ -13,7 +13,7 @@ public struct SystemMemoryPressure: MemoryPressureSource {
     /// Makes a source; all of them are alike.
     public init() { self.init(maintenance: .shared) }
 
-    init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
+    package init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
 
     /// Calls `receive` on the library's thread.
     public func observe(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {

@@ -1,5 +1,3 @@
-internal import WebImageCore
-
 /// How short memory is.
 public enum MemoryPressureLevel: Int, Sendable, Hashable, Comparable {
     /// Getting short: what is easily made again should go.

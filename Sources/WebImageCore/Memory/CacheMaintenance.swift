@@ -1,7 +1,5 @@
-internal import WebImageCore
-
 /// What ``CacheMaintenance`` knows about a cache.
-protocol MaintainedCache: AnyObject, Sendable {
+package protocol MaintainedCache: AnyObject, Sendable {
     var isEmpty: Bool { get }
     /// When an entry goes by time, in nanoseconds; `.max` if none does.
     var nextSweep: Int64 { get }
@@ -22,8 +20,8 @@ protocol MaintainedCache: AnyObject, Sendable {
 /// ```
 ///
 /// It lingers so that a cache that goes from none to one entry and back does not start a thread each time.
-final class CacheMaintenance: Sendable {
-    static let shared = CacheMaintenance()
+package final class CacheMaintenance: Sendable {
+    package static let shared = CacheMaintenance()
 
     private struct Client {
         weak var cache: (any MaintainedCache)?
@@ -53,24 +51,28 @@ final class CacheMaintenance: Sendable {
     }
 
     private let state = Lock(State())
-    private let clock: MemoryClock
+    private let now: @Sendable () -> Int64
     private let sensors: any PressureSensing
     /// How long the thread stays without anything to wait for, in nanoseconds.
-    let lingering: Int64
+    package let lingering: Int64
     private let startThread: WorkQueue.ThreadStart
 
-    init(
-        clock: MemoryClock = .system, sensors: any PressureSensing = SystemPressureSensors(),
+    /// - Parameter now: the time in nanoseconds, for the deadlines of ``schedule(_:at:)``.
+    package init(
+        now: @escaping @Sendable () -> Int64 = { BootTime.nanoseconds },
+        sensors: any PressureSensing = SystemPressureSensors(),
         lingering: Int64 = 1_000_000_000,
         startThread: @escaping WorkQueue.ThreadStart = { PlatformThread.start(name: $0, $1) }
     ) {
-        self.clock = clock
+        self.now = now
         self.sensors = sensors
         self.lingering = lingering
         self.startThread = startThread
     }
 
-    func observePressure(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {
+    package func observePressure(
+        _ receive: @escaping @Sendable (MemoryPressureLevel) -> Void
+    ) -> MemoryPressureObservation {
         let number = change { $0.observers.add(receive) }
         return MemoryPressureObservation { [self] in
             _ = change { $0.observers.receivers.removeValue(forKey: number) }
@@ -78,15 +80,15 @@ final class CacheMaintenance: Sendable {
     }
 
     /// Sweeps the cache at that time, or a little later; `.max` for not at all.
-    func schedule(_ cache: any MaintainedCache, at due: Int64) {
+    package func schedule(_ cache: any MaintainedCache, at due: Int64) {
         change { $0.clients[ObjectIdentifier(cache)] = due == .max ? nil : Client(cache: cache, due: due) }
     }
 
     /// For a cache that is empty, or about to be gone.
-    func forget(_ cache: ObjectIdentifier) { change { $0.clients[cache] = nil } }
+    package func forget(_ cache: ObjectIdentifier) { change { $0.clients[cache] = nil } }
 
     /// Whether the thread is there.
-    var isRunning: Bool { state.withLock { $0.isRunning } }
+    package var isRunning: Bool { state.withLock { $0.isRunning } }
 
     private enum Reaction { case none, wake, start }
 
@@ -116,7 +118,7 @@ final class CacheMaintenance: Sendable {
     }
 
     /// Waits once, and does what there is to do then; `false` when the thread is to end.
-    func turn() -> Bool {
+    package func turn() -> Bool {
         let wait: Wait? = state.withLock { state in
             if let needed = state.neededWait {
                 state.isLingering = false
@@ -128,12 +130,12 @@ final class CacheMaintenance: Sendable {
             } else {
                 state.isLingering = true
                 // Whoever comes back now finds everything as it was.
-                state.wait = Wait(until: clock.now() + lingering, watchesPressure: true)
+                state.wait = Wait(until: now() + lingering, watchesPressure: true)
             }
             return state.wait
         }
         guard let wait else { return false }
-        let remaining = wait.until == .max ? nil : max(0, wait.until - clock.now())
+        let remaining = wait.until == .max ? nil : max(0, wait.until - now())
         let level = sensors.wait(nanoseconds: remaining, watchesPressure: wait.watchesPressure)
         let receivers = state.withLock { state in
             state.wait = nil
@@ -145,7 +147,7 @@ final class CacheMaintenance: Sendable {
     }
 
     private func sweepDueCaches() {
-        let now = clock.now()
+        let now = self.now()
         let due = state.withLock { state in
             let due = state.clients.filter { $0.value.due <= now }
             for id in due.keys { state.clients[id] = nil }

@@ -1,9 +1,8 @@
 import FoundationEssentials
 import Testing
-import WebImageCore
 import WebImageTestSupport
 
-@testable import WebImageCaching
+@testable import WebImageCore
 
 @Suite struct SystemPressureSensorsTests {
     private let root: TemporaryDirectory

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// The kernel's small text files.
-enum TextFile {
+package enum TextFile {
     /// The text, 16 KiB of it at most; `nil` when it can't be read.
-    static func contents(_ path: String) -> String? {
+    package static func contents(_ path: String) -> String? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 16_384)
@@ -12,7 +12,7 @@ enum TextFile {
     }
 
     /// The numbers of a file with a name and a number in each line, with or without a colon between them.
-    static func numbers(_ path: String) -> [String: Int] {
+    package static func numbers(_ path: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in contents(path)?.split(separator: "\n") ?? [] {
             let fields = line.split(whereSeparator: { $0 == " " || $0 == ":" })

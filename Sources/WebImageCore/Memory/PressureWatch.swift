@@ -136,5 +136,5 @@ final class PressureWatch: @unchecked Sendable {
         sensors.append((.events, descriptor))
     }
 
-    private static var now: Int64 { MemoryClock.system.now() }
+    private static var now: Int64 { BootTime.nanoseconds }
 }

@@ -1,8 +1,6 @@
 internal import Glibc
-internal import WebImageCore
-
 /// What wakes ``CacheMaintenance``'s thread.
-protocol PressureSensing: AnyObject, Sendable {
+package protocol PressureSensing: AnyObject, Sendable {
     /// Waits until so much time has passed, memory is short, or somebody calls ``wake()``. Called on the thread only.
     ///
     /// - Parameters:
@@ -17,7 +15,7 @@ protocol PressureSensing: AnyObject, Sendable {
 }
 
 /// Waits with `poll` for the kernel's events.
-final class SystemPressureSensors: PressureSensing {
+package final class SystemPressureSensors: PressureSensing {
     private struct State {
         var alarm: Alarm?
         var watch: PressureWatch?
@@ -29,9 +27,9 @@ final class SystemPressureSensors: PressureSensing {
     private let state = Lock(State())
 
     /// - Parameter fileSystemRoot: put in front of `/proc` and `/sys`, for tests.
-    init(fileSystemRoot: String = "") { self.fileSystemRoot = fileSystemRoot }
+    package init(fileSystemRoot: String = "") { self.fileSystemRoot = fileSystemRoot }
 
-    func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
+    package func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
         let (alarm, watch, isWoken): (Alarm?, PressureWatch?, Bool) = state.withLock { state in
             if state.alarm == nil { state.alarm = Alarm() }
             if watchesPressure, state.watch == nil { state.watch = PressureWatch(fileSystemRoot: fileSystemRoot) }
@@ -50,13 +48,13 @@ final class SystemPressureSensors: PressureSensing {
         return watch?.level(after: count > 0 ? Array(polled.dropFirst()) : [])
     }
 
-    func wake() {
+    package func wake() {
         state.withLock { state in
             if let alarm = state.alarm { alarm.ring() } else { state.isWoken = true }
         }
     }
 
-    func close() { state.withLock { $0 = State() } }
+    package func close() { state.withLock { $0 = State() } }
 
     /// Two ends of a line: what is written into one wakes who polls the other.
     private final class Alarm: Sendable {

@@ -1,0 +1,352 @@
+internal import WebImageCore
+
+/// What a player knows, and what follows from it. ``AnimationPlayer`` has the lock and the clock.
+///
+///     control, clock, frame from the pool ──▶ settle ──▶ move the playhead ──▶ show ──▶ want frames of the pool
+///                                                              │                │
+///                                                              ▼                ▼
+///                                                        loopEnded          frame, frameFailed, finished
+struct Playback {
+    private(set) var image: AnimatedImage
+    private(set) var configuration: AnimationPlayer.Configuration
+    private(set) var playhead: Playhead
+    private(set) var status = AnimationPlayer.Status.stopped
+    private(set) var isVisible = true
+
+    /// What is on show.
+    private(set) var shown: (frame: Int, pixels: PixelBuffer)?
+    /// The ``Playhead/ordinal`` of what is on show; `nil` after a jump, and before the first frame.
+    private var shownOrdinal: Int?
+    /// Whether time stands still until the frame is there at which the playhead is.
+    private(set) var isWaiting = false
+    /// Whether time stands still until the source has more frames.
+    private(set) var waitsForSource = false
+    /// Whether it stands somewhere on purpose: a stopped player shows that, else it shows what it has.
+    private var hasPlace = false
+    private var hasFinishToTell = false
+    private var hasJumped = false
+    private(set) var droppedFrameCount = 0
+    private var failedFrames: Set<Int> = []
+
+    private let pools: FramePools
+    private(set) var pool: FramePool?
+    private var seat = 0
+    private var hasWant = false
+    /// Frames that came from the pool and may have left it again.
+    private var arrivals: [Int: FrameResult] = [:]
+    var receive: @Sendable (Int, FrameResult) -> Void = { _, _ in }
+
+    /// What is to be told.
+    private(set) var events: [AnimationPlayer.Event] = []
+
+    /// How far the playhead may be ahead of what is shown while it waits for frames.
+    static let longestGap = 8
+
+    init(_ image: AnimatedImage, configuration: AnimationPlayer.Configuration, pools: FramePools) {
+        self.image = image
+        self.configuration = configuration
+        self.pools = pools
+        let timeline = Timeline(image.source.frames, mode: configuration.mode)
+        playhead = Playhead(timeline, rate: configuration.rate)
+        if configuration.processor == nil { shown = (0, image.poster) }
+        if configuration.showsFirstFrameOnly { playhead.seek(to: timeline.order.entry(of: 0), loop: 0) }
+    }
+
+    // MARK: Control
+
+    mutating func play(at now: Int64) {
+        guard status != .playing else { return }
+        if status != .paused {
+            playhead.seek(to: status == .finished ? 0 : playhead.entry, loop: 0)
+            shownOrdinal = nil
+            droppedFrameCount = 0
+        }
+        status = .playing
+        waitsForSource = beginsBehindArrival
+        goOn(at: now)
+    }
+
+    mutating func pause(at now: Int64) {
+        guard status == .playing else { return }
+        status = .paused
+        playhead.freeze(at: now)
+        isWaiting = false
+    }
+
+    mutating func stop(at now: Int64) {
+        playhead.freeze(at: now)
+        (status, isWaiting, waitsForSource, hasFinishToTell) = (.stopped, false, false, false)
+        if configuration.resetsWhenStopped {
+            jump(to: configuration.showsFirstFrameOnly ? playhead.timeline.order.entry(of: 0) : 0, loop: 0)
+        } else {
+            // What is on show stays, whatever was to come.
+            let isShown = shownOrdinal == playhead.ordinal
+            playhead.seek(to: playhead.entry, loop: 0)
+            shownOrdinal = isShown ? playhead.ordinal : nil
+            hasPlace = false
+        }
+        guard configuration.releasesFramesWhenStopped, let pool else { return }
+        pool.want(nil, seat: seat)
+        pool.removeAll(unlessWantedBesides: seat)
+        leavePool()
+    }
+
+    mutating func seek(to frame: Int, loop: Int?) {
+        let frame = min(max(0, frame), playhead.timeline.order.frameCount - 1)
+        let lastLoop = loopLimit.map { $0 - 1 } ?? .max
+        let loop = min(max(0, loop ?? playhead.loop), lastLoop, 1 << 40)
+        if status == .finished { status = .paused }
+        waitsForSource = false
+        jump(to: playhead.timeline.order.entry(of: frame), loop: loop)
+        isWaiting = status == .playing
+    }
+
+    mutating func setVisible(_ isVisible: Bool, at now: Int64) {
+        guard isVisible != self.isVisible else { return }
+        self.isVisible = isVisible
+        if isVisible { goOn(at: now) } else { playhead.freeze(at: now) }
+    }
+
+    mutating func configure(_ new: AnimationPlayer.Configuration, at now: Int64) {
+        let old = configuration
+        configuration = new
+        playhead.setRate(new.rate, at: now)
+        if new.thumbnail != old.thumbnail || new.processor?.identifier != old.processor?.identifier {
+            leavePool()
+            shownOrdinal = nil
+            // A poster is good at any size, but not processed.
+            hasPlace = hasPlace || status != .stopped || shown?.pixels !== image.poster || new.processor != nil
+        }
+        if new.showsFirstFrameOnly, !old.showsFirstFrameOnly { jump(to: playhead.timeline.order.entry(of: 0), loop: 0) }
+        if new.mode != old.mode {
+            let isShown = shownOrdinal == playhead.ordinal
+            let frame = playhead.frame
+            playhead.timeline = playhead.timeline.with(new.mode)
+            let hasBegun = status != .stopped || hasPlace || new.showsFirstFrameOnly
+            playhead.seek(to: hasBegun ? playhead.timeline.order.entry(of: frame) : 0, loop: playhead.loop)
+            shownOrdinal = isShown && hasBegun ? playhead.ordinal : nil
+            waitsForSource = status == .playing && beginsBehindArrival
+        }
+        goOn(at: now)
+    }
+
+    mutating func update(to image: AnimatedImage, at now: Int64) {
+        let beganBehindArrival = beginsBehindArrival
+        self.image = image
+        let timeline = Timeline(image.source.frames, mode: configuration.mode)
+        playhead.timeline = timeline
+        if beganBehindArrival, !beginsBehindArrival {
+            // Only now is it known where the end is.
+            let hadPlace = hasPlace
+            jump(to: 0, loop: playhead.loop)
+            hasPlace = hadPlace
+        } else if playhead.entry >= timeline.order.entryCount {
+            jump(to: timeline.order.entryCount - 1, loop: playhead.loop)
+        }
+        if let pool,
+            pools.pool(for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
+                !== pool
+        {
+            leavePool()
+        }
+        waitsForSource = beginsBehindArrival && status == .playing
+        goOn(at: now)
+    }
+
+    mutating func take(_ result: FrameResult, at index: Int) { arrivals[index] = result }
+
+    mutating func takeEvents() -> [AnimationPlayer.Event] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Gives its place in the pool up, and the pool, if it is the last.
+    mutating func leavePool() {
+        pool?.detach(seat)
+        (pool, hasWant, arrivals) = (nil, false, [:])
+    }
+
+    private mutating func jump(to entry: Int, loop: Int) {
+        playhead.seek(to: entry, loop: loop)
+        (shownOrdinal, hasPlace, hasJumped, arrivals) = (nil, true, true, [:])
+    }
+
+    /// Lets time go on, if it may.
+    private mutating func goOn(at now: Int64) {
+        guard isMoving, !waitsForSource, !playhead.isRunning else { return }
+        isWaiting = shownOrdinal != playhead.ordinal
+        if !isWaiting { playhead.run(from: now) }
+    }
+
+    /// Whether frames are to follow each other.
+    private var isMoving: Bool { status == .playing && isVisible && !configuration.showsFirstFrameOnly }
+
+    /// Whether the mode begins with a frame of which nobody knows yet which it is.
+    private var beginsBehindArrival: Bool { configuration.mode.beginsAtTheEnd && !image.source.isComplete }
+
+    /// `nil` for none.
+    private var loopLimit: Int? {
+        switch configuration.loopLimit {
+        case .image: image.source.loopCount > 0 ? image.source.loopCount : nil
+        case .count(let count): max(1, count)
+        case .endless: nil
+        }
+    }
+
+    /// When the clock has to call; `nil` for not at all.
+    var due: Int64? {
+        guard isMoving, !isWaiting, !waitsForSource else { return nil }
+        // A still has nothing to change to.
+        if playhead.timeline.order.frameCount == 1, loopLimit == nil { return nil }
+        return playhead.due
+    }
+
+    // MARK: What follows
+
+    /// Brings everything up to the time.
+    ///
+    /// - Parameter isCall: whether the clock calls. Only then what is late is shown: frames that arrive one after the other
+    ///   would all be, each for a moment.
+    mutating func settle(at now: Int64, isCall: Bool = false) {
+        if isMoving, !isWaiting, !waitsForSource { move(to: now) }
+        show(at: now, isCall: isCall)
+        if let result = requestFrames() {
+            arrivals[playhead.frame] = result
+            show(at: now, isCall: isCall)
+            requestFrames()
+        }
+        if configuration.latePolicy == .slowDown, playhead.isRunning, shownOrdinal != playhead.ordinal { wait() }
+        if hasFinishToTell, shownOrdinal == playhead.ordinal {
+            hasFinishToTell = false
+            events.append(.finished)
+        }
+    }
+
+    private mutating func move(to now: Int64) {
+        // A loop that is over by now counts at least, though the limit may have been lowered.
+        let loopLimit = loopLimit.map { max($0, playhead.loop + 1) }
+        let isComplete = image.source.isComplete
+        let isShown = shownOrdinal == playhead.ordinal
+        let move: Playhead.Move
+        switch configuration.latePolicy {
+        case .dropFrames:
+            if !isShown, playhead.ordinal - (shownOrdinal ?? playhead.ordinal) >= Self.longestGap { return wait() }
+            move = playhead.advance(to: now, loopLimit: loopLimit, isComplete: isComplete)
+        case .slowDown:
+            if !isShown { return wait() }
+            move = playhead.step(at: now, loopLimit: loopLimit, isComplete: isComplete)
+        }
+        switch move {
+        case .stayed: break
+        case .moved(let loopsEnded): if loopsEnded > 0 { events.append(.loopEnded(count: playhead.loop)) }
+        case .ended:
+            events.append(.loopEnded(count: playhead.loop))
+            status = .finished
+            hasFinishToTell = true
+        case .starved:
+            playhead.freeze(at: now)
+            waitsForSource = true
+        }
+    }
+
+    private mutating func wait() {
+        playhead.beginEntryAnew()
+        isWaiting = true
+    }
+
+    /// Whether the frame at the playhead is to be shown, and is not.
+    private var needsFrame: Bool {
+        guard isVisible, shownOrdinal != playhead.ordinal else { return false }
+        // What is to be shown first, nobody can know yet.
+        if beginsBehindArrival, waitsForSource { return false }
+        return status != .stopped || hasPlace || shown == nil
+    }
+
+    private mutating func show(at now: Int64, isCall: Bool) {
+        defer { arrivals.removeAll() }
+        guard needsFrame else { return }
+        if let result = result(at: playhead.frame) {
+            show(result, frame: playhead.frame, ordinal: playhead.ordinal)
+            if isWaiting {
+                isWaiting = false
+                if isMoving { playhead.run(from: now) }
+            }
+            return
+        }
+        // What is late is better than what is old.
+        guard isCall, configuration.latePolicy == .dropFrames, let shownOrdinal else { return }
+        let order = playhead.timeline.order
+        let gap = min(playhead.ordinal - shownOrdinal, Self.longestGap, order.entryCount)
+        for distance in 1..<max(1, gap) {
+            let entry = order.entry(order.entryCount - distance, after: playhead.entry)
+            let frame = order.frame(at: entry)
+            guard let result = result(at: frame) else { continue }
+            return show(result, frame: frame, ordinal: playhead.ordinal - distance)
+        }
+    }
+
+    private mutating func show(_ result: FrameResult, frame: Int, ordinal: Int) {
+        let isFirst = shownOrdinal == nil
+        if let shownOrdinal { droppedFrameCount += max(0, ordinal - shownOrdinal - 1) }
+        shownOrdinal = ordinal
+        switch result {
+        case .picture(let pixels):
+            // Of a still in its next loop, or between frames that can't be decoded, there is nothing new to see.
+            if !isFirst, let shown, shown.frame == frame, shown.pixels === pixels { return }
+            shown = (frame, pixels)
+            events.append(.frame(index: frame, pixels: pixels))
+        case .failed(let error):
+            if failedFrames.insert(frame).inserted { events.append(.frameFailed(index: frame, error: error)) }
+        }
+    }
+
+    private func result(at frame: Int) -> FrameResult? {
+        if frame == 0, posterIsFrame { return .picture(image.poster) }
+        return arrivals[frame] ?? pool?.result(at: frame)
+    }
+
+    /// Whether the poster is what decoding the first frame would give.
+    private var posterIsFrame: Bool {
+        guard image.posterIsFirstFrame, configuration.processor == nil else { return false }
+        let size = image.source.frameSize
+        return (configuration.thumbnail?.targetSize(of: size) ?? size) == image.poster.size
+    }
+
+    /// Tells the pool what is needed; returns what it has of that.
+    @discardableResult
+    private mutating func requestFrames() -> FrameResult? {
+        let order = playhead.timeline.order
+        let isMoving = isMoving && order.frameCount > 1 && !waitsForSource
+        let preloads = configuration.preloadsAllFrames && isVisible && order.frameCount > 1
+        guard needsFrame || isMoving || preloads else {
+            if hasWant { pool?.want(nil, seat: seat) }
+            hasWant = false
+            return nil
+        }
+        let pool = joinedPool()
+        let want = FrameWant(
+            order: order, entry: playhead.entry, needsFrame: needsFrame, upcomingCount: isMoving ? upcomingCount : 0,
+            preloadsAll: preloads)
+        defer { hasJumped = false }
+        hasWant = true
+        return pool.want(want, seat: seat, jumps: hasJumped)
+    }
+
+    private var upcomingCount: Int {
+        let order = playhead.timeline.order
+        guard image.source.isComplete else { return max(0, order.frameCount - 1 - playhead.entry) }
+        guard let loopLimit else { return .max }
+        let (entries, overflow) = (loopLimit - playhead.loop).multipliedReportingOverflow(by: order.entryCount)
+        return overflow ? .max : max(0, entries - playhead.entry - (order.mode.turnsBack ? 0 : 1))
+    }
+
+    private mutating func joinedPool() -> FramePool {
+        if let pool { return pool }
+        let pool = pools.pool(
+            for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
+        if posterIsFrame { pool.seed(image.poster, at: 0) }
+        seat = pool.attach(receive)
+        self.pool = pool
+        return pool
+    }
+}

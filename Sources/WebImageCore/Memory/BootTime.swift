@@ -1,0 +1,11 @@
+internal import Glibc
+
+/// The time since the machine's start, sleep included.
+package enum BootTime {
+    /// In nanoseconds; the kernel answers without a system call.
+    package static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}

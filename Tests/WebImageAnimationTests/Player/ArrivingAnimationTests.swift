@@ -1,0 +1,99 @@
+import Testing
+import WebImageCore
+
+@testable import WebImageAnimation
+
+/// Playing while the file is on its way.
+@Suite struct ArrivingAnimationTests {
+    private func version(_ frameCount: Int, isComplete: Bool = false, of other: NumberedSource? = nil) -> NumberedSource
+    {
+        NumberedSource(frameCount, loopCount: 2, isComplete: isComplete, versionOf: other)
+    }
+
+    @Test func waitsAtTheLastFrameAndGoesOnWithTheNext() throws {
+        let first = version(3)
+        let fixture = try PlayerFixture(first)
+        fixture.player.play()
+        fixture.advance(10)
+        #expect(fixture.story() == "0 1 2")
+        #expect(fixture.player.isWaiting)
+        #expect(fixture.clock.pendingCallCount == 0)
+        fixture.player.update(to: try AnimatedImage(version(5, of: first)))
+        fixture.settle()
+        #expect(fixture.story() == "3", "its time has come long ago")
+        fixture.advance(5)
+        #expect(fixture.story() == "4")
+        fixture.player.update(to: try AnimatedImage(version(6, isComplete: true, of: first)))
+        fixture.advance(12)
+        #expect(fixture.story() == "5 loop1 0 1 2 3 4 5 loop2 end")
+        #expect(fixture.player.droppedFrameCount == 0)
+    }
+
+    @Test func decodesEachFrameOnceAndReplaysNone() throws {
+        var source = version(1)
+        let fixture = try PlayerFixture(source)
+        fixture.player.play()
+        for count in 2...20 {
+            fixture.advance(2)
+            source = version(count, isComplete: count == 20, of: source)
+            // Only the first one's poster is decoded in these tests' own thread.
+            fixture.player.update(
+                to: AnimatedImage(
+                    Image(pixels: fixture.player.image.poster, animation: source)))
+        }
+        fixture.advance(60)
+        #expect(fixture.player.status == .finished)
+        // Once for the poster, and once to get from there to the second frame.
+        #expect(source.log.composed == [0] + Array(0..<20))
+        #expect(source.log.asked == Array(0..<20))
+    }
+
+    @Test func theSamePoolServesAllVersions() throws {
+        let first = version(3)
+        let longer = version(6, isComplete: true, of: first)
+        let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil) { _, _ in }
+        let pool = pools.pool(for: first)
+        #expect(pools.pool(for: longer) === pool)
+        #expect(pools.pool(for: first) === pool, "a shorter one changes nothing")
+        #expect(pool.neededByteCount == 6 * NumberedSource.frameByteCount)
+    }
+
+    @Test func bounceTurnsOnlyAtTheEnd() throws {
+        let first = version(3)
+        let fixture = try PlayerFixture(first, configuration: .init(mode: .bounce, loopLimit: .count(1)))
+        fixture.player.play()
+        fixture.advance(5)
+        #expect(fixture.story() == "0 1 2")
+        fixture.player.update(to: try AnimatedImage(version(4, isComplete: true, of: first)))
+        fixture.advance(5)
+        #expect(fixture.story() == "3 2 1 loop1 0 end")
+    }
+
+    @Test(arguments: [PlaybackMode.reverse, .reversedBounce])
+    func whatBeginsAtTheEndWaitsForIt(_ mode: PlaybackMode) throws {
+        let first = version(3)
+        let fixture = try PlayerFixture(first, configuration: .init(mode: mode, loopLimit: .count(1)))
+        fixture.player.play()
+        fixture.advance(5)
+        #expect(fixture.story() == "")
+        #expect(first.log.asked == [0])
+        #expect(fixture.player.isWaiting)
+        fixture.player.update(to: try AnimatedImage(version(4, of: first)))
+        fixture.advance(5)
+        #expect(fixture.story() == "")
+        fixture.player.update(to: try AnimatedImage(version(5, isComplete: true, of: first)))
+        fixture.advance(10)
+        #expect(fixture.story() == (mode == .reverse ? "4 3 2 1 0 loop1 end" : "4 3 2 1 0 1 2 3 loop1 4 end"))
+    }
+
+    @Test func anUnrelatedVersionGetsAPoolOfItsOwn() throws {
+        let fixture = try PlayerFixture(NumberedSource(5))
+        fixture.player.play()
+        fixture.advance(3)
+        fixture.player.update(to: try AnimatedImage(NumberedSource(3)))
+        fixture.advance(2)
+        #expect(fixture.player.status == .playing)
+        #expect(fixture.frames().prefix(4) == [0, 1, 2, 3])
+        #expect(fixture.player.poolStatistics?.frameCount ?? 0 <= 3)
+    }
+}
