@@ -49,7 +49,7 @@ import WebImageCore
         for (fault, text) in faults {
             let error = WebImageError.invalidAnimation(reason: fault)
             #expect(error.description.contains(text), "\(error)")
-            #expect(error.code == 310)
+            #expect(error.code == 311)
         }
     }
 }

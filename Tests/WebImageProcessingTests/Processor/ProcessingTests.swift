@@ -115,6 +115,7 @@ import WebImageTestSupport
     }
 
     private struct Frames: AnimationSource {
+        let identity = AnimationIdentity()
         let pixels: [PixelBuffer]
         var frameSize: PixelSize { pixels[0].size }
         var frames: [AnimationFrame] {
