@@ -25,13 +25,15 @@ public struct AnimatedImage: Sendable {
 
     /// The animation of a picture that was loaded or decoded, or the picture itself as its only frame.
     public init(_ image: Image) {
-        source = image.animation ?? StillSource(image.pixels)
+        // One without frames breaks its own rules; it is not to break a player.
+        let animation = image.animation.flatMap { $0.frameCount > 0 ? $0 : nil }
+        source = animation ?? StillSource(image.pixels)
         poster = image.pixels
         scale = image.scale
         format = image.format
         posterIsFirstFrame =
-            image.animation == nil
-            || !image.isTransformed && !image.isPartial && image.pixels.size == image.animation?.frameSize
+            animation == nil
+            || !image.isTransformed && !image.isPartial && image.pixels.size == animation?.frameSize
     }
 
     /// The animation of `source`, whose first frame it decodes; blocks the calling thread for as long as that takes.

@@ -61,7 +61,7 @@ struct Playback {
             shownOrdinal = nil
             droppedFrameCount = 0
         }
-        status = .playing
+        (status, hasFinishToTell) = (.playing, false)
         waitsForSource = beginsBehindArrival
         goOn(at: now)
     }
@@ -169,6 +169,7 @@ struct Playback {
     private mutating func jump(to entry: Int, loop: Int) {
         playhead.seek(to: entry, loop: loop)
         (shownOrdinal, hasPlace, hasJumped, arrivals) = (nil, true, true, [:])
+        hasFinishToTell = false
     }
 
     /// Lets time go on, if it may.

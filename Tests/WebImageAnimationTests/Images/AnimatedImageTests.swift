@@ -31,6 +31,13 @@ import WebImageTestSupport
         #expect(try image.source.makeFrameReader().frame(at: 0, cancellation: nil) === pixels)
     }
 
+    @Test func anAnimationWithoutFramesIsAStill() throws {
+        let poster = try AnimatedImage(NumberedSource(1)).poster
+        let image = AnimatedImage(Image(pixels: poster, animation: NumberedSource(0)))
+        #expect(image.source.frameCount == 1)
+        #expect(image.posterIsFirstFrame)
+    }
+
     @Test func aPosterThatWasChangedIsNotTakenForAFrame() throws {
         let source = NumberedSource(3)
         let poster = try AnimatedImage(NumberedSource(1)).poster

@@ -152,7 +152,16 @@ import WebImageCore
         #expect(fixture.story() == "3 end")
     }
 
-    /// Decoding takes 30 ms, a frame 10 ms: all that can be shown is every third frame, and then all of them.
+    @Test func anEndThatWasLeftBeforeItWasShownIsNotTold() throws {
+        let fixture = try fixture(.dropFrames, frameCount: 4, decoded: 3, loops: 1)
+        fixture.advance(6)
+        fixture.player.seek(toFrame: 1)
+        fixture.work.runAll()
+        fixture.settle()
+        #expect(fixture.story() == "0 1 2 loop1 1")
+    }
+
+    /// Decoding takes 60 ms, a frame 20 ms: all that can be shown is every third frame, and then all of them.
     @Test func showsWhatItCanWhereDecodingIsTooSlow() throws {
         let fixture = try PlayerFixture(
             NumberedSource(30, durations: [Double](repeating: 0.02, count: 30), keyframes: Set(0..<30)),
