@@ -44,12 +44,9 @@ extension ImageProcessors {
             try check("opacity", opacity, in: 0...1)
             try check("x", x, in: .finite)
             try check("y", y, in: .finite)
-            // Farther away than any picture is long, one is as good as another.
-            func pixelOffset(_ points: Double) -> Int {
-                Int(min(max((points * context.scale).rounded(), -1e6), 1e6))
-            }
             return try pixels.blended(
-                with: operand.image.pixels, x: pixelOffset(x), y: pixelOffset(y), mode: mode, opacity: opacity,
+                with: operand.image.pixels, x: context.pixelOffset(x), y: context.pixelOffset(y), mode: mode,
+                opacity: opacity,
                 cancellation: context.cancellation)
         }
     }
