@@ -22,7 +22,7 @@ extension ImageProcessors {
         /// - Parameters:
         ///   - mask: stretched over the picture. A moving picture's first frame is taken.
         ///   - id: tells `mask` from all others in the processor's identifier. Without one its pixels do, which are
-        ///     hashed here: 4 to 10 milliseconds for a megapixel.
+        ///     hashed here: some 25 milliseconds a megapixel.
         public init(_ mask: Image, id: String? = nil, channel: MaskChannel = .luminance) {
             operand = ImageOperand(mask, id: id)
             self.channel = channel

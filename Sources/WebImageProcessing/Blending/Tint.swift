@@ -3,8 +3,9 @@ public import WebImageCore
 extension ImageProcessors {
     /// Lays a colour over a picture.
     ///
-    /// With ``BlendMode/sourceIn``, the default, what is left of the picture is its shape, in the colour: how icons are
-    /// coloured. ``BlendMode/color`` or ``BlendMode/multiply`` colour a photograph.
+    /// With ``BlendMode/sourceIn``, the default as in SDWebImage, what is left of the picture is its shape, in the colour: how
+    /// icons are coloured. (YYWebImage fills with the colour and lays the picture over it by `destinationIn`, which is the
+    /// same.) ``BlendMode/color`` or ``BlendMode/multiply`` colour a photograph.
     public struct Tint: PixelProcessor {
         /// The colour.
         public let color: Color

@@ -25,16 +25,22 @@ extension PixelBuffer {
         var output = try MutablePixelBuffer(width: height, height: width)
         let outputStride = output.bytesPerRow
         let stripWidth = Int(CWI_STRIP_PIXELS)
+        let failure = Lock<WebImageError?>(nil)
         try output.fillBands(rowMultiple: stripWidth, cancellation: cancellation) { columns, destination in
-            let scratch = UnsafeMutableRawPointer.allocate(byteCount: 2 * self.height * stripWidth * 4, alignment: 64)
-            defer { scratch.deallocate() }
-            for first in stride(from: columns.lowerBound, to: columns.upperBound, by: stripWidth) {
-                cwi_blur_columns(
-                    self.row(0) + first * 4, self.bytesPerRow, min(stripWidth, columns.upperBound - first), self.height,
-                    blur.boxRadius, Int32(blur.passCount), scratch.assumingMemoryBound(to: UInt8.self),
-                    destination + (first - columns.lowerBound) * outputStride)
+            do throws(WebImageError) {
+                let scratch = try ScratchMemory(byteCount: 2 * self.height * stripWidth * 4)
+                for first in stride(from: columns.lowerBound, to: columns.upperBound, by: stripWidth) {
+                    cwi_blur_columns(
+                        self.row(0) + first * 4, self.bytesPerRow, min(stripWidth, columns.upperBound - first),
+                        self.height, blur.boxRadius, Int32(blur.passCount),
+                        scratch.address.assumingMemoryBound(to: UInt8.self),
+                        destination + (first - columns.lowerBound) * outputStride)
+                }
+            } catch {
+                failure.withLock { $0 = error }
             }
         }
+        if let error = failure.withLock({ $0 }) { throw error }
         return output.freeze(isOpaque: isOpaque)
     }
 }

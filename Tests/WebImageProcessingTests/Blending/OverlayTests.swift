@@ -46,10 +46,21 @@ import WebImageProcessing
         do {
             _ = try below.overlaid(with: above, scale: scale)
             Issue.record("no error")
-        } catch .processing(let found, .invalidParameter(let name, _)) {
+        } catch .processing(let found, .invalidParameter(let name, let value)) {
             #expect(name == "scale")
+            #expect(value == "\(scale)")
             #expect(found == identifier)
         }
+    }
+
+    @Test(arguments: [0, -1, Double.nan, .infinity, 1e-300]) func survivesPicturesWithoutAScale(scale: Double) throws {
+        let (below, above) = (try white.image(scale: scale), try red.image(scale: scale))
+        // The two scales may cancel out or not; nothing crashes.
+        _ = try? below.overlaid(with: red.image())
+        _ = try? white.image().overlaid(with: above)
+        _ = try? below.overlaid(with: above)
+        #expect(try below.blended(with: above, x: 1, y: 1).pixels.size == below.pixels.size)
+        #expect(try below.blurred(radius: 3).pixels.size == below.pixels.size)
     }
 
     @Test func refusesMarginsAndOpacitiesThatAreNone() throws {
