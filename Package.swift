@@ -72,7 +72,8 @@ var targets: [Target] = [
     program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
-        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")] + (hasPeers ? [.linkedLibrary("gif")] : [])),
+        linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("webp")]
+            + (hasPeers ? [.linkedLibrary("gif")] : [])),
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     .executableTarget(
         name: "Benchmarks",

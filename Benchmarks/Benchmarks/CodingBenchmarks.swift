@@ -41,7 +41,7 @@ extension BenchmarkGroup {
 
     /// A photograph of Debian's mate-backgrounds where they are installed, else a drawing with noise, with 12
     /// megapixels in about 2 MB, like the photograph for which the budgets were set.
-    private static func twelveMegapixelJPEG() throws -> Data {
+    static func twelveMegapixelJPEG() throws -> Data {
         let size = PixelSize(width: 4032, height: 3024)
         let path = "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg"
         let picture: PixelBuffer

@@ -1,7 +1,7 @@
 // swift run -c release Benchmarks [group …]; all groups without a name. It runs itself for what takes a second process.
 try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
-var known: [BenchmarkGroup] = [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color]
+var known: [BenchmarkGroup] = [.memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color]
 #if WEBIMAGE_PEERS
     known.append(.animation)
 #endif

@@ -1,6 +1,7 @@
 #include "CWebImageBenchmarkPeers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <jpeglib.h>
 
@@ -21,4 +22,29 @@ bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_
     }
     jpeg_destroy_decompress(&jpeg);
     return fits;
+}
+
+size_t peer_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, int quality) {
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr errors;
+    unsigned char *data = NULL;
+    unsigned long length = 0;
+    jpeg.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &data, &length);
+    jpeg.image_width = width;
+    jpeg.image_height = height;
+    jpeg.input_components = 4;
+    jpeg.in_color_space = JCS_EXT_RGBX;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, quality, TRUE);
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < height) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels + (size_t)width * 4 * jpeg.next_scanline);
+        jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    free(data);
+    return length;
 }
