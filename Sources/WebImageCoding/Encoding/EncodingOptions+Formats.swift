@@ -135,7 +135,7 @@ extension EncodingOptions {
 
         /// How many palettes an animation has.
         public enum Palette: String, Sendable, Hashable, CaseIterable {
-            /// One for each frame whose colours those of the first frame do not do for.
+            /// One for each frame, but for those that together have no more colours than one holds.
             case perFrame = "frame"
             /// One, made of all frames: they are decoded twice.
             case global

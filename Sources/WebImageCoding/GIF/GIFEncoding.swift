@@ -10,7 +10,7 @@ struct GIFEncoding {
     private let isAnimation: Bool
     /// Of all frames, where they share a palette.
     private var histogram = ColorHistogram()
-    /// That of the file: of all frames, or of the first.
+    /// That of the file: of all frames, or of the first and those whose colours there was room for.
     private var palette: GIFPalette?
     private var mapper: PaletteMapper?
     private var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 0xFFFF)
@@ -47,7 +47,7 @@ struct GIFEncoding {
         if writer == nil {
             let size = patch.frame.size
             writer = GIFFileWriter(
-                size: (size.width, size.height), palette: palette, loopCount: isAnimation ? animation.loopCount : nil)
+                width: size.width, height: size.height, loopCount: isAnimation ? animation.loopCount : nil)
         }
         writer?.append(
             patch.area, ownPalette: own?.palette, transparentIndex: content.isOpaque ? nil : palette.transparentIndex,
@@ -57,11 +57,12 @@ struct GIFEncoding {
     }
 
     mutating func finish() throws(WebImageError) -> Data {
-        guard var writer else { throw Self.noFrames }
-        return writer.finish()
+        guard let writer, let palette else { throw Self.noFrames }
+        return writer.finish(palette: palette)
     }
 
-    /// The palette of a frame for which the file's does not do; the first frame's becomes the file's.
+    /// The palette of a frame for which the file's does not do; the first frame's becomes the file's, and grows as long as it
+    /// has every colour of the frames that use it.
     private mutating func ownPalette(
         for content: PixelBuffer
     ) throws(WebImageError) -> (palette: GIFPalette, mapper: PaletteMapper)? {
@@ -73,6 +74,11 @@ struct GIFEncoding {
             return nil
         }
         if shared.holds(histogram) { return nil }
+        if let extended = shared.extended(for: histogram, limit: options.gif.colorLimit) {
+            palette = extended
+            mapper = PaletteMapper(extended, dithering: options.gif.dithering)
+            return nil
+        }
         let own = GIFPalette(for: histogram, limit: options.gif.colorLimit, mayHaveHoles: false)
         return (own, PaletteMapper(own, dithering: options.gif.dithering))
     }
