@@ -2,7 +2,7 @@
 try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
-    .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .color, .geometry, .processing,
+    .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
 ]
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]

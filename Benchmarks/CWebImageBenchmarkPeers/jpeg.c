@@ -1,6 +1,7 @@
 #include "CWebImageBenchmarkPeers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <jpeglib.h>
 
@@ -23,29 +24,43 @@ bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_
     return fits;
 }
 
-size_t peer_encode_progressive_jpeg(
-    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, uint8_t *data, size_t capacity) {
+// Compresses to memory; what has no room there goes to memory of libjpeg's own.
+static void encode(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, bool is_progressive, unsigned char **data,
+    unsigned long *length) {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
-    unsigned char *output = data;
-    unsigned long length = capacity;
     jpeg.err = jpeg_std_error(&errors);
     jpeg_create_compress(&jpeg);
-    jpeg_mem_dest(&jpeg, &output, &length);
+    jpeg_mem_dest(&jpeg, data, length);
     jpeg.image_width = width;
     jpeg.image_height = height;
     jpeg.input_components = 4;
-    jpeg.in_color_space = JCS_EXT_RGBA;
+    jpeg.in_color_space = JCS_EXT_RGBX;
     jpeg_set_defaults(&jpeg);
     jpeg_set_quality(&jpeg, quality, TRUE);
-    jpeg_simple_progression(&jpeg);
+    if (is_progressive) jpeg_simple_progression(&jpeg);
     jpeg_start_compress(&jpeg, TRUE);
     while (jpeg.next_scanline < height) {
-        JSAMPROW row = (JSAMPROW)pixels + (size_t)width * 4 * jpeg.next_scanline;
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels + (size_t)width * 4 * jpeg.next_scanline);
         jpeg_write_scanlines(&jpeg, &row, 1);
     }
     jpeg_finish_compress(&jpeg);
     jpeg_destroy_compress(&jpeg);
-    // Where there was not enough room, libjpeg has taken memory of its own.
+}
+
+size_t peer_encode_progressive_jpeg(
+    const uint8_t *pixels, uint32_t width, uint32_t height, int quality, uint8_t *data, size_t capacity) {
+    unsigned char *output = data;
+    unsigned long length = capacity;
+    encode(pixels, width, height, quality, true, &output, &length);
     return output == data ? length : 0;
+}
+
+size_t peer_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, int quality) {
+    unsigned char *data = NULL;
+    unsigned long length = 0;
+    encode(pixels, width, height, quality, false, &data, &length);
+    free(data);
+    return length;
 }

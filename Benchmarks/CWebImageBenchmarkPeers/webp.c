@@ -2,6 +2,7 @@
 
 #include <webp/decode.h>
 #include <webp/demux.h>
+#include <webp/encode.h>
 
 bool peer_decode_webp(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity) {
     int width = 0, height = 0;
@@ -21,4 +22,11 @@ int peer_decode_webp_frames(const uint8_t *data, size_t length) {
     while (WebPAnimDecoderHasMoreFrames(decoder) && WebPAnimDecoderGetNext(decoder, &canvas, &time)) count++;
     WebPAnimDecoderDelete(decoder);
     return count;
+}
+
+size_t peer_encode_webp(const uint8_t *pixels, uint32_t width, uint32_t height, int quality) {
+    uint8_t *data = NULL;
+    size_t length = WebPEncodeRGBA(pixels, (int)width, (int)height, (int)width * 4, (float)quality, &data);
+    WebPFree(data);
+    return length;
 }

@@ -65,8 +65,8 @@ cwi_png_status cwi_png_encoder_start(
     if (!encoder->info) return CWI_PNG_OUT_OF_MEMORY;
     png_set_write_fn(encoder->png, encoder, write_data, flush_data);
     png_set_compression_level(encoder->png, level);
-    // The numbers of filters from 0 on stand for one each, as those of the format do.
-    png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, filter < 0 ? PNG_ALL_FILTERS : filter);
+    // The flags of filters follow each other as their numbers do.
+    png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, filter < 0 ? PNG_ALL_FILTERS : PNG_FILTER_NONE << filter);
     png_set_IHDR(
         encoder->png, encoder->info, width, height, 8, has_alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB,
         PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);

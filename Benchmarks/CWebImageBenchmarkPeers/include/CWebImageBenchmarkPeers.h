@@ -30,6 +30,10 @@ bool peer_decode_gif(const uint8_t *data, size_t length, uint8_t *canvas, size_t
 // Makes a GIF with giflib: of whole frames full of noise, or of one such frame and small changes with holes. Free it.
 uint8_t *peer_make_gif(int width, int height, int frame_count, bool is_whole, size_t *length);
 
+// Encode opaque RGBA with libjpeg-turbo's and libwebp's plainest calls, at a quality from 0 to 100; return the file's length.
+size_t peer_encode_jpeg(const uint8_t *pixels, uint32_t width, uint32_t height, int quality);
+size_t peer_encode_webp(const uint8_t *pixels, uint32_t width, uint32_t height, int quality);
+
 // Encodes opaque RGBA as RGB with libpng's own choice of filters and zlib's `level`; returns the file's length.
 size_t peer_encode_png(
     const uint8_t *pixels, uint32_t width, uint32_t height, int level, uint8_t *data, size_t capacity);

@@ -28,8 +28,8 @@ public struct EncodableAnimation: Sendable {
 
         enum Content: Sendable {
             case pixels(PixelBuffer)
-            case data(Data)
-            case file(URL)
+            case data(Data, CodecRegistry)
+            case file(URL, CodecRegistry)
             case part(of: SharedSource, index: Int)
         }
     }
@@ -69,18 +69,18 @@ public struct EncodableAnimation: Sendable {
         frames.append(Frame(duration: duration, content: .pixels(image.pixels)))
     }
 
-    /// Adds a picture in any format that the registry reads, or the first frame of one that moves.
+    /// Adds a picture in any format that `registry` reads, or the first frame of one that moves.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
-    public mutating func append(_ data: Data, duration: Double) {
-        frames.append(Frame(duration: duration, content: .data(data)))
+    public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry = .shared) {
+        frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
-    /// Adds a picture in a file, which is read when its turn comes.
+    /// Adds a picture in a file, which is read when its turn comes, with `registry`.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
-    public mutating func append(contentsOfFile file: URL, duration: Double) {
-        frames.append(Frame(duration: duration, content: .file(file)))
+    public mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
+        frames.append(Frame(duration: duration, content: .file(file, registry)))
     }
 
     /// Adds all frames of `animation`, with their durations.

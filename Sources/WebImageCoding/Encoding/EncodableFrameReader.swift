@@ -55,8 +55,9 @@ struct EncodableFrameReader {
     private mutating func pixels(of content: EncodableAnimation.Frame.Content) throws(WebImageError) -> PixelBuffer {
         switch content {
         case .pixels(let pixels): return pixels
-        case .data(let data): return try decoded(data)
-        case .file(let file): return try decoded(Self.contents(ofFile: file.path(percentEncoded: false)))
+        case .data(let data, let registry): return try decoded(data, by: registry)
+        case .file(let file, let registry):
+            return try decoded(Self.contents(ofFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
             if reader?.source !== source { reader = (source, source.source.makeFrameReader()) }
             guard let reader = reader?.reader else { throw .encoding(format: format, reason: .noFrames) }
@@ -64,10 +65,10 @@ struct EncodableFrameReader {
         }
     }
 
-    private func decoded(_ data: Data) throws(WebImageError) -> PixelBuffer {
+    private func decoded(_ data: Data, by registry: CodecRegistry) throws(WebImageError) -> PixelBuffer {
         let options = DecodingOptions(
             thumbnail: animation.bounds, firstFrameOnly: true, damage: .refuse, cancellation: cancellation)
-        return try CodecRegistry.shared.decode(data, options: options).pixels
+        return try registry.decode(data, options: options).pixels
     }
 
     private static func contents(ofFile path: String) throws(WebImageError) -> Data {

@@ -4,7 +4,7 @@ extension EncodingOptions {
         /// Whether it comes in scans, each finer than the last, so that all of it can be shown early. A few percent
         /// shorter, several times slower; `false` by default. Its last step can't be cancelled.
         public var isProgressive: Bool
-        /// Whether its Huffman codes are made for the picture, a few percent shorter for a second pass over it; `false` by
+        /// Whether its Huffman codes are made for the picture, a little shorter for a second pass over it; `false` by
         /// default. A progressive one always has its own.
         public var optimizesHuffmanCodes: Bool
         /// How much of the colour is kept.
@@ -34,7 +34,7 @@ extension EncodingOptions {
 
     /// How a PNG is written; all ways keep every pixel.
     public struct PNG: Sendable, Hashable {
-        /// 0 (not compressed) to 12 (shortest, some hundred times slower than 1); 4 by default. A value outside is
+        /// 0 (not compressed) to 12 (shortest, many times slower than 1); 4 by default. A value outside is
         /// brought inside. These are libdeflate's levels; the largest pictures, which zlib compresses, get 9 at most.
         public var level: Int {
             didSet { level = Self.usable(level) }
@@ -74,7 +74,7 @@ extension EncodingOptions {
     public struct WebP: Sendable, Hashable {
         /// Whether every pixel is kept; ``EncodingOptions/quality`` means nothing then. `false` by default.
         public var isLossless: Bool
-        /// 0 (fast) to 6 (short, some ten times slower); 4 by default. A value outside is brought inside. It is libwebp's
+        /// 0 (fast) to 6 (short, several times slower); 4 by default. A value outside is brought inside. It is libwebp's
         /// method.
         public var effort: Int {
             didSet { effort = Self.usable(effort) }
@@ -135,7 +135,7 @@ extension EncodingOptions {
 
         /// How many palettes an animation has.
         public enum Palette: String, Sendable, Hashable, CaseIterable {
-            /// One for each frame whose colours those of the first frame do not do for.
+            /// One for each frame, but for those that together have no more colours than one holds.
             case perFrame = "frame"
             /// One, made of all frames: they are decoded twice.
             case global

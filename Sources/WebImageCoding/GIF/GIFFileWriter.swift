@@ -2,18 +2,17 @@ internal import FoundationEssentials
 
 /// Puts a GIF together, block by block (GIF 89a, appendix A).
 struct GIFFileWriter {
-    private var file = Data("GIF89a".utf8)
+    private let sides: [UInt8]
+    /// What stands behind the palette.
+    private var blocks = Data()
 
-    /// - Parameters:
-    ///   - palette: that of all frames that bring none of their own.
-    ///   - loopCount: how often it plays, 0 for ever; the file counts repetitions, after the first play. `nil` for a still.
-    init(size: (width: Int, height: Int), palette: GIFPalette, loopCount: Int?) {
-        file += Self.bytes(of: size.width) + Self.bytes(of: size.height)
-        file += [0xF0 | UInt8(palette.bitCount - 1), 0, 0]
-        file += palette.table
+    /// - Parameter loopCount: how often it plays, 0 for ever; the file counts repetitions, after the first play. `nil` for a
+    ///   still.
+    init(width: Int, height: Int, loopCount: Int?) {
+        sides = Self.bytes(of: width) + Self.bytes(of: height)
         guard let loopCount, loopCount != 1 else { return }
         let repeatCount = loopCount <= 0 ? 0 : min(loopCount - 1, 0xFFFF)
-        file += [0x21, 0xFF, 11] + Data("NETSCAPE2.0".utf8) + [3, 1] + Self.bytes(of: repeatCount) + [0]
+        blocks += [0x21, 0xFF, 11] + Data("NETSCAPE2.0".utf8) + [3, 1] + Self.bytes(of: repeatCount) + [0]
     }
 
     /// Adds a frame.
@@ -26,22 +25,27 @@ struct GIFFileWriter {
         disposal: FramePart.Disposal, codes: [UInt8]
     ) {
         let disposalNumber: UInt8 = disposal == .clear ? 2 : 1
-        file += [0x21, 0xF9, 4, disposalNumber << 2 | (transparentIndex == nil ? 0 : 1)]
-        file += Self.bytes(of: hundredths) + [transparentIndex ?? 0, 0, 0x2C]
+        blocks += [0x21, 0xF9, 4, disposalNumber << 2 | (transparentIndex == nil ? 0 : 1)]
+        blocks += Self.bytes(of: hundredths) + [transparentIndex ?? 0, 0, 0x2C]
         for number in [area.columns.lowerBound, area.rows.lowerBound, area.columns.count, area.rows.count] {
-            file += Self.bytes(of: number)
+            blocks += Self.bytes(of: number)
         }
         if let ownPalette {
-            file.append(0x80 | UInt8(ownPalette.bitCount - 1))
-            file += ownPalette.table
+            blocks.append(0x80 | UInt8(ownPalette.bitCount - 1))
+            blocks += ownPalette.table
         } else {
-            file.append(0)
+            blocks.append(0)
         }
-        file += codes
+        blocks += codes
     }
 
     /// The whole file.
-    mutating func finish() -> Data {
+    ///
+    /// - Parameter palette: that of all frames that brought none of their own.
+    func finish(palette: GIFPalette) -> Data {
+        var file = Data("GIF89a".utf8) + sides + [0xF0 | UInt8(palette.bitCount - 1), 0, 0]
+        file += palette.table
+        file += blocks
         file.append(0x3B)
         return file
     }

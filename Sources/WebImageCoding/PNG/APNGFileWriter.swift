@@ -10,7 +10,7 @@ struct APNGFileWriter {
     private var nextNumber: UInt32 = 0
 
     /// - Parameter isOpaqueThroughout: whether pixels may be written without alpha, if those of the first two frames have
-    ///   none and most of them change: a twentieth shorter.
+    ///   none and most of them change: shorter.
     /// - Returns: `nil` if later frames have alpha after all.
     static func encode(
         _ animation: EncodableAnimation, isOpaqueThroughout: Bool, options: EncodingOptions

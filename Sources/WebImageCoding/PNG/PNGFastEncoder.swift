@@ -87,6 +87,6 @@ struct PNGFastEncoder {
 
     /// 5 megapixels without alpha.
     private static let filteredByteLimit = 16 << 20
-    /// For levels at which it takes ten times as long and more.
+    /// For levels at which it takes many times as long.
     private static let slowFilteredByteLimit = 2 << 20
 }

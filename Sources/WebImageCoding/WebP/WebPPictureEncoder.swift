@@ -56,7 +56,7 @@ struct WebPPictureEncoder {
         }
         guard isEncoded, let bytes = output.mem else {
             WebPMemoryWriterClear(&output)
-            try cancellation?.check()
+            if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled }
             if [VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY].contains(picture.error_code) {
                 throw .outOfMemory(byteCount: pixels.byteCount)
             }

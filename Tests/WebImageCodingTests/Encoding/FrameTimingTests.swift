@@ -23,9 +23,9 @@ import Testing
         var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: 0xFF_FFFF)
         #expect(clock.units(for: 0) == 100)
         #expect(clock.units(for: 0.01) == 100)
+        #expect(clock.units(for: 0.25) == 250)
         #expect(clock.units(for: 0.0101) == 11)
         #expect(clock.units(for: 1e300) == 0xFF_FFFF)
-        #expect(clock.units(for: 0.25) == 250)
     }
 
     @Test func findsTheFractionThatSecondsWere() {
@@ -48,6 +48,6 @@ import Testing
         let tenth = FrameDelay(0)
         #expect(tenth.numerator == 1 && tenth.denominator == 10)
         let delay = FrameDelay(Double.pi)
-        #expect(abs(Double(delay.numerator) / Double(delay.denominator) - .pi) < 1e-8)
+        #expect(abs(Double(delay.numerator) / Double(delay.denominator) - .pi) < 3e-7)
     }
 }

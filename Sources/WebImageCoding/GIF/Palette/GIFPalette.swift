@@ -25,6 +25,21 @@ struct GIFPalette: Sendable {
         transparentIndex = wantsIndex ? UInt8(colors.count) : nil
     }
 
+    /// The same with the colours of another frame behind its own, so that indices stay; `nil` if they are too many to keep
+    /// each.
+    func extended(for histogram: ColorHistogram, limit: Int) -> GIFPalette? {
+        guard var exact, let others = histogram.exact else { return nil }
+        for color in others.colors where !exact.insert(color) { return nil }
+        guard exact.colors.count <= (histogram.hasClearPixels ? limit - 1 : limit) else { return nil }
+        return GIFPalette(exact, limit: limit)
+    }
+
+    private init(_ exact: ColorSet, limit: Int) {
+        self.exact = exact
+        colors = exact.colors
+        transparentIndex = colors.count < limit ? UInt8(colors.count) : nil
+    }
+
     /// Bits of an index: 1 to 8.
     var bitCount: Int {
         let count = colors.count + (transparentIndex == nil ? 0 : 1)

@@ -107,7 +107,7 @@ struct PaletteMaker {
     private static func place(_ red: Int, _ green: Int, _ blue: Int) -> Int { (red * side + green) * side + blue }
 
     private static let side = ColorHistogram.side + 1
-    /// More brings less than a tenth of a decibel.
+    /// Each brings less than the one before.
     private static let refinementCount = 3
 }
 
