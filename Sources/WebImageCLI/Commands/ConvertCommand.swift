@@ -17,7 +17,7 @@ struct ConvertCommand: Command {
             command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT",
             details: """
                 OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN.
-                An animation stays one in GIF, PNG and WebP, with its durations; of JPEG it becomes the first frame.
+                An animation stays one in GIF, PNG and WebP, with its durations; in JPEG it becomes the first frame.
                 What is written is sRGB, stands upright and has no metadata. An option that OUT's format does not have
                 is an error.
 

@@ -10,8 +10,8 @@ public import WebImageCore
 /// Pictures of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which can't be stopped and takes about
 /// a quarter of a second for as much at the default level; larger ones by libpng, which can.
 ///
-/// Several frames become an APNG, whose first frame is what programs show that know none. It plays for a multiple of
-/// 1/65,535 s; a frame for 65,535 s at most.
+/// Several frames become an APNG, whose first frame is what programs show that know none. Times are fractions of two
+/// numbers of 16 bits: 65,535 s at most.
 public struct PNGEncoder: AnimationEncoder {
     /// Makes an encoder.
     public init() {}
@@ -38,11 +38,10 @@ public struct PNGEncoder: AnimationEncoder {
     public func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
-        for mayLackAlpha in [true, false] {
-            let data = try APNGFileWriter.encode(animation, isOpaqueThroughout: mayLackAlpha, options: options)
-            if let data { return data }
-        }
-        throw .encoding(format: .png, reason: .codec("alpha"))
+        var data = try APNGFileWriter.encode(animation, isOpaqueThroughout: true, options: options)
+        if data == nil { data = try APNGFileWriter.encode(animation, isOpaqueThroughout: false, options: options) }
+        guard let data else { preconditionFailure("a frame that not even a file with alpha holds") }
+        return data
     }
 
     /// With libpng.

@@ -93,6 +93,26 @@ import WebImageTestSupport
         }
     }
 
+    @Test func sharesTheTableWhileTheColorsFit() throws {
+        let size = PixelSize(width: 8, height: 8)
+        func frame(_ first: Int) -> Pixels {
+            Pixels(size: size, bytes: (0..<64).flatMap { [UInt8(first + $0), 1, 2, 255] })
+        }
+        // 255 colours in all.
+        var frames = [frame(0), frame(64), frame(128), frame(190), frame(190)]
+        frames[4].bytes[0] = 255
+        let animation = PixelAnimation(frames: frames, durations: [1, 1, 1, 1, 1])
+        let data = try registry.encode(animation.encodable(), as: .gif)
+        let file = try GIFFile(whole: data)
+        #expect(Set(file.frames.map(\.palette)).count == 1)
+        #expect(try PixelAnimation(reading: data).frames == frames)
+        frames.append(Pixels(size: size, bytes: (0..<64).flatMap { [9, UInt8($0), 99, 255] }))
+        let longer = try registry.encode(
+            PixelAnimation(frames: frames, durations: [1, 1, 1, 1, 1, 1]).encodable(), as: .gif)
+        #expect(Set(try GIFFile(whole: longer).frames.map(\.palette)).count == 2)
+        #expect(try PixelAnimation(reading: longer).frames == frames)
+    }
+
     @Test func findsTheNearestColor() {
         var generator = SplitMix64(seed: 6)
         for count in [1, 2, 7, 255, 256] {
