@@ -176,7 +176,11 @@ struct DiskStaging {
     mutating func noteAccess(to key: String, extendingBy rule: ExpirationExtension, now: Int64) -> Bool {
         accesses.countHit()
         let time = nextTime(now)
-        guard var found = pending[key] else { return false }
+        guard var found = pending[key] else {
+            // It has been written since it was looked up.
+            accesses.note(key, time: time, expires: nil)
+            return accesses.count >= Self.accessCountLimit
+        }
         var expires: Int64?
         if case .store(let data, var attachments) = found.change, attachments.deadline.extend(by: rule, at: now) {
             found.change = .store(data, attachments)

@@ -74,6 +74,16 @@ import WebImageTestSupport
         #expect(Set(await current.entries(limit: 20_000).map(\.key)) == Set(used.suffix(1_000)))
     }
 
+    @Test func aUseOfAValueThatIsWrittenJustThenCounts() {
+        var staging = DiskStaging(byteLimit: 1000)
+        let attachments = DiskAttachments(DiskCache.Attributes(), standard: .never, now: 1)
+        _ = staging.store(Data(10, of: 1), attachments, for: "used", now: 1, completion: nil)
+        let batch = staging.nextBatch()
+        _ = staging.finish(batch)
+        _ = staging.noteAccess(to: "used", extendingBy: .none, now: 2)
+        #expect(staging.nextBatch().accesses.byKey["used"]?.time == 2)
+    }
+
     @Test func aUseOfAValueThatWaitsToBeWrittenCounts() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "first")
