@@ -61,15 +61,30 @@ extension OptionParser {
         return choice
     }
 
-    /// `#rrggbb`; the mark can be left out, which shells take for a comment.
-    func color(_ option: Option, named name: String) throws(ArgumentError) -> Color? {
+    /// `#rrggbb`, or with alpha `#rrggbbaa`; the mark can be left out, which shells take for a comment.
+    func color(
+        _ option: Option, named name: String, mayHaveAlpha: Bool = false
+    ) throws(ArgumentError) -> Color? {
         guard let text = option.value else { return nil }
         let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
-        guard digits.utf8.count == 6, digits.allSatisfy(\.isHexDigit), let number = Int(digits, radix: 16) else {
-            throw error("--\(name) takes a colour as #rrggbb, not '\(text)'")
+        let hasAlpha = mayHaveAlpha && digits.utf8.count == 8
+        guard hasAlpha || digits.utf8.count == 6, digits.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+            let number = Int(hasAlpha ? digits : digits + "ff", radix: 16)
+        else {
+            throw error("--\(name) takes a colour as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
         }
         func level(_ shift: Int) -> Double { Double(number >> shift & 0xFF) / 255 }
-        return Color(red: level(16), green: level(8), blue: level(0))
+        return Color(red: level(24), green: level(16), blue: level(8), alpha: level(0))
+    }
+
+    /// A number, with a fraction or without.
+    func number(_ option: Option, named name: String, in range: ClosedRange<Double>) throws(ArgumentError) -> Double? {
+        guard let text = option.value else { return nil }
+        guard let number = Double(text), range.contains(number) else {
+            let (lowest, highest) = (Int(range.lowerBound), Int(range.upperBound))
+            throw error("--\(name) takes a number from \(lowest) to \(highest), not '\(text)'")
+        }
+        return number
     }
 
     func count(_ option: Option, named name: String, in range: ClosedRange<Int>) throws(ArgumentError) -> Int? {

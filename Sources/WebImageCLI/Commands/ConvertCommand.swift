@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// `webimage convert`: one file into another, in another size, format or quality.
+/// `webimage convert`: one file into another, in another size, format or quality, turned, blurred or tinted.
 struct ConvertCommand: Command {
     static let name = "convert"
     static let summary = "Write a picture in another size, format or quality"
@@ -10,6 +10,7 @@ struct ConvertCommand: Command {
     let outputPath: String
     let isJSON: Bool
     let thumbnail: Thumbnail?
+    let processors: [any ImageProcessor]
     let encoding: EncodingRequest
 
     init(_ arguments: [String]) throws(ArgumentError) {
@@ -18,14 +19,16 @@ struct ConvertCommand: Command {
             details: """
                 OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN.
                 An animation stays one in GIF, PNG and WebP, with its durations; in JPEG it becomes the first frame.
-                What is written is sRGB, stands upright and has no metadata. An option that OUT's format does not have
-                is an error.
+                Scaling comes first, then --rotate, --flip, --grayscale, --tint, --blur and --round, of an animation in
+                every frame. What is written is sRGB, stands upright and has no metadata. An option that OUT's format
+                does not have is an error.
 
                 With --json an object: path, format, width, height, frames, bytes, milliseconds, error (null, or code and
                 message).
                 """)
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
         let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
+        let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let json = parser.flag("json", help: "Print a JSON object")
 
@@ -38,6 +41,7 @@ struct ConvertCommand: Command {
         outputPath = operands[1]
         isJSON = json.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
+        processors = try processing.processors(from: parser)
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
         guard let format = request.format ?? ImageFormat(fileName: outputPath) else {
             throw parser.error("'\(outputPath)' does not tell the format; use --format \(ImageFormat.writableNames)")
@@ -56,7 +60,9 @@ struct ConvertCommand: Command {
         var failure: WebImageError?
         do throws(WebImageError) {
             let session = LoadingSession(options: .withoutCache)
-            let image = try await session.load(session.request(for: input, thumbnail: thumbnail)).image
+            var request = session.request(for: input, thumbnail: thumbnail)
+            request.processors = processors
+            let image = try await session.load(request).image
             written = try await BlockingWork.run { [encoding, outputPath] () throws(WebImageError) in
                 let data = try encoding.encode(image)
                 let info = try CodecRegistry.shared.info(of: data)

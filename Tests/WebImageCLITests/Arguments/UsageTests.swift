@@ -88,7 +88,7 @@ import Testing
         (["convert", "a.png", "b.gif", "--background", "red"], "#rrggbb"),
         (["convert", "a.png", "b.png", "--background", "#ff0000"], "JPEG and GIF"),
         (["get", "--level", "3", "x.png"], "--output"),
-        (["convert", "a.png", "b.png", "--blur", "3"], "--blur"),
+        (["convert", "a.png", "b.png", "--sharpen", "3"], "--sharpen"),
         (["cache"], "no action"),
         (["cache", "shrink"], "shrink"),
         (["cache", "get"], "one key"),

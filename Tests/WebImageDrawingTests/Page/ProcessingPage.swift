@@ -32,7 +32,85 @@ enum ProcessingPage {
         }
     }
 
-    static let entries: [Entry] = [
+    static let entries: [Entry] = geometry + colors + blurs + blends + drawings
+
+    private static let geometry: [Entry] = [
+        Entry("Resize", "[.resize(width: 90)]", [.resize(width: 90)]),
+        Entry(
+            "Fill and crop", "[.resize(to: square, mode: .aspectFillCropped)]",
+            [.resize(to: square, mode: .aspectFillCropped)]),
+        Entry(
+            "Letterbox", "[.resize(to: square, mode: .letterbox(.black))]",
+            [.resize(to: square, mode: .letterbox(.black))]),
+        Entry("Crop", "[.crop(to: rect)]", [.crop(to: PointRect(x: 90, y: 10, width: 80, height: 60))]),
+        Entry("Inset", "[.inset(by: PointInsets(14))]", [.inset(by: PointInsets(14))]),
+        Entry(
+            "Outset", "[.inset(by: PointInsets(-10), color: .white)]", [.inset(by: PointInsets(-10), color: .white)]),
+        Entry("Rounded corners", "[.roundedCorners(radius: 20)]", [.roundedCorners(radius: 20)]),
+        Entry(
+            "Two corners with a border",
+            "[.roundedCorners(radius: 30, corners: [.topLeft, .bottomRight], border: border)]",
+            [.roundedCorners(radius: 30, corners: [.topLeft, .bottomRight], border: Border(width: 4, color: violet))]),
+        Entry("Circle", "[.circle(border: border)]", [.circle(border: Border(width: 4, color: .white))]),
+        Entry("Rotate", "[.rotate(clockwise: .degrees(12))]", [.rotate(clockwise: .degrees(12))]),
+        Entry(
+            "Rotate within its size", "[.rotate(clockwise: .degrees(12), keepsSize: true)]",
+            [.rotate(clockwise: .degrees(12), keepsSize: true)]),
+        Entry("Quarter turn", "[.rotate(clockwise: .degrees(90))]", [.rotate(clockwise: .degrees(90))]),
+        Entry("Flip horizontally", "[.flip(.horizontal)]", [.flip(.horizontal)]),
+        Entry("Flip vertically", "[.flip(.vertical)]", [.flip(.vertical)]),
+        Entry(
+            "Draw in a rectangle", "[.draw(in: rect, canvas: size, contentMode: .scaleAspectFit)]",
+            [
+                .draw(
+                    in: PointRect(x: 20, y: 10, width: 140, height: 60), canvas: PointSize(width: 180, height: 120),
+                    contentMode: .scaleAspectFit)
+            ]),
+    ]
+
+    private static let colors: [Entry] = [
+        Entry("Grayscale", "[.grayscale()]", [.grayscale()]),
+        Entry("Sepia", "[.sepia()]", [.sepia()]),
+        Entry("Inverted", "[.inverted()]", [.inverted()]),
+        Entry("Saturation", "[.color(saturation: 2)]", [.color(saturation: 2)]),
+        Entry("Brightness", "[.color(brightness: 0.25)]", [.color(brightness: 0.25)]),
+        Entry("Contrast", "[.color(contrast: 1.6)]", [.color(contrast: 1.6)]),
+        Entry("Tint", "[.tint(violet)]", [.mask(Path(ellipseIn: frame)), .tint(violet)]),
+        Entry("Tint by multiplying", "[.tint(violet, mode: .multiply)]", [.tint(violet, mode: .multiply)]),
+        Entry("Tint its hue", "[.tint(violet, mode: .hue)]", [.tint(violet, mode: .hue)]),
+    ]
+
+    private static let blurs: [Entry] = [
+        Entry("Blur", "[.blur(radius: 8)]", [.blur(radius: 8)]),
+        Entry("Soft glass", "[.blur(.soft)]", [.blur(.soft)]),
+        Entry("Light glass", "[.blur(.light)]", [.blur(.light)]),
+        Entry("Extra light glass", "[.blur(.extraLight)]", [.blur(.extraLight)]),
+        Entry("Dark glass", "[.blur(.dark)]", [.blur(.dark)]),
+        Entry("Tinted glass", "[.blur(.tinted(violet))]", [.blur(.tinted(violet))]),
+        Entry("Glass with a mask", "image.blurred(.dark, mask: panel)") { image in
+            try image.blurred(.dark, mask: panel())
+        },
+    ]
+
+    private static let blends: [Entry] = [
+        Entry("Watermark", "[.overlay(emoji, opacity: 0.8)]") { image in
+            try image.processed(by: [.overlay(Image(emoji: "🏔️", size: 40), opacity: 0.8)])
+        },
+        Entry("Two pictures by screening", "[.blend(drawing, mode: .screen)]") { image in
+            try image.processed(by: [.blend(drawing(), mode: .screen)])
+        },
+        Entry("Two pictures by multiplying", "[.blend(drawing, mode: .multiply)]") { image in
+            try image.processed(by: [.blend(drawing(), mode: .multiply)])
+        },
+        Entry("Two pictures by difference", "[.blend(drawing, mode: .difference)]") { image in
+            try image.processed(by: [.blend(drawing(), mode: .difference)])
+        },
+        Entry("Mask by a picture", "[.mask(emoji, channel: .alpha)]") { image in
+            try image.processed(by: [.mask(Image(emoji: "🏔️", size: 100), channel: .alpha)])
+        },
+    ]
+
+    private static let drawings: [Entry] = [
         Entry("Mask", "[.mask(Path(ellipseIn: rect))]", [.mask(Path(ellipseIn: frame))]),
         Entry("Inverted mask", "[.mask(star, isInverted: true)]", [.mask(star, isInverted: true)]),
         Entry(
@@ -91,6 +169,17 @@ enum ProcessingPage {
     }
 
     // MARK: What the entries draw
+
+    private static let square = PointSize(width: 110, height: 110)
+    private static let violet = Color(red: 0.55, green: 0.25, blue: 0.75)
+
+    /// White where the lower third is.
+    private static func panel() throws -> Image {
+        try Image(size: PointSize(width: 180, height: 120), isOpaque: true) { context in
+            context.fill(with: .color(.black))
+            context.fill(Path(PointRect(x: 0, y: 80, width: 180, height: 40)), with: .color(.white))
+        }
+    }
 
     private static let frame = PointRect(x: 0, y: 0, width: 180, height: 120)
 

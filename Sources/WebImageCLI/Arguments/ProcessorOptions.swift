@@ -1,0 +1,45 @@
+internal import WebImage
+
+/// What `convert` does to the pixels, as a parser declares it. Whatever the order of the options, the picture is turned first and
+/// gets its corners last, so that these lie where one sees them.
+struct ProcessorOptions {
+    private let rotation, flip, tint, blur, radius: OptionParser.Option
+    private let grayscale: OptionParser.Flag
+
+    init(in parser: OptionParser) {
+        rotation = parser.option(
+            "rotate", value: "DEGREES", help: "Turn it clockwise; between quarters it grows, with clear corners")
+        flip = parser.option("flip", value: "h|v", help: "Mirror it, left to right or top to bottom")
+        grayscale = parser.flag("grayscale", help: "Take the colour out")
+        tint = parser.option(
+            "tint", value: "#rrggbb[aa]", help: "Put this colour in place of its own; alpha mixes them")
+        blur = parser.option("blur", value: "R", help: "Blur it; R pixels are about twice a Gaussian's deviation")
+        radius = parser.option("round", value: "R", help: "Round its corners, with a radius of R pixels")
+    }
+
+    /// What was given, in the order in which it is done.
+    func processors(from parser: OptionParser) throws(ArgumentError) -> [any ImageProcessor] {
+        var processors: [any ImageProcessor] = []
+        if let degrees = try parser.number(rotation, named: "rotate", in: -36_000...36_000) {
+            processors.append(.rotate(clockwise: .degrees(degrees)))
+        }
+        switch flip.value {
+        case nil: break
+        case "h": processors.append(.flip(.horizontal))
+        case "v": processors.append(.flip(.vertical))
+        case let other?: throw parser.error("--flip takes h or v, not '\(other)'")
+        }
+        if grayscale.isSet { processors.append(.grayscale()) }
+        if let color = try parser.color(tint, named: "tint", mayHaveAlpha: true) {
+            processors.append(.tint(color, mode: .sourceAtop))
+        }
+        let longest = Double(MutablePixelBuffer.maximumDimension)
+        if let radius = try parser.number(blur, named: "blur", in: 0...longest) {
+            processors.append(.blur(radius: radius))
+        }
+        if let radius = try parser.number(radius, named: "round", in: 0...longest) {
+            processors.append(.roundedCorners(radius: radius))
+        }
+        return processors
+    }
+}
