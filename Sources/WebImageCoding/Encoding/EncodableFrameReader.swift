@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import Glibc
 internal import WebImageCore
 
 /// Makes the pixels of an animation's frames, one after the other.
@@ -57,7 +56,7 @@ struct EncodableFrameReader {
         case .pixels(let pixels): return pixels
         case .data(let data, let registry): return try decoded(data, by: registry)
         case .file(let file, let registry):
-            return try decoded(Self.contents(ofFile: file.path(percentEncoded: false)), by: registry)
+            return try decoded(Data(contentsOfRegularFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
             if reader?.source !== source { reader = (source, source.source.makeFrameReader()) }
             guard let reader = reader?.reader else { throw .encoding(format: format, reason: .noFrames) }
@@ -69,31 +68,5 @@ struct EncodableFrameReader {
         let options = DecodingOptions(
             thumbnail: animation.bounds, firstFrameOnly: true, damage: .refuse, cancellation: cancellation)
         return try registry.decode(data, options: options).pixels
-    }
-
-    private static func contents(ofFile path: String) throws(WebImageError) -> Data {
-        // Should it be a pipe, opening it must not wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .file(path: path, errno: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .file(path: path, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EOPNOTSUPP)
-        }
-        var data = Data(count: Int(status.st_size))
-        var count = 0
-        while count < data.count {
-            let missing = data.count - count
-            let read = data.withUnsafeMutableBytes { bytes in
-                Glibc.read(descriptor, bytes.baseAddress.map { $0 + count }, missing)
-            }
-            if read < 0, errno == EINTR { continue }
-            guard read >= 0 else { throw .file(path: path, errno: errno) }
-            // It has shrunk.
-            if read == 0 { return data.prefix(count) }
-            count += read
-        }
-        return data
     }
 }

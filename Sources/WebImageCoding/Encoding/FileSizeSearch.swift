@@ -8,6 +8,8 @@ struct FileSizeSearch {
     let usesQuality: Bool
     /// Of the picture without further scaling.
     let size: PixelSize
+    /// How the pictures that `encode` fits in a box come into it.
+    var mode = ResizeMode.aspectFit
 
     /// - Parameter encode: makes the file in the quality, fitted in the box.
     /// - Throws: ``WebImageError/encoding(format:reason:)`` where nothing is short enough, and what `encode` throws.
@@ -48,7 +50,8 @@ struct FileSizeSearch {
             // Bytes go with pixels, or a little slower; from the second try on a little more is taken.
             factor *= min((Double(max(byteLimit, 0)) / Double(least)).squareRoot() * 0.95, 0.9)
             let bounds = Thumbnail(
-                width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor)))
+                width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor)),
+                mode: mode)
             let data = try encode(quality, bounds)
             if data.count <= byteLimit { return data }
             least = min(least, data.count)

@@ -36,11 +36,12 @@ struct GIFEncoding {
         let content = try content(of: patch, mayHaveHoles: !hasOnePalette || palette?.transparentIndex != nil)
         let own = try ownPalette(for: content)
         guard let palette = own?.palette ?? palette else { throw Self.noFrames }
+        let (left, top) = (patch.area.columns.lowerBound, patch.area.rows.lowerBound)
         var indices: [UInt8]?
         if var own {
-            indices = try own.mapper.indices(of: content, cancellation: options.cancellation)
+            indices = try own.mapper.indices(of: content, left: left, top: top, cancellation: options.cancellation)
         } else {
-            indices = try mapper?.indices(of: content, cancellation: options.cancellation)
+            indices = try mapper?.indices(of: content, left: left, top: top, cancellation: options.cancellation)
         }
         let codes = try LZWEncoder.packed(
             indices ?? [], minimumCodeSize: max(2, palette.bitCount), cancellation: options.cancellation)

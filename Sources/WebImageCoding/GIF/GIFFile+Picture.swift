@@ -59,6 +59,7 @@ extension GIFFile {
         image.isPartial = end == nil || damage != nil || !first.isComplete
         return image
     }
+
     private func picture(
         of file: GIFAnimationFile, first: GIFFrameDecoder, plan: DecodingPlan
     ) throws(WebImageError) -> Image {

@@ -190,6 +190,7 @@ private struct StoredRows {
         guard let pass = passes.first(where: { $0.storedRows.contains(storedRow) }) else { return (storedRow, 1) }
         return (pass.first + (storedRow - pass.storedRows.lowerBound) * pass.step, pass.count)
     }
+
     /// Where the picture's row is stored.
     func storedRow(at row: Int) -> Int {
         guard let pass = passes.first(where: { row >= $0.first && (row - $0.first).isMultiple(of: $0.step) }) else {

@@ -34,9 +34,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     func append(_ bytes: Data) throws(WebImageError) {
-        guard reader?.wantsBytes != false || isInDoubt else { return }
+        let wantsBytes = reader?.wantsBytes != false || isInDoubt
+        // Should the whole be decoded anew, what follows damage counts too: how much follows decides which loop goes on.
+        guard wantsBytes || reader?.mayDoubtDamage == true else { return }
         self.bytes.append(contentsOf: bytes)
-        try advance(isEnd: false)
+        if wantsBytes { try advance(isEnd: false) }
     }
 
     func preview() throws(WebImageError) -> Image? {

@@ -1,3 +1,5 @@
+internal import WebImageCore
+
 /// Unpacks a zlib stream (RFC 1950 and 1951) through a window, so that it is never in memory as a whole. libdeflate can't
 /// do that; zlib can, in a third more time.
 ///
@@ -32,6 +34,8 @@ final class Inflater {
     private let literals = HuffmanTable(indexBitCount: 11, symbolLimit: 288)
     private let distances = HuffmanTable(indexBitCount: 8, symbolLimit: 32)
     private let lengths = HuffmanTable(indexBitCount: 7, symbolLimit: 19)
+    /// Whether the tables hold the codes that every stream may use: ten bits of it can be a block of them without content.
+    private var hasFixedCodes = false
 
     private let window: UnsafeMutablePointer<UInt8>
     private let capacity: Int
@@ -52,11 +56,16 @@ final class Inflater {
     deinit { window.deallocate() }
 
     /// The next `count` bytes, good until the next call; `nil` if the stream is damaged or has not as many.
-    func read(_ count: Int, of data: RawSpan) -> UnsafePointer<UInt8>? {
+    ///
+    /// - Throws: ``WebImageError/cancelled``, looked at with each block: any number of them may be empty.
+    func read(
+        _ count: Int, of data: RawSpan, cancellation: Cancellation?
+    ) throws(WebImageError) -> UnsafePointer<UInt8>? {
         if unpackedCount - readCount < count {
             moveToFront()
-            data.withUnsafeBytes { data in
+            try data.withUnsafeBytes { (data) throws(WebImageError) in
                 while unpackedCount - readCount < count {
+                    if case .start = block { try cancellation?.check() }
                     // What follows damage must not be read as if it followed what precedes it.
                     guard unpack(data) else { return block = .none }
                 }
@@ -110,6 +119,8 @@ final class Inflater {
             return true
         case 1:
             block = .coded
+            if hasFixedCodes { return true }
+            hasFixedCodes = true
             let codeLengths = [144, 112, 24, 8].enumerated().flatMap {
                 [UInt8](repeating: [8, 9, 7, 8][$0], count: $1)
             }
@@ -117,6 +128,7 @@ final class Inflater {
                 && distances.build([UInt8](repeating: 5, count: 32)[...], meanings: Self.distanceMeanings)
         case 2:
             block = .coded
+            hasFixedCodes = false
             return readCodes(data)
         default: return false
         }
@@ -126,11 +138,15 @@ final class Inflater {
         var left = byteCount
         while left > 0, unpackedCount < capacity {
             var count = 1
-            if bitCount > 0 || position == pieceEnd {
-                guard let byte = take(8, from: data) else { return false }
-                window[unpackedCount] = UInt8(byte)
+            if bitCount > 0 {
+                // Bytes that were taken for bits: their number is a multiple of 8 here.
+                window[unpackedCount] = UInt8(truncatingIfNeeded: bits)
+                bits >>= 8
+                bitCount -= 8
             } else {
+                // What stands above are the bytes that follow, which are not taken as bits.
                 bits = 0
+                guard goOnToNextPiece(&position) else { return false }
                 count = min(left, capacity - unpackedCount, pieceEnd - position)
                 let room = UnsafeMutableRawBufferPointer(start: window + unpackedCount, count: count)
                 room.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[position..<position + count]))
@@ -312,16 +328,21 @@ final class Inflater {
         _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ data: UnsafeRawBufferPointer
     ) {
         while bitCount <= 56 {
-            while position == pieceEnd {
-                guard pieceIndex + 1 < pieces.count else { return }
-                pieceIndex += 1
-                (position, pieceEnd) = (pieces[pieceIndex].lowerBound, pieces[pieceIndex].upperBound)
-                // What stands above are bytes behind the piece.
-            }
+            guard goOnToNextPiece(&position) else { return }
             bits |= UInt64(data[position]) &<< UInt64(bitCount)
             position += 1
             bitCount += 8
         }
+    }
+
+    /// Where the piece is used up; `false` at the end of the stream.
+    private func goOnToNextPiece(_ position: inout Int) -> Bool {
+        while position == pieceEnd {
+            guard pieceIndex + 1 < pieces.count else { return false }
+            pieceIndex += 1
+            (position, pieceEnd) = (pieces[pieceIndex].lowerBound, pieces[pieceIndex].upperBound)
+        }
+        return true
     }
 
     /// The next `count` bits, 16 at most.

@@ -31,9 +31,11 @@ extension PNGPicture {
         var unfiltering = rows.unfiltering()
         var isOpaque = true
         var isGood = true
-        try layout.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { range in
+        try layout.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) {
+            (range) throws(WebImageError) in
             for _ in range where isGood {
-                guard let filtered = inflater.read(rows.filteredByteCount, of: data),
+                guard
+                    let filtered = try inflater.read(rows.filteredByteCount, of: data, cancellation: cancellation),
                     let row = unfiltering.next(filtered)
                 else {
                     isGood = false

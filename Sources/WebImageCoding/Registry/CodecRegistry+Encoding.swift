@@ -56,7 +56,9 @@ extension CodecRegistry {
         let size = try reader.nextFrame()?.size ?? PixelSize(width: 1, height: 1)
         let search = FileSizeSearch(
             format: format, byteLimit: byteLimit, usesQuality: encoder.usesQuality(options),
-            size: limits.bounds?.targetSize(of: size) ?? size)
+            size: limits.bounds?.targetSize(of: size) ?? size,
+            // Each try begins with the frames as they are.
+            mode: limits.bounds?.mode == .stretch ? .stretch : .aspectFit)
         return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
             var (options, animation) = (options, animation)
             options.quality = quality

@@ -71,24 +71,6 @@ import WebImageTestSupport
 
     /// In bytes, above what the process has without a picture.
     private func peak(of file: Data, frameCount: Int = 0) throws -> Int {
-        let directory = try TemporaryDirectory()
-        let path = directory.path + "/picture"
-        try file.write(to: URL(filePath: path))
-        return try byteCount(["\(Self.side)", path, "\(frameCount)"]) - byteCount(["\(Self.side)"])
-    }
-
-    private func byteCount(_ arguments: [String]) throws -> Int {
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let process = Process()
-        // Beside the test program.
-        process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "DecodeMemoryProbe")
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        try DecodingMemory.peak(of: file, side: Self.side, frameCount: frameCount)
     }
 }

@@ -63,6 +63,20 @@ import WebImageCore
         #expect(try registry.info(of: data).frameCount == 3)
     }
 
+    /// Also where a box has changed the proportions.
+    @Test(arguments: [ImageFormat.gif, .png]) func keepsTheProportionsOfStretchedAnimations(_ format: ImageFormat)
+        throws
+    {
+        let image = try registry.decode(Fixture("animated.webp").data())
+        let bounds = Thumbnail(width: image.width, height: image.height / 4, mode: .stretch)
+        let whole = try registry.encode(image, as: format, limits: EncodingLimits(bounds: bounds)).count
+        let limits = EncodingLimits(bounds: bounds, byteCount: whole * 2 / 3)
+        let size = try registry.info(of: registry.encode(image, as: format, limits: limits)).size
+        #expect(size.width < image.width)
+        let expected = bounds.targetSize(of: image.pixels.size)
+        #expect(abs(size.height * expected.width / size.width - expected.height) <= 2)
+    }
+
     @Test func leavesAloneWhatIsShortEnough() throws {
         let image = try photo()
         let data = try registry.encode(image, as: .jpeg)

@@ -75,6 +75,22 @@ import WebImageTestSupport
         }
     }
 
+    /// Wherever the part that changes begins.
+    @Test func keepsOrderedDitheringInItsPlaceInPartsOfAFrame() throws {
+        let pixels = try photo().pixels
+        var histogram = ColorHistogram()
+        try histogram.add(pixels, cancellation: nil)
+        let palette = GIFPalette(for: histogram, limit: 8, mayHaveHoles: false)
+        var mapper = PaletteMapper(palette, dithering: .ordered)
+        let whole = try mapper.indices(of: pixels, cancellation: nil)
+        for (left, top) in [(0, 0), (1, 0), (0, 3), (13, 6)] {
+            let area = PixelArea(columns: left..<left + 30, rows: top..<top + 20)
+            let part = try pixels.cropped(to: area, cancellation: nil)
+            let expected = area.rows.flatMap { row in area.columns.map { whole[row * pixels.width + $0] } }
+            #expect(try mapper.indices(of: part, left: left, top: top, cancellation: nil) == expected)
+        }
+    }
+
     @Test func putsOnePaletteOfAllFramesIntoAFile() throws {
         let size = PixelSize(width: 32, height: 32)
         var generator = SplitMix64(seed: 1)

@@ -1,6 +1,7 @@
 import CWebImageDeflate
 import Foundation
 import Testing
+import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageCoding
@@ -39,9 +40,9 @@ import WebImageTestSupport
         let packed = try zlibStream(bytes, level: level)
         let (file, pieces) = scattered(packed, &random)
         for readByteCount in [1, 13, 1 << 16] {
-            #expect(unpacked(file, pieces, count: bytes.count, readByteCount: readByteCount) == bytes)
+            #expect(try unpacked(file, pieces, count: bytes.count, readByteCount: readByteCount) == bytes)
         }
-        #expect(unpacked(file, pieces, count: bytes.count + 1, readByteCount: bytes.count + 1) == nil)
+        #expect(try unpacked(file, pieces, count: bytes.count + 1, readByteCount: bytes.count + 1) == nil)
     }
 
     /// A file that ends early has as many bytes as there are, and none that are made up.
@@ -52,7 +53,7 @@ import WebImageTestSupport
         let packed = try zlibStream(bytes, level: 6)
         for part in 0..<20 {
             let cut = [UInt8](packed.prefix((packed.count - 5) * part / 20))
-            #expect(unpacked(cut, [0..<cut.count], count: bytes.count, readByteCount: 4096) == nil)
+            #expect(try unpacked(cut, [0..<cut.count], count: bytes.count, readByteCount: 4096) == nil)
         }
     }
 
@@ -69,7 +70,7 @@ import WebImageTestSupport
                 let end = Bool.random(using: &random) ? min(packed.count, 100) : packed.count
                 damaged[Int.random(in: 0..<end, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             }
-            let ours = unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
+            let ours = try unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
             guard let ours else { continue }
             takenCount += 1
             // The checksum is not looked at.
@@ -79,14 +80,56 @@ import WebImageTestSupport
         if bytes.count > 1, content != .zeros { #expect(takenCount < 300) }
     }
 
+    /// A block with the fixed codes, one with its own that has nothing but an end, and again one with the fixed codes.
+    @Test func goesFromTheFixedCodesToOthersAndBack() throws {
+        var bits = Bits()
+        for letter in [65, 66] as [UInt8] {
+            bits.append(0b010, count: 3)
+            bits.appendCode(Int(letter) + 0x30, count: 8)
+            bits.appendCode(0, count: 7)
+            if letter == 66 { break }
+            bits.append(0b100, count: 3)
+            bits.append(0, count: 10)
+            bits.append(14, count: 4)
+            // Of the lengths' codes: 18 has one of a bit, 0 and 1 have some of two.
+            for length in [0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2] { bits.append(length, count: 3) }
+            // No lengths 138 and 118 times, then the end's, and none for a distance.
+            bits.append(127 << 1, count: 8)
+            bits.append(107 << 1, count: 8)
+            bits.append(0b0111, count: 4)
+            bits.append(0, count: 1)
+        }
+        bits.append(0b011, count: 3)
+        bits.appendCode(67 + 0x30, count: 8)
+        bits.appendCode(0, count: 7)
+        #expect(deflated(bits.bytes, byteLimit: 3) == [65, 66, 67])
+        let file = [0x78, 0x9C] + bits.bytes
+        #expect(try unpacked(file, [0..<file.count], count: 3, readByteCount: 1) == [65, 66, 67])
+        #expect(try unpacked(file, [0..<file.count], count: 4, readByteCount: 4) == nil)
+    }
+
+    /// Ten bits can be a block.
+    @Test func canBeCancelledBetweenBlocksWithoutContent() throws {
+        var bits = Bits()
+        for _ in 0..<20_000 { bits.append(0b010, count: 10) }
+        let file = [0x78, 0x9C] + bits.bytes
+        let inflater = Inflater([0..<file.count], readByteCount: 1)
+        let checkpoints = Checkpoints(cancellingAt: 10_000)
+        #expect(throws: WebImageError.cancelled) {
+            try inflater.read(1, of: file.span.bytes, cancellation: checkpoints.cancellation)
+        }
+        #expect(checkpoints.count == 10_000)
+        #expect(try unpacked(file, [0..<file.count], count: 1, readByteCount: 1) == nil)
+    }
+
     @Test func refusesStreamsThatAreNotZlib() throws {
         let packed = try zlibStream([1, 2, 3], level: 6)
         // Another method, a window that is too large, a checksum that does not fit, a dictionary.
         for header in [[0x79, 0x9C], [0x88, 0x1C], [0x78, 0x9D], [0x78, 0xBB]] as [[UInt8]] {
             let file = header + packed.dropFirst(2)
-            #expect(unpacked(file, [0..<file.count], count: 3, readByteCount: 3) == nil)
+            #expect(try unpacked(file, [0..<file.count], count: 3, readByteCount: 3) == nil)
         }
-        #expect(unpacked([], [], count: 1, readByteCount: 1) == nil)
+        #expect(try unpacked([], [], count: 1, readByteCount: 1) == nil)
     }
 
     /// In parts of any length, also none, with other bytes between them.
@@ -104,12 +147,12 @@ import WebImageTestSupport
         return (file, pieces)
     }
 
-    private func unpacked(_ file: [UInt8], _ pieces: [Range<Int>], count: Int, readByteCount: Int) -> [UInt8]? {
+    private func unpacked(_ file: [UInt8], _ pieces: [Range<Int>], count: Int, readByteCount: Int) throws -> [UInt8]? {
         let inflater = Inflater(pieces, readByteCount: readByteCount)
         var bytes: [UInt8] = []
         while bytes.count < count {
             let step = min(readByteCount, count - bytes.count)
-            guard let read = inflater.read(step, of: file.span.bytes) else { return nil }
+            guard let read = try inflater.read(step, of: file.span.bytes, cancellation: nil) else { return nil }
             bytes += UnsafeBufferPointer(start: read, count: step)
         }
         return bytes
@@ -138,5 +181,27 @@ import WebImageTestSupport
             if status != LIBDEFLATE_SUCCESS { count = min(byteLimit, room) }
         }
         return Array(output.prefix(byteLimit))
+    }
+}
+
+/// Bits in the order in which deflate packs them: the lowest of a byte first.
+private struct Bits {
+    private(set) var bytes: [UInt8] = []
+    private var count = 0
+
+    /// A number, its lowest bit first.
+    mutating func append(_ number: Int, count bitCount: Int) {
+        for bit in 0..<bitCount { append(number >> bit & 1) }
+    }
+
+    /// A code, its highest bit first.
+    mutating func appendCode(_ code: Int, count bitCount: Int) {
+        for bit in (0..<bitCount).reversed() { append(code >> bit & 1) }
+    }
+
+    private mutating func append(_ bit: Int) {
+        if count % 8 == 0 { bytes.append(0) }
+        bytes[count / 8] |= UInt8(bit) << UInt8(count % 8)
+        count += 1
     }
 }

@@ -109,20 +109,26 @@ import WebImageTestSupport
     }
 
     /// So large that memory is given back on the way.
-    @Test func makesThumbnailsOfLargeWebPs() throws {
+    @Test(arguments: [(isLossless: false, hasAlpha: false), (false, true), (true, true)])
+    func makesThumbnailsOfLargeWebPs(isLossless: Bool, hasAlpha: Bool) throws {
         let size = PixelSize(width: 1800, height: 1500)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         pixels.withUnsafeMutableBytes { bytes in
             for index in 0..<size.pixelCount {
                 let (x, y) = (index % size.width, index / size.width)
+                let alpha = hasAlpha ? UInt8(truncatingIfNeeded: (x + y) / 4) : 255
                 let color = SIMD4<UInt8>(
-                    UInt8(truncatingIfNeeded: x / 3), UInt8(truncatingIfNeeded: y / 2), x / 50 % 2 == 0 ? 40 : 200, 255)
+                    UInt8(truncatingIfNeeded: x / 3), UInt8(truncatingIfNeeded: y / 2), x / 50 % 2 == 0 ? 40 : 200,
+                    alpha
+                ).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: alpha))
                 bytes.storeBytes(of: color, toByteOffset: index * 4, as: SIMD4<UInt8>.self)
             }
         }
         let data = try WebPEncoder().encode(
-            Image(pixels: pixels.freeze(isOpaque: true)), options: EncodingOptions(quality: 0.3))
-        for file in [data, data.prefix(data.count / 2)] {
+            Image(pixels: pixels.freeze(isOpaque: !hasAlpha)),
+            options: EncodingOptions(quality: 0.3, webP: EncodingOptions.WebP(isLossless: isLossless, effort: 0)))
+        // Of a lossy one, all alpha comes before the first row.
+        for file in [data, data.prefix(data.count * 9 / 10)] {
             let whole = try WebPDecoder().decode(file, options: DecodingOptions())
             let thumbnail = try WebPDecoder().decode(
                 file, options: DecodingOptions(thumbnail: Thumbnail(width: 120, height: 100)))
@@ -130,6 +136,7 @@ import WebImageTestSupport
             #expect(thumbnail.pixels.size == PixelSize(width: 120, height: 100))
             #expect(thumbnail.pixels.isOpaque == whole.pixels.isOpaque)
             #expect(thumbnail.isPartial == whole.isPartial && thumbnail.isThumbnail)
+            #expect(thumbnail.isPartial == (file.count < data.count))
         }
     }
 

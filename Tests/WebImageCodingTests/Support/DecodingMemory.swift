@@ -5,10 +5,12 @@ import WebImageTestSupport
 /// How much memory a decode takes, measured in a process of its own.
 enum DecodingMemory {
     /// In bytes, above what the process has without a picture. The picture becomes a thumbnail with a longest side of `side`.
-    static func peak(of file: Data, side: Int) throws -> Int {
+    ///
+    /// - Parameter frameCount: how many frames are made of it afterwards.
+    static func peak(of file: Data, side: Int, frameCount: Int = 0) throws -> Int {
         let directory = try TemporaryDirectory()
         let url = try directory.write(file, to: "picture")
-        return try byteCount(["\(side)", url.path]) - byteCount(["\(side)"])
+        return try byteCount(["\(side)", url.path, "\(frameCount)"]) - byteCount(["\(side)"])
     }
 
     private static func byteCount(_ arguments: [String]) throws -> Int {

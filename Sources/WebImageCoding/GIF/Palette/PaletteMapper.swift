@@ -18,12 +18,18 @@ struct PaletteMapper {
     }
 
     /// One index a pixel; the pixels are opaque or clear.
-    mutating func indices(of pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - left: where in the whole picture their first column is: patterns belong to that, so that parts fit in.
+    ///   - top: where their first row is.
+    mutating func indices(
+        of pixels: PixelBuffer, left: Int = 0, top: Int = 0, cancellation: Cancellation?
+    ) throws(WebImageError) -> [UInt8] {
         var indices: [UInt8] = []
         indices.reserveCapacity(pixels.size.pixelCount)
         switch dithering {
         case .none: try pixels.forEachWordBatch(cancellation: cancellation) { appendNearest($0, to: &indices) }
-        case .ordered: try appendOrdered(pixels, to: &indices, cancellation: cancellation)
+        case .ordered: try appendOrdered(pixels, left: left, top: top, to: &indices, cancellation: cancellation)
         case .floydSteinberg: try appendDiffused(pixels, to: &indices, cancellation: cancellation)
         }
         return indices
@@ -55,13 +61,13 @@ struct PaletteMapper {
     // MARK: Ordered
 
     private mutating func appendOrdered(
-        _ pixels: PixelBuffer, to indices: inout [UInt8], cancellation: Cancellation?
+        _ pixels: PixelBuffer, left: Int, top: Int, to indices: inout [UInt8], cancellation: Cancellation?
     ) throws(WebImageError) {
         let offsets = Self.pattern.map { (Int32($0) * 2 - 63) * spread / 128 }
-        var row = 0
+        var row = top
         try pixels.forEachWordBatch(cancellation: cancellation) { words in
             for (column, word) in words.enumerated() {
-                let offset = offsets[(row & 7) << 3 | column & 7]
+                let offset = offsets[(row & 7) << 3 | (left + column) & 7]
                 indices.append(word == 0 ? clearIndex : index(of: Self.shifted(word, by: SIMD3(repeating: offset))))
             }
             row += 1
