@@ -5,6 +5,12 @@ public final class ManualAnimationClock: AnimationClock {
     private struct State {
         var now: Int64 = 0
         var schedule = CallSchedule()
+
+        /// The end of time, after more than 292 years.
+        func time(after duration: Duration) -> Int64 {
+            let (sum, overflow) = now.addingReportingOverflow(max(0, duration.nanoseconds))
+            return overflow ? .max : sum
+        }
     }
 
     private let state = Lock(State())
@@ -39,7 +45,7 @@ public final class ManualAnimationClock: AnimationClock {
     ///
     /// - Parameter duration: 0, the default, makes the calls that are due now; less counts as that.
     public func advance(by duration: Duration = .zero) {
-        let target = state.withLock { $0.now + max(0, duration.nanoseconds) }
+        let target = state.withLock { $0.time(after: duration) }
         while let body = state.withLock({ state -> (@Sendable () -> Void)? in
             if let next = state.schedule.nextTime, next <= target { state.now = max(state.now, next) }
             return state.schedule.removeNext(dueAt: target)
@@ -49,7 +55,7 @@ public final class ManualAnimationClock: AnimationClock {
 
     /// Moves the time on at one stroke, as if the process had been stopped: calls come late, all at the new time.
     public func jump(by duration: Duration) {
-        state.withLock { $0.now += max(0, duration.nanoseconds) }
+        state.withLock { $0.now = $0.time(after: duration) }
         advance()
     }
 }

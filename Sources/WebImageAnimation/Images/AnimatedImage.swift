@@ -83,5 +83,10 @@ public struct AnimatedImage: Sendable {
 
 extension AnimationSource {
     /// A decoded frame's size in bytes, as far as can be told before.
-    var frameByteCount: Int { PixelSize(width: frameSize.width, height: 4).pixelCount * max(1, frameSize.height) }
+    var frameByteCount: Int { frameSize.decodedByteCount }
+}
+
+extension PixelSize {
+    /// What so many pixels take, in bytes; no more than any machine has, so that a few of them can be added.
+    var decodedByteCount: Int { min(pixelCount, 1 << 48) * 4 }
 }

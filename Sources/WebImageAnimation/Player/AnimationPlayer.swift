@@ -69,8 +69,8 @@ public final class AnimationPlayer: Sendable {
 
     /// What a player tells.
     public enum Event: Sendable {
-        /// Another frame is to be shown, as it is: at the size asked for, processed. Not told where the picture on show is
-        /// that already.
+        /// Another frame is to be shown, as it is: at the size asked for, processed. While it plays, not told where the
+        /// picture on show is that already; when it begins or jumps, always.
         case frame(index: Int, pixels: PixelBuffer)
         /// A loop is over; `count` are since it began. Where it had to skip several, this comes once.
         case loopEnded(count: Int)
@@ -202,7 +202,8 @@ extension AnimationPlayer {
     }
 
     /// Goes over to a version of the image that has more frames, as they arrive, and plays on where it is. What plays
-    /// waits on the last frame for the next.
+    /// waits on the last frame for the next; a mode that begins at the end waits for that, unless it was sought in. One that
+    /// was never played goes over to the new poster.
     public func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
 
     /// How it plays.

@@ -23,6 +23,8 @@ struct Playback {
     private(set) var waitsForSource = false
     /// Whether it stands somewhere on purpose: a stopped player shows that, else it shows what it has.
     private var hasPlace = false
+    /// Whether a seek put it where it is: then it can play from there, though the mode's own beginning has not arrived.
+    private var isSought = false
     private var hasFinishToTell = false
     private var hasJumped = false
     private(set) var droppedFrameCount = 0
@@ -58,6 +60,7 @@ struct Playback {
         guard status != .playing else { return }
         if status != .paused {
             playhead.seek(to: status == .finished ? 0 : playhead.entry, loop: 0)
+            isSought = isSought && status == .stopped
             shownOrdinal = nil
             droppedFrameCount = 0
         }
@@ -83,7 +86,7 @@ struct Playback {
             let isShown = shownOrdinal == playhead.ordinal
             playhead.seek(to: playhead.entry, loop: 0)
             shownOrdinal = isShown ? playhead.ordinal : nil
-            hasPlace = false
+            (hasPlace, isSought) = (false, false)
         }
         guard configuration.releasesFramesWhenStopped, let pool else { return }
         pool.want(nil, seat: seat)
@@ -98,6 +101,7 @@ struct Playback {
         if status == .finished { status = .paused }
         waitsForSource = false
         jump(to: playhead.timeline.order.entry(of: frame), loop: loop)
+        isSought = true
         isWaiting = status == .playing
     }
 
@@ -108,12 +112,12 @@ struct Playback {
     }
 
     mutating func configure(_ new: AnimationPlayer.Configuration, at now: Int64) {
-        let old = configuration
+        let (old, beganBehindArrival) = (configuration, beginsBehindArrival)
         configuration = new
         playhead.setRate(new.rate, at: now)
         if new.thumbnail != old.thumbnail || new.processor?.identifier != old.processor?.identifier {
             leavePool()
-            shownOrdinal = nil
+            (shownOrdinal, failedFrames) = (nil, [])
             // A poster is good at any size, but not processed.
             hasPlace = hasPlace || status != .stopped || shown?.pixels !== image.poster || new.processor != nil
         }
@@ -122,26 +126,43 @@ struct Playback {
             let isShown = shownOrdinal == playhead.ordinal
             let frame = playhead.frame
             playhead.timeline = playhead.timeline.with(new.mode)
-            let hasBegun = status != .stopped || hasPlace || new.showsFirstFrameOnly
+            let hasBegun = (status != .stopped || hasPlace) && !beganBehindArrival || new.showsFirstFrameOnly
             playhead.seek(to: hasBegun ? playhead.timeline.order.entry(of: frame) : 0, loop: playhead.loop)
             shownOrdinal = isShown && hasBegun ? playhead.ordinal : nil
+            isSought = hasBegun
             waitsForSource = status == .playing && beginsBehindArrival
         }
         goOn(at: now)
     }
 
     mutating func update(to image: AnimatedImage, at now: Int64) {
-        let beganBehindArrival = beginsBehindArrival
+        let (former, beganBehindArrival) = (self.image, beginsBehindArrival)
+        let (order, frame, entry) = (playhead.timeline.order, playhead.frame, playhead.entry)
         self.image = image
         let timeline = Timeline(image.source.frames, mode: configuration.mode)
-        playhead.timeline = timeline
+        // Behind a turn it is in the middle of a whole animation, which can't have become longer.
+        let keepsPlace = entry < order.frameCount && frame < timeline.order.frameCount
+        let isSameOrder = timeline.order == order
+        playhead.goOver(
+            to: timeline,
+            entry: isSameOrder ? entry : timeline.order.entry(of: min(frame, timeline.order.frameCount - 1)))
         if beganBehindArrival, !beginsBehindArrival {
             // Only now is it known where the end is.
             let hadPlace = hasPlace
             jump(to: 0, loop: playhead.loop)
             hasPlace = hadPlace
-        } else if playhead.entry >= timeline.order.entryCount {
-            jump(to: timeline.order.entryCount - 1, loop: playhead.loop)
+        } else if !isSameOrder, !keepsPlace {
+            jump(to: playhead.entry, loop: playhead.loop)
+        }
+        if image.source.identity != former.source.identity {
+            // Another animation: nothing is known of its frames.
+            (shownOrdinal, failedFrames) = (nil, [])
+            hasPlace = hasPlace || status != .stopped || shown?.pixels !== former.poster
+            playhead.freeze(at: now)
+        }
+        if status == .stopped, !hasPlace, shown?.pixels === former.poster, image.poster !== former.poster {
+            shown = (0, image.poster)
+            events.append(.frame(index: 0, pixels: image.poster))
         }
         if let pool,
             pools.pool(for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
@@ -168,7 +189,7 @@ struct Playback {
 
     private mutating func jump(to entry: Int, loop: Int) {
         playhead.seek(to: entry, loop: loop)
-        (shownOrdinal, hasPlace, hasJumped, arrivals) = (nil, true, true, [:])
+        (shownOrdinal, hasPlace, isSought, hasJumped, arrivals) = (nil, true, false, true, [:])
         hasFinishToTell = false
     }
 
@@ -182,8 +203,10 @@ struct Playback {
     /// Whether frames are to follow each other.
     private var isMoving: Bool { status == .playing && isVisible && !configuration.showsFirstFrameOnly }
 
-    /// Whether the mode begins with a frame of which nobody knows yet which it is.
-    private var beginsBehindArrival: Bool { configuration.mode.beginsAtTheEnd && !image.source.isComplete }
+    /// Whether it begins where the mode does, with a frame of which nobody knows yet which it is.
+    private var beginsBehindArrival: Bool {
+        configuration.mode.beginsAtTheEnd && !image.source.isComplete && !isSought
+    }
 
     /// `nil` for none.
     private var loopLimit: Int? {

@@ -71,6 +71,12 @@ struct Playhead: Sendable {
         anchor = nil
     }
 
+    /// Goes over to a timeline in which the entry has another number; nothing else changes.
+    mutating func goOver(to timeline: Timeline, entry: Int) {
+        self.timeline = timeline
+        self.entry = entry
+    }
+
     /// Goes to where the clock says: over any number of entries and loops.
     ///
     /// - Parameters:

@@ -29,8 +29,8 @@ public final class FramePool: Sendable {
         var shelf: FrameShelf
         var readers: FrameReaders
         var recovery = PressureRecovery()
-        /// The highest priority at which a piece of work is queued.
-        var queuedPriority: LoadPriority?
+        /// The priorities at which a piece of work is queued.
+        var queued: Set<LoadPriority> = []
         /// What is being decoded.
         var job: (index: Int, cancellation: Cancellation)?
         var decodedFrameCount = 0
@@ -44,10 +44,10 @@ public final class FramePool: Sendable {
         self.processor = processor
         self.number = number
         self.group = group
-        let frameByteCount = PixelSize(width: frameSize.width, height: 4).pixelCount * max(1, frameSize.height)
         state = Lock(
             State(
-                source: source, shelf: FrameShelf(frameCount: source.frameCount, frameByteCount: frameByteCount),
+                source: source,
+                shelf: FrameShelf(frameCount: source.frameCount, frameByteCount: frameSize.decodedByteCount),
                 readers: FrameReaders(source)))
     }
 
@@ -131,14 +131,18 @@ extension FramePool {
             var want = want
             let result = want.flatMap { $0.needsFrame ? state.shelf.results[$0.frame] : nil }
             if result != nil { want?.needsFrame = false }
+            let formerEntry = state.shelf.seats[seat]?.want?.entry
             state.shelf.setWant(want, ofSeat: seat)
-            if want != nil { state.recovery.step(upTo: state.shelf.frameCount) }
+            if let want, want.entry != formerEntry, state.shelf.isFirstToWant(seat) {
+                state.recovery.step(upTo: state.shelf.frameCount)
+            }
             let isActive = state.shelf.isActive
             // A job for nobody ends; one that is late by a little is still good.
             let isInVain = jumps && state.job?.index != want?.frame && !state.shelf.isWanted(besides: seat)
             if !isActive || isInVain { state.job?.cancellation.cancel() }
             // One that is paused and sought in, or waits for more of its file, goes on from where its canvas is.
             if !isActive { state.readers.keepLast() }
+            if wasActive, !isActive { state.shelf.trim(to: capacity(state)) }
             return (result, isActive == wasActive ? nil : isActive)
         }
         if let hasTurned { group.setActive(hasTurned, pool: number) }
@@ -192,15 +196,16 @@ extension FramePool {
     private func decodeIfWanted() {
         let priority: LoadPriority? = state.withLock { state in
             guard state.job == nil, let next = next(state) else { return nil }
-            // A frame that somebody waits for comes before new pictures, one for later behind them. One that is queued for
-            // later is overtaken by another piece of work, and finds nothing to do, or the next frame.
-            let priority: LoadPriority = next.isUrgent ? .high : .low
-            if let queued = state.queuedPriority, queued >= priority { return nil }
-            state.queuedPriority = priority
+            // A frame that somebody waits for takes its turn with new pictures: before them, an animation that takes longer
+            // to decode than to play would keep them out for ever. One for later comes behind them; if it becomes urgent,
+            // another piece of work overtakes it, and it finds nothing to do, or the next frame.
+            let priority: LoadPriority = next.isUrgent ? .normal : .low
+            guard state.queued.allSatisfy({ $0 < priority }) else { return nil }
+            state.queued.insert(priority)
             return priority
         }
         guard let priority else { return }
-        group.submit(priority) { [weak self] in self?.decode() }
+        group.submit(priority) { [weak self] in self?.decode(priority) }
     }
 
     private func next(_ state: borrowing State) -> (index: Int, isUrgent: Bool)? {
@@ -209,18 +214,19 @@ extension FramePool {
         return state.shelf.next(capacity: capacity(state)) { readers.start(for: $0) }
     }
 
-    /// How many frames there is room for, at least two: one to be shown, and the next.
+    /// How many frames there is room for; while somebody plays, at least two: one to be shown, and the next.
     private func capacity(_ state: borrowing State) -> Int {
-        max(2, min(group.allowance(ofPool: number) / state.shelf.frameByteCount, state.recovery.ceiling))
+        max(
+            state.shelf.isActive ? 2 : 0,
+            min(group.allowance(ofPool: number) / state.shelf.frameByteCount, state.recovery.ceiling))
     }
 
     /// Decodes what is wanted most by now: one frame, so that pools take turns.
-    private func decode() {
+    private func decode(_ priority: LoadPriority) {
         let job: Job? = state.withLock { state in
+            state.queued.remove(priority)
             // Who decodes goes on by itself.
-            guard state.job == nil else { return nil }
-            state.queuedPriority = nil
-            guard let next = next(state) else { return nil }
+            guard state.job == nil, let next = next(state) else { return nil }
             let cancellation = Cancellation()
             state.job = (next.index, cancellation)
             return Job(
@@ -244,7 +250,8 @@ extension FramePool {
     }
 
     private func finish(_ job: Job, with result: FrameResult) {
-        let isCancelled = if case .failed(.cancelled) = result { true } else { false }
+        // A source or a processor that says so by itself would be asked for ever.
+        let isCancelled = if case .failed(.cancelled) = result { job.cancellation.isCancelled } else { false }
         let (receivers, needed) = state.withLock { state -> ([@Sendable (Int, FrameResult) -> Void], Int?) in
             state.job = nil
             state.readers.put(job.reader, next: isCancelled ? job.start : job.index + 1)

@@ -119,20 +119,31 @@ public final class FramePools: Sendable {
     ) -> FramePool {
         let size = thumbnail?.targetSize(of: source.frameSize) ?? source.frameSize
         let key = Key(identity: source.identity, frameSize: size, processor: processor?.identifier)
-        let pool = state.withLock { state in
-            if let number = state.numbers[key], let pool = state.entries[number]?.pool { return pool }
-            state.lastNumber += 1
-            let number = state.lastNumber
-            let pool = FramePool(source, frameSize: size, processor: processor, number: number, group: self)
-            state.entries[number] = Entry(key: key, pool: pool, needed: pool.neededByteCount)
-            state.numbers[key] = number
-            return pool
+        let pool = pool(key) { number in
+            FramePool(source, frameSize: size, processor: processor, number: number, group: self)
         }
         pool.extend(to: source)
         observePressure()
         measureIfDue()
-        share()
+        setNeeded(pool.neededByteCount, pool: pool.number)
         return pool
+    }
+
+    /// The pool of a key, or a new one. The source is asked, and a pool's lock taken, outside the lock.
+    private func pool(_ key: Key, orMake make: (Int) -> FramePool) -> FramePool {
+        let (known, number): (FramePool?, Int) = state.withLock { state in
+            state.lastNumber += 1
+            return (state.numbers[key].flatMap { state.entries[$0]?.pool }, state.lastNumber)
+        }
+        if let known { return known }
+        let made = make(number)
+        return state.withLock { state in
+            // Another thread may have been faster.
+            if let number = state.numbers[key], let pool = state.entries[number]?.pool { return pool }
+            state.entries[number] = Entry(key: key, pool: made, needed: 0)
+            state.numbers[key] = number
+            return made
+        }
     }
 
     /// Lets all frames go that are not being shown, as on memory pressure.
@@ -152,8 +163,12 @@ extension FramePools {
         share()
     }
 
+    /// - Parameter byteCount: never gets less; a smaller number has been overtaken on its way.
     func setNeeded(_ byteCount: Int, pool number: Int) {
-        state.withLock { $0.entries[number]?.needed = byteCount }
+        state.withLock { state in
+            guard let needed = state.entries[number]?.needed else { return }
+            state.entries[number]?.needed = max(needed, byteCount)
+        }
         share()
     }
 

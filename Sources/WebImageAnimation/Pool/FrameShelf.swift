@@ -46,6 +46,11 @@ struct FrameShelf {
     /// Whether anybody else wants anything.
     func isWanted(besides number: Int) -> Bool { seats.contains { $0.key != number && $0.value.want != nil } }
 
+    /// Whether it wants something, and is the first of those that do.
+    func isFirstToWant(_ number: Int) -> Bool {
+        seats[number]?.want != nil && !seats.contains { $0.key < number && $0.value.want != nil }
+    }
+
     /// What all frames take, in bytes.
     var neededByteCount: Int {
         let (product, overflow) = frameByteCount.multipliedReportingOverflow(by: frameCount)
@@ -83,9 +88,13 @@ struct FrameShelf {
             let distance = want.order.entry(of: index) - want.entry
             return distance < 0 ? distance + want.order.entryCount : distance
         }
-        let (wanted, unwanted) = (results.keys.filter(windows.contains), results.keys.filter { !windows.contains($0) })
-        let order = unwanted.sorted { distance($0) > distance($1) } + wanted.sorted { distance($0) > distance($1) }
-        for index in order.prefix(results.count - capacity) { remove(index) }
+        func goesBefore(_ first: Int, _ second: Int) -> Bool {
+            let (isFirstWanted, isSecondWanted) = (windows.contains(first), windows.contains(second))
+            return isFirstWanted == isSecondWanted ? distance(first) > distance(second) : isSecondWanted
+        }
+        // One has come, one goes: no order is needed for that, which would take its time with thousands of frames.
+        if results.count == capacity + 1, let index = results.keys.min(by: goesBefore) { return remove(index) }
+        for index in results.keys.sorted(by: goesBefore).prefix(results.count - capacity) { remove(index) }
     }
 
     /// Goes over to a longer version of the source.

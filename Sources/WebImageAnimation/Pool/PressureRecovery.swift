@@ -1,7 +1,7 @@
 internal import WebImageCore
 
 /// How a pool comes back from a shortage of memory: for a while it makes do with what it was left, then it takes a frame
-/// more with each that is shown.
+/// more with each that is shown, however many players there are.
 ///
 /// Steps are counted, not time: an animation that stands still takes no memory back.
 struct PressureRecovery {
@@ -18,7 +18,7 @@ struct PressureRecovery {
         holdsFor = Self.holdCount
     }
 
-    /// A player has moved on.
+    /// The first player has moved on.
     mutating func step(upTo frameCount: Int) {
         guard ceiling != .max else { return }
         guard holdsFor == 0 else { return holdsFor -= 1 }

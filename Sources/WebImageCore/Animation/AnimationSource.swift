@@ -30,15 +30,42 @@ extension AnimationSource {
     public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
 }
 
-/// Tells animations apart: it equals nothing but itself.
-public final class AnimationIdentity: Sendable, Hashable {
-    /// Makes one that no other animation has.
-    public init() {}
+/// Tells animations apart: it equals its copies, and what was derived from them in the same way.
+public struct AnimationIdentity: Sendable, Hashable {
+    private final class Origin: Sendable {}
 
-    /// Whether they are the same object.
-    public static func == (first: AnimationIdentity, second: AnimationIdentity) -> Bool { first === second }
-    /// Hashes the object's address.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    private let origin: Origin
+    /// What was done to each frame, the first change first.
+    private let changes: [String]
+
+    /// Makes one that no other animation has.
+    public init() {
+        origin = Origin()
+        changes = []
+    }
+
+    private init(origin: Origin, changes: [String]) {
+        self.origin = origin
+        self.changes = changes
+    }
+
+    /// That of the same animation with every frame changed, so that its versions, too, share frames.
+    ///
+    /// - Parameter change: names what is done with all its parameters; one name always makes the same of a frame.
+    public func changed(by change: String) -> AnimationIdentity {
+        AnimationIdentity(origin: origin, changes: changes + [change])
+    }
+
+    /// Whether they come from the same call of ``init()``, through the same changes.
+    public static func == (first: AnimationIdentity, second: AnimationIdentity) -> Bool {
+        first.origin === second.origin && first.changes == second.changes
+    }
+
+    /// Hashes an address and the changes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(origin))
+        hasher.combine(changes)
+    }
 }
 
 /// What is known about a frame of an animation without decoding it.

@@ -2,7 +2,8 @@ internal import WebImageCore
 
 /// An animation whose frames are processed as they are asked for; their count, durations and plays stay.
 struct ProcessedAnimation: AnimationSource {
-    let identity = AnimationIdentity()
+    /// Two of one source, or of two versions of it, share frames if the same is done to them.
+    let identity: AnimationIdentity
     private let source: any AnimationSource
     private let processor: any PixelProcessor
     private let scale: Double
@@ -10,6 +11,8 @@ struct ProcessedAnimation: AnimationSource {
 
     /// - Parameter frameSize: what the processor makes of a frame.
     init(_ source: any AnimationSource, processor: any PixelProcessor, scale: Double, frameSize: PixelSize) {
+        identity = source.identity.changed(
+            by: "\(processor.identifier)@\(scale) \(frameSize.width)x\(frameSize.height)")
         self.source = source
         self.processor = processor
         self.scale = scale
@@ -22,23 +25,29 @@ struct ProcessedAnimation: AnimationSource {
     var byteCount: Int { source.byteCount }
 
     func makeFrameReader() -> any AnimationFrameReader {
-        Reader(source: source.makeFrameReader(), processor: processor, scale: scale)
+        Reader(self)
     }
 
     private final class Reader: AnimationFrameReader {
+        private let animation: ProcessedAnimation
         private let source: any AnimationFrameReader
-        private let processor: any PixelProcessor
-        private let scale: Double
 
-        init(source: any AnimationFrameReader, processor: any PixelProcessor, scale: Double) {
-            self.source = source
-            self.processor = processor
-            self.scale = scale
+        init(_ animation: ProcessedAnimation) {
+            self.animation = animation
+            source = animation.source.makeFrameReader()
         }
 
         func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
             let frame = try source.frame(at: index, cancellation: cancellation)
-            return try processor.process(frame, in: ProcessingContext(scale: scale, cancellation: cancellation))
+            return try animation.processor.process(
+                frame, in: ProcessingContext(scale: animation.scale, cancellation: cancellation))
+        }
+
+        func goOn(with source: any AnimationSource) -> Bool {
+            guard let longer = source as? ProcessedAnimation, longer.identity == animation.identity else {
+                return false
+            }
+            return self.source.goOn(with: longer.source)
         }
     }
 }

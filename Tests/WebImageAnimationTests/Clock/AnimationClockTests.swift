@@ -5,6 +5,14 @@ import WebImageTestSupport
 @testable import WebImageAnimation
 
 @Suite struct AnimationClockTests {
+    @Test func aManualClockStopsAtTheEndOfTime() {
+        let clock = ManualAnimationClock()
+        clock.advance(by: .seconds(1))
+        clock.advance(by: .seconds(Int64.max))
+        clock.jump(by: .seconds(Int64.max))
+        #expect(clock.now == .nanoseconds(Int64.max))
+    }
+
     @Test func callsInTheOrderOfTimeThenOfScheduling() {
         let clock = ManualAnimationClock()
         let called = Lock<[Int]>([])

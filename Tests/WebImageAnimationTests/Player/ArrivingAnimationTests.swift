@@ -86,6 +86,71 @@ import WebImageCore
         #expect(fixture.story() == (mode == .reverse ? "4 3 2 1 0 loop1 end" : "4 3 2 1 0 1 2 3 loop1 4 end"))
     }
 
+    @Test(arguments: [PlaybackMode.reverse, .reversedBounce])
+    func whatWasSoughtInPlaysBackFromThereWhileMoreArrives(_ mode: PlaybackMode) throws {
+        let first = version(3)
+        let fixture = try PlayerFixture(first, configuration: .init(mode: mode, loopLimit: .endless))
+        fixture.player.seek(toFrame: 2)
+        fixture.player.play()
+        fixture.advance(1)
+        #expect(fixture.story() == "2 1")
+        fixture.player.update(to: try AnimatedImage(version(5, of: first)))
+        fixture.settle()
+        #expect(fixture.player.currentFrameIndex == 1, "frames that come behind it move it nowhere")
+        fixture.advance(4)
+        #expect(fixture.story() == "0")
+        #expect(fixture.player.isWaiting, "nobody knows what comes next")
+        fixture.player.update(to: try AnimatedImage(version(6, isComplete: true, of: first)))
+        fixture.advance(2)
+        #expect(fixture.story() == (mode == .reverse ? "loop1 5 4 3" : "1 2 3"))
+    }
+
+    @Test func aPlaceThatWasSoughtIsKeptWhenTheEndArrives() throws {
+        let first = version(3)
+        let fixture = try PlayerFixture(first, configuration: .init(mode: .reverse))
+        fixture.player.seek(toFrame: 1)
+        fixture.settle()
+        fixture.player.update(to: try AnimatedImage(version(5, isComplete: true, of: first)))
+        fixture.advance(2)
+        #expect(fixture.story() == "1")
+        #expect(fixture.player.currentFrameIndex == 1)
+    }
+
+    @Test func aModeChangedBeforeTheEndArrivedBeginsAtItsOwnBeginning() throws {
+        let fixture = try PlayerFixture(version(3), configuration: .init(mode: .reverse))
+        fixture.player.play()
+        fixture.advance(2)
+        fixture.player.configuration.mode = .normal
+        fixture.advance(1)
+        #expect(fixture.story() == "0 1")
+    }
+
+    @Test func aPosterThatGotBetterIsShownBeforeItPlays() throws {
+        let first = version(1)
+        let fixture = try PlayerFixture(first)
+        let better = try AnimatedImage(version(2, of: first))
+        fixture.player.update(to: better)
+        fixture.settle()
+        #expect(fixture.player.currentFrame === better.poster)
+        #expect(fixture.story() == "0")
+        #expect(fixture.player.status == .stopped)
+    }
+
+    @Test func anotherAnimationShowsAndReportsItsOwnFrames() throws {
+        let error = WebImageError.decoding(format: .gif, reason: .truncated)
+        let fixture = try PlayerFixture(NumberedSource(5, damaged: [1: error]))
+        fixture.player.play()
+        fixture.advance(2)
+        fixture.player.pause()
+        #expect(fixture.story() == "0 failed1 2")
+        fixture.player.update(to: try AnimatedImage(NumberedSource(5, damaged: [1: error])))
+        fixture.settle()
+        #expect(fixture.story() == "2", "the same number, but another picture")
+        fixture.player.play()
+        fixture.advance(4)
+        #expect(fixture.story() == "3 4 loop1 0 failed1")
+    }
+
     @Test func anUnrelatedVersionGetsAPoolOfItsOwn() throws {
         let fixture = try PlayerFixture(NumberedSource(5))
         fixture.player.play()

@@ -171,7 +171,7 @@ import WebImageTestSupport
         #expect(fixture.work.priorities == [.low], "the poster is there, the rest is for later")
         fixture.player.seek(toFrame: 30)
         fixture.player.seek(toFrame: 31)
-        #expect(fixture.work.priorities == [.low, .high])
+        #expect(fixture.work.priorities == [.low, .normal])
         fixture.work.run(1)
         #expect(source.log.asked == [0, 30])
         fixture.work.runAll()
@@ -190,6 +190,35 @@ import WebImageTestSupport
         second.player.isVisible = false
         first.work.runAll()
         #expect(source.log.asked.count == 2 + 3)
+    }
+
+    /// As on threads that have other things to do: what is for later waits, what is urgent gets its turn.
+    @Test func workThatWaitsForItsTurnIsQueuedOnce() throws {
+        let fixture = try PlayerFixture(NumberedSource(50), decodesAtOnce: false)
+        fixture.player.play()
+        for _ in 0..<40 {
+            fixture.settle()
+            fixture.work.runUrgent()
+            fixture.clock.advance(by: .milliseconds(100))
+        }
+        #expect(fixture.player.poolStatistics?.decodedFrameCount ?? 0 > 5)
+        #expect(fixture.work.count <= 2)
+    }
+
+    @Test func aProcessorThatGivesUpByItselfIsNotAskedForEver() throws {
+        let processor = FrameProcessor(identifier: "gives up") { pixels, _ throws(WebImageError) in
+            if NumberedSource.number(of: pixels) == 1 { throw .cancelled }
+            return pixels
+        }
+        let source = NumberedSource(3, loopCount: 2)
+        let fixture = try PlayerFixture(source, configuration: .init(processor: processor), decodesAtOnce: false)
+        fixture.player.play()
+        for _ in 0..<8 {
+            fixture.work.run(5)
+            fixture.advance(1)
+        }
+        #expect(fixture.story() == "0 failed1 2 loop1 0 2 loop2 end")
+        #expect(source.log.asked.count == 4, "once for the poster")
     }
 
     @Test func removeAllDecodesAgainWhatIsWanted() throws {

@@ -95,6 +95,41 @@ import WebImageTestSupport
         }
     }
 
+    @Test func poolsThatNobodyPlaysKeepNothingWhereThereIsNoRoom() throws {
+        let first = try PlayerFixture(NumberedSource(20), capacity: 10)
+        let others = try (0..<9).map { _ in try PlayerFixture(NumberedSource(20), beside: first) }
+        for fixture in others {
+            fixture.player.play()
+            first.advance(5)
+            fixture.player.pause()
+        }
+        first.player.play()
+        first.advance(20)
+        let kept = others.reduce(0) { $0 + ($1.player.poolStatistics?.byteCount ?? 0) }
+        #expect(kept == 0)
+        #expect(first.player.poolStatistics?.byteCount == 10 * frame)
+        others[0].player.play()
+        first.advance(10)
+        #expect(others[0].player.droppedFrameCount == 0)
+    }
+
+    @Test func oneAnimationOnManyThreadsHasOnePool() async throws {
+        let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil) { _, _ in }
+        let source = NumberedSource(1_000)
+        let found = await withTaskGroup(of: FramePool.self) { group in
+            for _ in 0..<16 { group.addTask { pools.pool(for: source) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(found.map(ObjectIdentifier.init)).count == 1)
+        #expect(pools.allowance(ofPool: found[0].number) == 1_000 * frame)
+    }
+
+    @Test func sizesThatNoMachineHasRoomForOverflowNothing() {
+        let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil) { _, _ in }
+        let pool = pools.pool(for: NumberedSource(1_000, frameSize: PixelSize(width: 1 << 40, height: 1 << 40)))
+        #expect(pool.neededByteCount > 1 << 50)
+    }
+
     @Test func theDefaultIsAFifthOfTheMemoryAtMost() {
         let limit = FramePools.defaultByteLimit()
         #expect(limit >= 10 << 20)
@@ -135,6 +170,20 @@ import WebImageTestSupport
         #expect(counts[10] == 2, "not at once")
         #expect(zip(counts, counts.dropFirst()).allSatisfy { $1 - $0 <= 4 }, "little by little")
         #expect(counts.last == 100)
+    }
+
+    @Test func recoveryIsAsGradualWithManyPlayers() throws {
+        let pressure = ManualMemoryPressure()
+        let source = NumberedSource(100)
+        let first = try PlayerFixture(source, pressureSource: pressure)
+        let others = try (0..<19).map { _ in try PlayerFixture(source, beside: first) }
+        for fixture in [first] + others { fixture.player.play() }
+        first.advance(110)
+        pressure.report(.critical)
+        first.advance(40)
+        #expect(first.player.poolStatistics?.frameCount == 2)
+        first.advance(300)
+        #expect(others.last?.player.poolStatistics?.frameCount == 100)
     }
 
     @Test func aWarningTakesHalf() throws {

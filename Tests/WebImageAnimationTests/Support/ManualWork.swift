@@ -20,6 +20,15 @@ final class ManualWork: Sendable {
         }
     }
 
+    /// Does what is queued now before work for later.
+    func runUrgent() {
+        let urgent = waiting.withLock { waiting in
+            defer { waiting.removeAll { $0.priority > .low } }
+            return waiting.filter { $0.priority > .low }
+        }
+        for piece in urgent { piece.body() }
+    }
+
     /// Does all there is, with what comes of it.
     func runAll() {
         while count > 0 { run() }

@@ -114,8 +114,40 @@ import WebImageTestSupport
         #expect(still.pixels[0, 0] == SIMD4(10, 0, 0, 255))
     }
 
+    @Test func theSameDoneToOneAnimationIsOneAnimation() throws {
+        let frames = try (1...3).map { try flat(20, 10, [UInt8($0 * 10), 0, 0, 255]).pixels }
+        var source = Image(pixels: frames[0], scale: 1, format: .gif, frameCount: 3)
+        let whole = Frames(pixels: frames)
+        let arriving = Frames(identity: whole.identity, pixels: Array(frames.prefix(2)))
+        source.animation = whole
+        var partial = source
+        partial.animation = arriving
+        func identity(_ image: Image, _ processors: [any ImageProcessor]) throws -> AnimationIdentity {
+            try #require(try image.processed(by: processors).animation).identity
+        }
+        let flipped = try identity(source, [.flip(.both)])
+        #expect(try identity(source, [.flip(.both)]) == flipped)
+        #expect(try identity(partial, [.flip(.both)]) == flipped, "a version of it that has fewer frames so far")
+        #expect(flipped != whole.identity)
+        #expect(try identity(source, [.flip(.horizontal)]) != flipped)
+        #expect(try identity(source, [.flip(.both), .flip(.both)]) != flipped)
+        var other = source
+        other.animation = Frames(pixels: frames)
+        #expect(try identity(other, [.flip(.both)]) != flipped)
+        other = source
+        other.scale = 2
+        #expect(try identity(other, [.flip(.both)]) != flipped)
+        // A canvas goes over from one version to the next.
+        let shorter = try #require(try partial.processed(by: [.flip(.both)]).animation)
+        let longer = try #require(try source.processed(by: [.flip(.both)]).animation)
+        let reader = shorter.makeFrameReader()
+        #expect(!reader.goOn(with: whole))
+        #expect(reader.goOn(with: longer))
+        #expect(try reader.frame(at: 2, cancellation: nil)[0, 0] == SIMD4(30, 0, 0, 255))
+    }
+
     private struct Frames: AnimationSource {
-        let identity = AnimationIdentity()
+        var identity = AnimationIdentity()
         let pixels: [PixelBuffer]
         var frameSize: PixelSize { pixels[0].size }
         var frames: [AnimationFrame] {
@@ -127,8 +159,13 @@ import WebImageTestSupport
         func makeFrameReader() -> any AnimationFrameReader { Reader(pixels: pixels) }
 
         final class Reader: AnimationFrameReader {
-            let pixels: [PixelBuffer]
+            var pixels: [PixelBuffer]
             init(pixels: [PixelBuffer]) { self.pixels = pixels }
+            func goOn(with source: any AnimationSource) -> Bool {
+                guard let longer = source as? Frames else { return false }
+                pixels = longer.pixels
+                return true
+            }
             func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
                 pixels[index]
             }
