@@ -66,7 +66,7 @@ import WebImageProcessing
     @Test func veryLongPictures() throws {
         for (width, height) in [(30_000, 1), (1, 30_000)] {
             try expectsPicturesOrReasons(
-                of: EffectPixels(noise: width, height, seed: 3).image(), numbers: [1, 1e300, -2.5])
+                of: EffectPixels(noise: width, height, seed: 3).image(), numbers: [2.5])
         }
     }
 
