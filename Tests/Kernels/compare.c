@@ -190,11 +190,83 @@ static void run_colors(void) {
     report("colors", sum);
 }
 
+// Kernels that mix two pictures, and those that change the colours of one.
+static void compare_effects(void) {
+    uint64_t blended = 1, recolored = 1, masked = 1, summed = 1;
+    float matrix[20];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t count = between(1, 400);
+        fill(source, count * 4);
+        fill(other, count * 4);
+        fill(mask, count * 4);
+        cwi_premultiply(source, count);
+        cwi_premultiply(other, count);
+        cwi_premultiply(mask, count);
+        float opacity = round % 3 == 0 ? 1 : (float)between(0, 1000) / 1000;
+        for (int mode = CWI_BLEND_CLEAR; mode <= CWI_BLEND_LUMINOSITY; mode++) {
+            cwi_blend((cwi_blend_mode)mode, source, other, one, count, opacity);
+            cwi_blend_portable((cwi_blend_mode)mode, source, other, two, count, opacity);
+            expect_same("blend", one, two, count * 4);
+            blended = add(blended, one, count * 4);
+        }
+
+        for (int i = 0; i < 20; i++) matrix[i] = (float)between(0, 4000) / 1000 - 2;
+        if (round % 2 == 0) {
+            // Alpha stays, which has a loop of its own.
+            for (int row = 0; row < 4; row++) matrix[row * 5 + 3] = row == 3;
+            matrix[15] = matrix[16] = matrix[17] = matrix[19] = 0;
+        }
+        cwi_recolor(source, one, count, matrix);
+        cwi_recolor_portable(source, two, count, matrix);
+        expect_same("recolor", one, two, count * 4);
+        recolored = add(recolored, one, count * 4);
+
+        // What one lets through and what the other keeps out make the whole.
+        for (int by_luminance = 0; by_luminance < 2; by_luminance++) {
+            cwi_mask_by_picture(source, mask, one, count, by_luminance);
+            masked = add(masked, one, count * 4);
+            memset(two, 0, count * 4);
+            cwi_mix_by_picture(source, two, mask, two + count * 4, count, by_luminance);
+            expect_same("mix_by_picture", one, two + count * 4, count * 4);
+            cwi_mix_by_picture(source, other, mask, one, count, by_luminance);
+            masked = add(masked, one, count * 4);
+        }
+
+        uint32_t sums[4], expected[4] = {0, 0, 0, 0};
+        for (size_t i = 0; i < count * 4; i++) expected[i % 4] += source[i];
+        cwi_sum(source, count, sums);
+        expect_same("sum", sums, expected, sizeof sums);
+        summed = add(summed, sums, sizeof sums);
+    }
+    report("blend", blended);
+    report("recolor", recolored);
+    report("masks by pictures", masked);
+    report("sum", summed);
+}
+
+static void compare_blurring(void) {
+    static uint8_t scratch[2 * 200 * CWI_STRIP_PIXELS * 4];
+    uint64_t sum = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t columns = between(1, CWI_STRIP_PIXELS), rows = between(1, 200), stride = columns * 4 + 4 * between(0, 5);
+        size_t radius = between(1, round % 2 == 0 ? 63 : 300);
+        int passes = (int)between(1, 3);
+        fill(source, stride * rows);
+        cwi_blur_columns(source, stride, columns, rows, radius, passes, scratch, one);
+        cwi_blur_columns_portable(source, stride, columns, rows, radius, passes, scratch, two);
+        expect_same("blur_columns", one, two, columns * rows * 4);
+        sum = add(sum, one, columns * rows * 4);
+    }
+    report("blur_columns", sum);
+}
+
 int main(void) {
     compare_resampling();
     compare_sampling();
     compare_unfiltering();
     run_others();
     run_colors();
+    compare_effects();
+    compare_blurring();
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

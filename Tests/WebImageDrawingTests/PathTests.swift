@@ -63,7 +63,7 @@ import WebImageProcessing
             Path(PointRect(x: 0, y: 0, width: 1, height: -1)),
             Path(ellipseIn: PointRect(x: 0, y: 0, width: 1, height: 1)),
         ]
-        let texts = paths.map(\.identifierText)
+        let texts = paths.map(\.identifierValue.description)
         #expect(Set(texts).count == paths.count)
         #expect(texts[1] == "M1_2Z")
         #expect(texts.allSatisfy { !$0.contains { ",:()|[]#&".contains($0) } })

@@ -24,6 +24,19 @@ import WebImageProcessing
         }
     }
 
+    @Test func drawsOverAPictureWithoutANameToo() throws {
+        let image = try gradient(PixelSize(width: 9, height: 5), scale: 1)
+        let part = try image.cropped(toPixels: PixelRect(x: 1, y: 1, width: 8, height: 4))
+        let result = try part.withDrawing { context, size in
+            context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: size.height)), with: .color(.black))
+        }
+        #expect(result.pixels.size == part.pixels.size)
+        for y in 0..<4 {
+            #expect(result.pixels[0, y] == SIMD4(0, 0, 0, 255))
+            for x in 1..<8 { #expect(result.pixels[x, y] == image.pixels[x + 1, y + 1]) }
+        }
+    }
+
     @Test func whatIsOpaqueStaysOpaque() throws {
         let image = try Image(size: PointSize(width: 2, height: 2), isOpaque: true) { $0.fill(with: .color(.white)) }
         let result = try image.processed(by: [

@@ -39,8 +39,7 @@ struct PixelArea: Sendable, Hashable {
 extension PixelBuffer {
     /// Where a row of an area begins; `row` counts from the area's top.
     func address(of area: PixelArea, row: Int) -> UnsafePointer<UInt8> {
-        baseAddress.assumingMemoryBound(to: UInt8.self) + (area.rows.lowerBound + row) * bytesPerRow
-            + area.columns.lowerBound * 4
+        self.row(area.rows.lowerBound + row) + area.columns.lowerBound * 4
     }
 
     /// A copy of the pixels in an area.

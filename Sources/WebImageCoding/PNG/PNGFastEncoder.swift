@@ -51,15 +51,14 @@ struct PNGFastEncoder {
         let lines = UnsafeMutablePointer<UInt8>.allocate(capacity: rowByteCount * 3)
         lines.initialize(repeating: 0, count: rowByteCount * 3)
         defer { lines.deallocate() }
-        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         try pixels.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { rows in
             for y in rows {
                 let row = lines + (y & 1) * rowByteCount
                 let above = lines + (1 - (y & 1)) * rowByteCount
                 if hasAlpha {
-                    cwi_unpremultiply(source + y * pixels.bytesPerRow, row, pixels.width)
+                    cwi_unpremultiply(pixels.row(y), row, pixels.width)
                 } else {
-                    cwi_rgba_to_rgb(source + y * pixels.bytesPerRow, row, pixels.width)
+                    cwi_rgba_to_rgb(pixels.row(y), row, pixels.width)
                 }
                 let output = filtered + y * (rowByteCount + 1)
                 if let filter {

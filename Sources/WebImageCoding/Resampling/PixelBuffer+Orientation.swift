@@ -16,7 +16,7 @@ extension PixelBuffer {
         try output.fillBands(cancellation: cancellation) { [self] rows, destination in
             // The kernel takes the address of the first of all rows.
             cwi_reorient(
-                baseAddress.assumingMemoryBound(to: UInt8.self), path.origin, path.stepX, path.stepY,
+                self.row(0), path.origin, path.stepX, path.stepY,
                 destination - rows.lowerBound * size.width * 4, size.width, rows.lowerBound, rows.count)
         }
         return output.freeze(isOpaque: isOpaque)

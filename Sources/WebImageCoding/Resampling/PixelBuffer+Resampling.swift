@@ -38,7 +38,7 @@ extension PixelBuffer {
             let line = UnsafeMutablePointer<Int16>.allocate(capacity: (used.count + columns.stride) * 4)
             (line + used.count * 4).initialize(repeating: 0, count: columns.stride * 4)
             defer { line.deallocate() }
-            let source = baseAddress.assumingMemoryBound(to: UInt8.self) + used.lowerBound * 4
+            let source = row(0) + used.lowerBound * 4
             rows.withFilter { rowFilter in
                 columns.withFilter { columnFilter in
                     for row in range {

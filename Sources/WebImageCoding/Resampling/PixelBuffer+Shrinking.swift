@@ -43,7 +43,7 @@ extension PixelBuffer {
             for row in range {
                 let top = row * box.height
                 cwi_shrink_boxes(
-                    baseAddress.assumingMemoryBound(to: UInt8.self) + top * bytesPerRow, bytesPerRow,
+                    self.row(top), bytesPerRow,
                     min(box.height, height - top), width, box.width, sums,
                     destination + (row - range.lowerBound) * outputStride)
             }

@@ -32,8 +32,9 @@ struct ResamplingWeights {
                 let index = min(Int(center), inputLength - 1)
                 return (center: center, range: index..<index + 1)
             }
-            let lower = max(0, Int((center - radius).rounded()))
-            let upper = min(inputLength, Int((center + radius).rounded()))
+            // Cut before they become whole: of a picture drawn next to nowhere, a pixel shows more than an `Int` counts.
+            let lower = Int(max(0, (center - radius).rounded()))
+            let upper = Int(min(Double(inputLength), (center + radius).rounded()))
             return (center: center, range: lower..<max(upper, lower + 1))
         }
         let stride = ((spans.map(\.range.count).max() ?? 1) + 3) / 4 * 4

@@ -64,6 +64,11 @@ public final class PixelBuffer: Sendable {
     /// themselves.
     package var baseAddress: UnsafeRawPointer { UnsafeRawPointer(storage.address + offset) }
 
+    /// The first byte of a row, which has `4 * width` of them; good as long as this object lives.
+    package func row(_ y: Int) -> UnsafePointer<UInt8> {
+        (baseAddress + y * bytesPerRow).assumingMemoryBound(to: UInt8.self)
+    }
+
     /// The red, green, blue and alpha bytes of a pixel, premultiplied.
     ///
     /// - Precondition: `x` and `y` lie inside the picture.

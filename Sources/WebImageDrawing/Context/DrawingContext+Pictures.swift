@@ -58,8 +58,7 @@ private final class CairoPicture {
         memory = try ScratchMemory(byteCount: stride * pixels.height)
         let bytes = memory.address.assumingMemoryBound(to: UInt8.self)
         for y in 0..<pixels.height {
-            let row = pixels.baseAddress.assumingMemoryBound(to: UInt8.self) + y * pixels.bytesPerRow
-            cwi_swap_red_and_blue(row, bytes + y * stride, pixels.width)
+            cwi_swap_red_and_blue(pixels.row(y), bytes + y * stride, pixels.width)
         }
         let surface = cairo_image_surface_create_for_data(
             bytes, pixels.isOpaque ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, Int32(pixels.width),

@@ -2,6 +2,7 @@ internal import CWebImageCairo
 internal import CWebImageKernels
 internal import WebImageCoding
 internal import WebImageCore
+internal import WebImageProcessing
 
 /// Pixels that cairo draws on, in place:
 ///
@@ -33,6 +34,21 @@ enum CairoCanvas {
         return PixelSize(width: try pixels(size.width, "width"), height: try pixels(size.height, "height"))
     }
 
+    /// What `draw` makes of a processor's input; its size in points is the context's.
+    static func pixels(
+        over background: PixelBuffer, in context: ProcessingContext, isOpaque: Bool = false,
+        draw: (borrowing DrawingContext) throws -> Void
+    ) throws(WebImageError) -> PixelBuffer {
+        let scale = context.scale
+        guard scale > 0, scale.isFinite else {
+            throw .drawing(.invalidNumber(name: "scale", value: scale.description))
+        }
+        return try pixels(
+            background.size,
+            of: PointSize(width: Double(background.width) / scale, height: Double(background.height) / scale),
+            scale: scale, background: background, isOpaque: isOpaque, cancellation: context.cancellation, draw: draw)
+    }
+
     /// The picture that `draw` makes of `background`, or of nothing: clear, or black if it is to be opaque.
     static func pixels(
         _ size: PixelSize, of points: PointSize, scale: Double, background: PixelBuffer? = nil, isOpaque: Bool = false,
@@ -44,8 +60,7 @@ enum CairoCanvas {
         let stride = output.bytesPerRow
         if let background {
             try output.withRows(cancellation: cancellation) { y, row in
-                let source = background.baseAddress.assumingMemoryBound(to: UInt8.self) + y * background.bytesPerRow
-                cwi_swap_red_and_blue(source, row, size.width)
+                cwi_swap_red_and_blue(background.row(y), row, size.width)
             }
         } else {
             output.clear()

@@ -26,15 +26,9 @@ extension ImageProcessors {
         /// - Throws: ``WebImageError/drawing(_:)``, and what the closure throws if it is a ``WebImageError``;
         ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            let size = PointSize(
-                width: Double(pixels.width) / context.scale, height: Double(pixels.height) / context.scale)
-            guard context.scale > 0, context.scale.isFinite else {
-                throw .drawing(.invalidNumber(name: "scale", value: context.scale.description))
+            try CairoCanvas.pixels(over: pixels, in: context, isOpaque: pixels.isOpaque) { drawing in
+                try draw(drawing, drawing.size)
             }
-            return try CairoCanvas.pixels(
-                pixels.size, of: size, scale: context.scale, background: pixels, isOpaque: pixels.isOpaque,
-                cancellation: context.cancellation
-            ) { drawing in try draw(drawing, size) }
         }
     }
 }
@@ -44,4 +38,18 @@ extension ImageProcessor where Self == ImageProcessors.Drawing {
     public static func draw(
         id: String, _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
     ) -> Self { Self(id: id, draw: draw) }
+}
+
+extension Image {
+    /// This picture with a drawing over it; blocks the calling thread. Of an animation, over each frame as it is asked for.
+    ///
+    /// - Parameter draw: draws, given the picture's size in points; called from any thread where the picture moves.
+    /// - Throws: what ``ImageProcessors/Drawing/process(_:in:)`` throws.
+    public func withDrawing(
+        cancellation: Cancellation? = nil,
+        _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
+    ) throws(WebImageError) -> Image {
+        // Whoever asks for no identifier needs no name.
+        try ImageProcessors.Drawing(id: "", draw: draw).process(self, cancellation: cancellation)
+    }
 }

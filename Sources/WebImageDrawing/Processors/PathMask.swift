@@ -30,14 +30,7 @@ extension ImageProcessors {
         /// - Throws: ``WebImageError/drawing(_:)`` for coordinates that make no sense and sizes that cairo can't take,
         ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            let size = PointSize(
-                width: Double(pixels.width) / context.scale, height: Double(pixels.height) / context.scale)
-            guard context.scale > 0, context.scale.isFinite else {
-                throw .drawing(.invalidNumber(name: "scale", value: context.scale.description))
-            }
-            return try CairoCanvas.pixels(
-                pixels.size, of: size, scale: context.scale, background: pixels, cancellation: context.cancellation
-            ) { drawing in
+            try CairoCanvas.pixels(over: pixels, in: context) { drawing in
                 let mode = isInverted ? BlendMode.destinationOut : .destinationIn
                 if isInverted {
                     drawing.fill(path, with: .color(.black), rule: rule, mode: mode)

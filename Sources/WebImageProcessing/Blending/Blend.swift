@@ -42,8 +42,8 @@ extension ImageProcessors {
         /// Pixels with the others above them.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
             try check("opacity", opacity, in: 0...1)
-            try check("x", x, in: .finite)
-            try check("y", y, in: .finite)
+            try checkFinite("x", x)
+            try checkFinite("y", y)
             return try pixels.blended(
                 with: operand.image.pixels, x: context.pixelOffset(x), y: context.pixelOffset(y), mode: mode,
                 opacity: opacity,

@@ -4,14 +4,16 @@ internal import WebImageCore
 /// A second picture that a processor works with, and the text that tells it from all others.
 struct ImageOperand: Sendable, ProcessorParameter {
     let image: Image
-    let identifierText: String
+    let identifierValue: ProcessorIdentifier.Value
 
     /// - Parameter id: what the caller knows the picture by; otherwise it is known by SHA-256 of its pixels.
     init(_ image: Image, id: String?) {
         self.image = image
-        // The two kinds begin differently: nobody's name is another's digest.
+        // The two kinds begin differently: nobody's name is another's digest. The last hyphen ends it: a scale has none of
+        // its own, whatever it is.
         let identity = id.map { "id-" + ProcessorIdentifier.escaped($0) } ?? "sha256-" + image.pixels.digest
-        identifierText = identity + "-" + image.scale.identifierText
+        let scale = image.scale.identifierValue.description.split(separator: "-", omittingEmptySubsequences: false)
+        identifierValue = ProcessorIdentifier.Value(verbatim: identity + "-" + scale.joined(separator: "%2D"))
     }
 
     /// Its pixels, brought to `size` where they have another.

@@ -69,7 +69,7 @@ extension ImageProcessors {
         /// Pixels with the overlay above them.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
             try check("opacity", opacity, in: 0...1)
-            try check("margin", margin, in: .finite)
+            try checkFinite("margin", margin)
             let size = try overlaySize(in: context)
             let overlay = try operand.pixels(size: size, cancellation: context.cancellation)
             let margin = context.pixelOffset(margin)
@@ -86,10 +86,7 @@ extension ImageProcessors {
             let isUsable =
                 factor > 0 && Double(max(own.width, own.height)) * factor <= Self.largestLength
                 && Double(own.pixelCount) * factor * factor <= Self.largestPixelCount
-            guard isUsable else {
-                throw .processing(
-                    identifier: identifier.description, reason: .invalidParameter(name: "scale", value: "\(scale)"))
-            }
+            guard isUsable else { throw invalid("scale", scale) }
             func scaled(_ length: Int) -> Int { max(1, Int((Double(length) * factor).rounded())) }
             return PixelSize(width: scaled(own.width), height: scaled(own.height))
         }

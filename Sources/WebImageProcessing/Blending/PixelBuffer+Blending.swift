@@ -36,24 +36,13 @@ extension PixelBuffer {
     func blended(
         with color: Color, mode: BlendMode, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
-        let line = color.premultipliedPixels(count: width)
         let (kernel, width) = (mode.kernel, width)
+        var line = [UInt8](repeating: 0, count: width * 4)
+        cwi_fill(color.premultipliedPixel, &line, width)
+        let source = line
         let keepsOpacity = mode.keepsOpacity(isSourceOpaque: color.alpha >= 1)
         return try mapRows(isOpaque: isOpaque && keepsOpacity, cancellation: cancellation) { _, backdrop, destination in
-            cwi_blend(kernel, line, backdrop, destination, width, 1)
-        }
-    }
-}
-
-extension Color {
-    /// Bytes of `count` pixels of this colour.
-    fileprivate func premultipliedPixels(count: Int) -> [UInt8] {
-        func cut(_ component: Double) -> Double { min(max(component, 0), 1) }
-        let straight = [cut(red), cut(green), cut(blue), 1]
-        let bytes = straight.map { UInt8(($0 * cut(alpha) * 255).rounded()) }
-        return [UInt8](unsafeUninitializedCapacity: count * 4) { pixels, initializedCount in
-            for index in 0..<count * 4 { pixels.initializeElement(at: index, to: bytes[index % 4]) }
-            initializedCount = count * 4
+            cwi_blend(kernel, source, backdrop, destination, width, 1)
         }
     }
 }

@@ -24,7 +24,7 @@ extension ImageProcessors {
 
         /// Pixels with the colour above them.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            try check("color", color)
+            try checkColor("color", color)
             return try pixels.blended(with: color, mode: mode, cancellation: context.cancellation)
         }
     }

@@ -41,9 +41,9 @@ extension ImageProcessors {
 
         /// Blurred pixels.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            try check("radius", effect.radius, in: .finiteLength)
-            try check("saturation", effect.saturation, in: .finite)
-            if let tint = effect.tint { try check("tint", tint) }
+            try checkNotNegative("radius", effect.radius)
+            try check("saturation", effect.saturation, in: .singlePrecision)
+            if let tint = effect.tint { try checkColor("tint", tint) }
             let cancellation = context.cancellation
             var result = try pixels.blurred(radius: effect.radius * context.scale, cancellation: cancellation)
             result = try result.recolored(by: .saturation(effect.saturation), cancellation: cancellation)

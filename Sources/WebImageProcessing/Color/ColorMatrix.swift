@@ -132,5 +132,5 @@ extension ColorMatrix {
 
 extension ColorMatrix: ProcessorParameter {
     /// Its twenty numbers, row after row, in brackets.
-    public var identifierText: String { elements.identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { elements.identifierValue }
 }

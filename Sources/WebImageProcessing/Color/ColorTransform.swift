@@ -14,7 +14,7 @@ extension ImageProcessors {
 
         /// Pixels with other colours.
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            for element in matrix.elements { try check("elements", element, in: .finite) }
+            for element in matrix.elements { try check("elements", element, in: .singlePrecision) }
             return try pixels.recolored(by: matrix, cancellation: context.cancellation)
         }
     }

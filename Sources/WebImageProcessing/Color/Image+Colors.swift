@@ -11,34 +11,32 @@ extension Image {
     }
 
     /// The colours in a rectangle of pixels, row after row; `nil` unless all of it lies in the picture.
-    public func colors(x: Int, y: Int, width: Int, height: Int) -> [Color]? {
-        guard let region = PixelRegion(x: x, y: y, width: width, height: height, in: pixels),
-            region.columns.count == width, region.rows.count == height
-        else { return nil }
-        return region.rows.flatMap { y in
-            region.columns.map { x in Color(sum: SIMD4(truncatingIfNeeded: pixels[x, y]), pixelCount: 1) }
+    public func colors(in rect: PixelRect) -> [Color]? {
+        guard let area = rect.clamped(to: pixels.size), area == rect else { return nil }
+        return (area.y..<area.y + area.height).flatMap { y in
+            (area.x..<area.x + area.width).map { x in
+                Color(sum: SIMD4(truncatingIfNeeded: pixels[x, y]), pixelCount: 1)
+            }
         }
     }
 
     /// The mean of all pixels. Each colour counts as much as it covers; the alpha is the mean alpha.
     public var averageColor: Color {
-        averageColor(x: 0, y: 0, width: pixels.width, height: pixels.height) ?? .clear
+        averageColor(in: PixelRect(x: 0, y: 0, width: pixels.width, height: pixels.height)) ?? .clear
     }
 
     /// The mean of the pixels in the part of a rectangle that lies in the picture; `nil` if none does.
-    public func averageColor(x: Int, y: Int, width: Int, height: Int) -> Color? {
-        guard let region = PixelRegion(x: x, y: y, width: width, height: height, in: pixels) else { return nil }
+    public func averageColor(in rect: PixelRect) -> Color? {
+        guard let area = rect.clamped(to: pixels.size) else { return nil }
         var sum = SIMD4<UInt64>()
-        for y in region.rows {
+        for y in area.y..<area.y + area.height {
             var rowSum = SIMD4<UInt32>()
             withUnsafeMutableBytes(of: &rowSum) { sums in
-                cwi_sum(
-                    pixels.row(y) + region.columns.lowerBound * 4, region.columns.count,
-                    sums.bindMemory(to: UInt32.self).baseAddress)
+                cwi_sum(pixels.row(y) + area.x * 4, area.width, sums.bindMemory(to: UInt32.self).baseAddress)
             }
             sum &+= SIMD4(truncatingIfNeeded: rowSum)
         }
-        return Color(sum: sum, pixelCount: region.columns.count * region.rows.count)
+        return Color(sum: sum, pixelCount: area.size.pixelCount)
     }
 
     /// The colour of which there is most, counting similar ones together; `nil` where every pixel is clear.
@@ -69,27 +67,5 @@ extension Color {
         self.init(
             red: straight(sum.x), green: straight(sum.y), blue: straight(sum.z),
             alpha: alpha / (255 * Double(pixelCount)))
-    }
-}
-
-/// The part of a rectangle that lies in a picture.
-private struct PixelRegion {
-    let columns: Range<Int>
-    let rows: Range<Int>
-
-    /// - Returns: `nil` if no pixel does.
-    init?(x: Int, y: Int, width: Int, height: Int, in pixels: PixelBuffer) {
-        guard let columns = Self.part(from: x, count: width, of: pixels.width),
-            let rows = Self.part(from: y, count: height, of: pixels.height)
-        else { return nil }
-        self.columns = columns
-        self.rows = rows
-    }
-
-    private static func part(from start: Int, count: Int, of length: Int) -> Range<Int>? {
-        let (end, overflow) = start.addingReportingOverflow(count)
-        let upper = overflow ? (count > 0 ? length : 0) : min(end, length)
-        let lower = max(start, 0)
-        return lower < upper ? lower..<upper : nil
     }
 }

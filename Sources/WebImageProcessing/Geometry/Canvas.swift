@@ -38,9 +38,7 @@ enum Canvas {
                 let line = destination + (row - rows.lowerBound) * stride
                 fillRow(row, line)
                 guard let picture, let area, row >= area.y, row < area.y + area.height else { continue }
-                let source =
-                    picture.baseAddress.assumingMemoryBound(to: UInt8.self) + (row - y) * picture.bytesPerRow
-                    + (area.x - x) * 4
+                let source = picture.row(row - y) + (area.x - x) * 4
                 if hidesBackground {
                     (line + area.x * 4).update(from: source, count: area.width * 4)
                 } else if let coverage {
@@ -70,8 +68,7 @@ enum Canvas {
         case .color(let color, let size):
             cwi_fill(color.premultipliedPixel, destination, size.width)
         case .picture(let pixels):
-            let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self) + row * pixels.bytesPerRow
-            destination.update(from: source, count: pixels.width * 4)
+            destination.update(from: pixels.row(row), count: pixels.width * 4)
         }
     }
 }

@@ -53,7 +53,7 @@ public struct CornerRadii: Sendable, Hashable {
 
 extension CornerRadii: ProcessorParameter {
     /// The four in brackets, clockwise from the left top corner.
-    public var identifierText: String { clockwise.identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { clockwise.identifierValue }
 }
 
 /// A line along a picture's edge, inside of it.
@@ -85,5 +85,7 @@ public struct Border: Sendable, Hashable {
 
 extension Border: ProcessorParameter {
     /// Width, colour and join in brackets.
-    public var identifierText: String { "[\(width.identifierText),\(color.identifierText),\(join.rawValue)]" }
+    public var identifierValue: ProcessorIdentifier.Value {
+        .list([width.identifierValue, color.identifierValue, .text(join.rawValue)])
+    }
 }

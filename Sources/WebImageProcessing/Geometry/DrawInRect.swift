@@ -52,6 +52,10 @@ extension ImageProcessors {
             try checkColor("background", background)
             let size = PixelSize(
                 width: context.atLeastOnePixel(canvas.width), height: context.atLeastOnePixel(canvas.height))
+            // Before anything is as long as the canvas.
+            guard max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
+                throw .invalidSize(width: size.width, height: size.height)
+            }
             return try draw(pixels, scale: context.scale, on: .color(background, size), in: context)
         }
 

@@ -27,6 +27,28 @@ extension Image {
             .process(self, cancellation: cancellation)
     }
 
+    /// This picture brought to a width in points, in proportion; see ``ImageProcessors/Resize``. Blocks the calling thread.
+    ///
+    /// - Throws: what ``ImageProcessor/process(_:cancellation:)`` throws.
+    public func resized(
+        width: Double, filter: ImageProcessors.Resize.Filter = .lanczos, allowsUpscaling: Bool = true,
+        cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Image {
+        try ImageProcessors.Resize(width: width, filter: filter, allowsUpscaling: allowsUpscaling)
+            .process(self, cancellation: cancellation)
+    }
+
+    /// This picture brought to a height in points, in proportion; see ``ImageProcessors/Resize``. Blocks the calling thread.
+    ///
+    /// - Throws: what ``ImageProcessor/process(_:cancellation:)`` throws.
+    public func resized(
+        height: Double, filter: ImageProcessors.Resize.Filter = .lanczos, allowsUpscaling: Bool = true,
+        cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Image {
+        try ImageProcessors.Resize(height: height, filter: filter, allowsUpscaling: allowsUpscaling)
+            .process(self, cancellation: cancellation)
+    }
+
     /// The part of this picture in a rectangle in points; see ``ImageProcessors/Crop``. Blocks the calling thread.
     ///
     /// - Throws: what ``ImageProcessor/process(_:cancellation:)`` throws.

@@ -23,10 +23,7 @@ extension Image {
     /// Whether a pixel is translucent; looks at each where the picture is not known to be opaque.
     public var hasTranslucentPixels: Bool {
         guard !pixels.isOpaque else { return false }
-        let start = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
-        return (0..<pixels.height).contains { row in
-            !cwi_is_opaque(start + row * pixels.bytesPerRow, pixels.width)
-        }
+        return (0..<pixels.height).contains { !cwi_is_opaque(pixels.row($0), pixels.width) }
     }
 }
 

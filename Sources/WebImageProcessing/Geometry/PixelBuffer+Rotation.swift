@@ -35,7 +35,6 @@ extension PixelBuffer {
         let shape = ShapeCoverage(corners, width: size.width, height: size.height)
         let stride = output.bytesPerRow
         try output.fillBands(cancellation: cancellation) { [self] rows, destination in
-            let source = baseAddress.assumingMemoryBound(to: UInt8.self)
             var mask = [UInt8](repeating: 0, count: size.width)
             var scratch = shape.makeScratch()
             for row in rows {
@@ -47,7 +46,7 @@ extension PixelBuffer {
                 let (x, y) = (Double(columns.lowerBound) + 0.5 - centerX, Double(row) + 0.5 - centerY)
                 let start = line + columns.lowerBound * 4
                 cwi_sample_line(
-                    source, bytesPerRow, self.width, self.height, CubicWeights.table,
+                    self.row(0), bytesPerRow, self.width, self.height, CubicWeights.table,
                     fixed(x * cosine + y * sine + width / 2 - 0.5), fixed(y * cosine - x * sine + height / 2 - 0.5),
                     fixed(cosine), fixed(-sine), start, columns.count)
                 mask.withUnsafeBufferPointer { mask in

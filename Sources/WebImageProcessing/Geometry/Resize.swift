@@ -186,13 +186,13 @@ extension ImageProcessors.Resize.Filter: ProcessorParameter {}
 
 extension ImageProcessors.Resize.Mode: ProcessorParameter {
     /// The mode's name, with the colour in brackets where there is one.
-    public var identifierText: String {
+    public var identifierValue: ProcessorIdentifier.Value {
         switch self {
-        case .stretch: "stretch"
-        case .aspectFit: "aspectFit"
-        case .aspectFill: "aspectFill"
-        case .aspectFillCropped: "aspectFillCropped"
-        case .letterbox(let color): "letterbox\(color.identifierText)"
+        case .stretch: .text("stretch")
+        case .aspectFit: .text("aspectFit")
+        case .aspectFill: .text("aspectFill")
+        case .aspectFillCropped: .text("aspectFillCropped")
+        case .letterbox(let color): ProcessorIdentifier.Value(verbatim: "letterbox\(color.identifierValue)")
         }
     }
 }

@@ -70,7 +70,7 @@ struct RoundedShape: Sendable {
         try output.fillBands(cancellation: cancellation) { rows, destination in
             var masks = Masks(self)
             for row in rows {
-                let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self) + row * pixels.bytesPerRow
+                let source = pixels.row(row)
                 let line = destination + (row - rows.lowerBound) * stride
                 if let straight, straightRows.contains(row) {
                     straight.apply(to: source, line)

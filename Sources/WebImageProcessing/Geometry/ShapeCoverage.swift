@@ -128,11 +128,12 @@ struct ShapeCoverage: Sendable {
         let upper = max(edge.top.y, row)
         let lower = min(edge.bottom.y, row + 1)
         guard upper < lower else { return nil }
-        let slope = (edge.bottom.x - edge.top.x) / (edge.bottom.y - edge.top.y)
+        // A slope might be more than a number holds: where a corner's radius is next to nothing, so is an edge's height.
+        let (across, down) = (edge.bottom.x - edge.top.x, edge.bottom.y - edge.top.y)
         // Arithmetic may leave the edge's own range by a little.
         let limits = min(edge.top.x, edge.bottom.x)...max(edge.top.x, edge.bottom.x)
         func column(at y: Double) -> Double {
-            min(max(edge.top.x + (y - edge.top.y) * slope, limits.lowerBound), limits.upperBound) - Double(left)
+            min(max(edge.top.x + (y - edge.top.y) / down * across, limits.lowerBound), limits.upperBound) - Double(left)
         }
         let (first, second) = (column(at: upper), column(at: lower))
         let (near, far) = (min(first, second), max(first, second))

@@ -36,7 +36,7 @@ struct LightGrid {
             for index in band.indices { band[index] = .zero }
             for y in block {
                 try cancellation?.check()
-                let row = pixels.baseAddress.assumingMemoryBound(to: UInt8.self) + y * pixels.bytesPerRow
+                let row = pixels.row(y)
                 if pixels.isOpaque {
                     add(row, to: &band)
                 } else {

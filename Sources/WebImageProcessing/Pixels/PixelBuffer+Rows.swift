@@ -2,11 +2,6 @@ internal import WebImageCoding
 internal import WebImageCore
 
 extension PixelBuffer {
-    /// The first byte of a row; good as long as this object lives.
-    func row(_ y: Int) -> UnsafePointer<UInt8> {
-        (baseAddress + y * bytesPerRow).assumingMemoryBound(to: UInt8.self)
-    }
-
     /// A picture of the same size whose rows `body` makes of this one's, on several threads.
     ///
     /// - Parameters:

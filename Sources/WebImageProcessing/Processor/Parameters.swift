@@ -2,39 +2,41 @@ public import WebImageCore
 
 extension Color: ProcessorParameter {
     /// Its four components in brackets.
-    public var identifierText: String { [red, green, blue, alpha].identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { [red, green, blue, alpha].identifierValue }
 }
 
 extension PixelSize: ProcessorParameter {
     /// Such as `640x480`.
-    public var identifierText: String { "\(width)x\(height)" }
+    public var identifierValue: ProcessorIdentifier.Value { .text("\(width)x\(height)") }
 }
 
 extension PointSize: ProcessorParameter {
     /// Such as `640x480.5`.
-    public var identifierText: String { "\(width.identifierText)x\(height.identifierText)" }
+    public var identifierValue: ProcessorIdentifier.Value {
+        ProcessorIdentifier.Value(verbatim: "\(width.identifierValue)x\(height.identifierValue)")
+    }
 }
 
 extension ResizeMode: ProcessorParameter {}
 
 extension PixelRect: ProcessorParameter {
     /// Left, top, width and height in brackets.
-    public var identifierText: String { [x, y, width, height].identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { [x, y, width, height].identifierValue }
 }
 
 extension PointRect: ProcessorParameter {
     /// Left, top, width and height in brackets.
-    public var identifierText: String { [x, y, width, height].identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { [x, y, width, height].identifierValue }
 }
 
 extension PointInsets: ProcessorParameter {
     /// Top, left, bottom and right in brackets.
-    public var identifierText: String { [top, left, bottom, right].identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { [top, left, bottom, right].identifierValue }
 }
 
 extension ImageContentMode: ProcessorParameter {}
 
 extension Angle: ProcessorParameter {
     /// In degrees.
-    public var identifierText: String { degrees.identifierText }
+    public var identifierValue: ProcessorIdentifier.Value { degrees.identifierValue }
 }

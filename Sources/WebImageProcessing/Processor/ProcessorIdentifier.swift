@@ -17,7 +17,7 @@ public struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
     ///     `org.example.sepia`.
     ///   - parameters: everything the result depends on.
     public init(_ name: String, _ parameters: KeyValuePairs<String, any ProcessorParameter> = [:]) {
-        let values = parameters.map { "\(Self.escaped($0.key)):\($0.value.identifierText)" }
+        let values = parameters.map { "\(Self.escaped($0.key)):\($0.value.identifierValue)" }
         description = Self.escaped(name) + (values.isEmpty ? "" : "(\(values.joined(separator: ",")))")
     }
 
@@ -59,45 +59,4 @@ public struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
             false
         }
     }
-}
-
-/// Something a ``ProcessorIdentifier`` can tell from everything else of its kind.
-public protocol ProcessorParameter {
-    /// Its text, without any of `,:()|[]#&` that is not part of a text made by these same rules.
-    var identifierText: String { get }
-}
-
-extension ProcessorParameter where Self: RawRepresentable, RawValue: ProcessorParameter {
-    /// The raw value's.
-    public var identifierText: String { rawValue.identifierText }
-}
-
-extension String: ProcessorParameter {
-    /// The text, with `%` and two digits for what is no letter, digit, hyphen, dot or underscore.
-    public var identifierText: String { ProcessorIdentifier.escaped(self) }
-}
-
-extension Bool: ProcessorParameter {
-    /// `yes` or `no`.
-    public var identifierText: String { self ? "yes" : "no" }
-}
-
-extension Int: ProcessorParameter {
-    /// The number.
-    public var identifierText: String { description }
-}
-
-extension Double: ProcessorParameter {
-    /// The shortest text that reads back as this number; a whole number has no fraction, and 0 no sign.
-    public var identifierText: String { Int(exactly: self)?.description ?? ProcessorIdentifier.escaped(description) }
-}
-
-extension Optional: ProcessorParameter where Wrapped: ProcessorParameter {
-    /// The value's in brackets, or `none`.
-    public var identifierText: String { map { "[\($0.identifierText)]" } ?? "none" }
-}
-
-extension Array: ProcessorParameter where Element: ProcessorParameter {
-    /// The elements' in brackets.
-    public var identifierText: String { "[\(map(\.identifierText).joined(separator: ","))]" }
 }

@@ -37,7 +37,7 @@ import WebImageProcessing
 
     @Test func isKnownByItsMask() throws {
         let (one, other) = (try picture.image(), try EffectPixels(noise: 33, 21, seed: 3).image())
-        let processors: [ImageProcessors.Mask] = [.mask(one), .mask(other), .mask(one, channel: .alpha)]
+        let processors: [ImageProcessors.ImageMask] = [.mask(one), .mask(other), .mask(one, channel: .alpha)]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
     }
 }

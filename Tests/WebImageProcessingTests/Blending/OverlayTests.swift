@@ -77,4 +77,13 @@ import WebImageProcessing
         ]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
     }
+
+    /// Names and scales that look like each other's when written side by side.
+    @Test func nameAndScaleAreToldApart() throws {
+        let pictures: [(id: String, scale: Double)] = [("x", 1e-10), ("x-1e", 10), ("x", -1), ("x-", 1)]
+        let identifiers = try pictures.map { picture in
+            ImageProcessors.Overlay(try red.image(scale: picture.scale), id: picture.id).identifier.description
+        }
+        #expect(Set(identifiers).count == pictures.count)
+    }
 }

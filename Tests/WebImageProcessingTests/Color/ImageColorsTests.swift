@@ -36,18 +36,18 @@ import WebImageTestSupport
         let image = try EffectPixels(
             width: 3, height: 2, bytes: (0..<6).flatMap { [UInt8($0) * 51, 0, 0, 255] as [UInt8] }
         ).image()
-        #expect(image.colors(x: 1, y: 0, width: 2, height: 2)?.map(\.red) == [0.2, 0.4, 0.8, 1])
-        #expect(image.colors(x: 2, y: 0, width: 2, height: 1) == nil)
-        #expect(image.colors(x: 0, y: 0, width: 0, height: 1) == nil)
-        #expect(image.colors(x: .max, y: 0, width: .max, height: 1) == nil)
-        #expect(image.colors(x: .min, y: .min, width: .max, height: .max) == nil)
+        #expect(image.colors(in: PixelRect(x: 1, y: 0, width: 2, height: 2))?.map(\.red) == [0.2, 0.4, 0.8, 1])
+        #expect(image.colors(in: PixelRect(x: 2, y: 0, width: 2, height: 1)) == nil)
+        #expect(image.colors(in: PixelRect(x: 0, y: 0, width: 0, height: 1)) == nil)
+        #expect(image.colors(in: PixelRect(x: .max, y: 0, width: .max, height: 1)) == nil)
+        #expect(image.colors(in: PixelRect(x: .min, y: .min, width: .max, height: .max)) == nil)
     }
 
     @Test func averagesWeighColorsByAlpha() throws {
         let image = try EffectPixels(width: 2, height: 1, bytes: [255, 0, 0, 255, 0, 0, 85, 85]).image()
         #expect(isClose(image.averageColor, 0.75, 0, 0.25, 2.0 / 3))
-        #expect(isClose(image.averageColor(x: 1, y: -5, width: 9, height: 9), 0, 0, 1, 1.0 / 3))
-        #expect(image.averageColor(x: 2, y: 0, width: 1, height: 1) == nil)
+        #expect(isClose(image.averageColor(in: PixelRect(x: 1, y: -5, width: 9, height: 9)), 0, 0, 1, 1.0 / 3))
+        #expect(image.averageColor(in: PixelRect(x: 2, y: 0, width: 1, height: 1)) == nil)
     }
 
     @Test func whatThereIsMostOfDominates() throws {

@@ -33,6 +33,14 @@ import WebImageProcessing
         }
     }
 
+    @Test func keepsProportionsWhereOneSideIsGiven() throws {
+        let source = try GeometryFixture.source(scale: 2)
+        let (wide, high) = (try source.resized(width: 10), try source.resized(height: 15, filter: .fast))
+        #expect(wide.pixels.size == PixelSize(width: 20, height: 15))
+        #expect(high.pixels.size == PixelSize(width: 40, height: 30))
+        #expect(try source.resized(width: 1e6, allowsUpscaling: false).pixels.size == source.pixels.size)
+    }
+
     @Test func multipliesPointsByTheScale() throws {
         let source = try GeometryFixture.source(scale: 2)
         let result = try source.resized(to: box(10, 10), mode: .stretch)

@@ -12,7 +12,7 @@ public enum MaskChannel: String, Sendable, Hashable, Codable, CaseIterable, Proc
 
 extension ImageProcessors {
     /// Leaves of a picture what a mask lets through; the rest becomes clear.
-    public struct Mask: PixelProcessor {
+    public struct ImageMask: PixelProcessor {
         private let operand: ImageOperand
         /// What decides.
         public let channel: MaskChannel
@@ -49,8 +49,8 @@ extension ImageProcessors {
     }
 }
 
-extension ImageProcessor where Self == ImageProcessors.Mask {
-    /// Leaves of a picture what a mask lets through; see ``ImageProcessors/Mask``.
+extension ImageProcessor where Self == ImageProcessors.ImageMask {
+    /// Leaves of a picture what a mask lets through; see ``ImageProcessors/ImageMask``.
     public static func mask(_ mask: Image, id: String? = nil, channel: MaskChannel = .luminance) -> Self {
         Self(mask, id: id, channel: channel)
     }
@@ -64,6 +64,6 @@ extension Image {
         by mask: Image, channel: MaskChannel = .luminance, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
         // Whoever asks for no identifier needs no digest.
-        try ImageProcessors.Mask(mask, id: "", channel: channel).process(self, cancellation: cancellation)
+        try ImageProcessors.ImageMask(mask, id: "", channel: channel).process(self, cancellation: cancellation)
     }
 }
