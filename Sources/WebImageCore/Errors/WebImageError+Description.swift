@@ -244,6 +244,8 @@ extension WebImageError.ProcessingFailure: CustomStringConvertible {
             "its '\(name)' can't be \(value). Choose another."
         case .emptyResult:
             "nothing of the picture would be left. Choose an area that it covers."
+        case .resultTooLarge(let size, let limit):
+            "the result would have \(size) pixels, and \(limit) are the most. Make the picture smaller first."
         case .failed(let detail):
             "it failed (\(detail))."
         }

@@ -200,6 +200,8 @@ public enum WebImageError: Error, Sendable, Equatable {
         case invalidParameter(name: String, value: String)
         /// Nothing of the picture is left, as when it is cropped to a place outside.
         case emptyResult
+        /// The result would have more pixels than both its input and `pixelLimit`; no memory was taken for it.
+        case resultTooLarge(PixelSize, pixelLimit: Int)
         /// A processor of the program's own failed; its own words.
         case failed(String)
     }

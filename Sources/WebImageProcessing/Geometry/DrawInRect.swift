@@ -56,6 +56,7 @@ extension ImageProcessors {
             guard max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
                 throw .invalidSize(width: size.width, height: size.height)
             }
+            try checkResult(size, of: pixels.size)
             return try draw(pixels, scale: context.scale, on: .color(background, size), in: context)
         }
 

@@ -45,6 +45,7 @@ private struct SolidColor: PixelProcessor {
         try checkColor("color", color)
         let pixelSize = PixelSize(
             width: context.atLeastOnePixel(size.width), height: context.atLeastOnePixel(size.height))
+        try checkResult(pixelSize, of: PixelSize(width: 1, height: 1))
         return try Canvas.color(color, pixelSize).drawing(nil, cancellation: context.cancellation)
     }
 }

@@ -43,6 +43,7 @@ extension ImageProcessors {
                 guard let part = try pixels.cropped(to: rect) else { throw emptyResult }
                 return part
             }
+            try checkResult(rect.size, of: pixels.size)
             return try Canvas.color(color, rect.size).drawing(
                 pixels, x: -left, y: -top, replacesBackground: true, cancellation: context.cancellation)
         }

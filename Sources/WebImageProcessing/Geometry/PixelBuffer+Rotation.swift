@@ -3,8 +3,20 @@ internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore
 
+extension PixelSize {
+    /// What a picture of this size takes when it is turned around its centre, in whole pixels.
+    func rotated(clockwise radians: Double) -> PixelSize {
+        let (cosine, sine) = (abs(cos(radians)), abs(sin(radians)))
+        // Arithmetic's errors are no reason for one more pixel.
+        func needed(_ length: Double) -> Int { max(1, Int((length - 1e-6).rounded(.up))) }
+        return PixelSize(
+            width: needed(Double(width) * cosine + Double(height) * sine),
+            height: needed(Double(width) * sine + Double(height) * cosine))
+    }
+}
+
 extension PixelBuffer {
-    /// These pixels turned around their centre.
+    /// These pixels turned around their centre, in the middle of `size`.
     ///
     /// Each output pixel's centre is turned back, and what lies there is read with a bicubic filter, as if the picture's last
     /// pixels went on beyond its edges; then the shape of the turned picture is cut out, so that edges neither darken nor
@@ -13,18 +25,10 @@ extension PixelBuffer {
     /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func rotated(
-        clockwise radians: Double, keepsSize: Bool, cancellation: Cancellation?
+        clockwise radians: Double, into size: PixelSize, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         let (cosine, sine) = (cos(radians), sin(radians))
         let (width, height) = (Double(self.width), Double(self.height))
-        // Arithmetic's errors are no reason for one more pixel.
-        func needed(_ length: Double) -> Int { max(1, Int((length - 1e-6).rounded(.up))) }
-        let size =
-            keepsSize
-            ? self.size
-            : PixelSize(
-                width: needed(width * abs(cosine) + height * abs(sine)),
-                height: needed(width * abs(sine) + height * abs(cosine)))
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let (centerX, centerY) = (Double(size.width) / 2, Double(size.height) / 2)
         // With y downwards a positive angle is clockwise.

@@ -132,6 +132,7 @@ extension ImageProcessors {
                 return try resized(pixels, to: size, region: region, in: context)
             case .letterbox(let color):
                 try checkColor("mode", color)
+                try checkResult(box, of: pixels.size)
                 let size = ResizeMode.aspectFit.size(of: pixels.size, in: box, allowsUpscaling: allowsUpscaling)
                 let picture = try resized(pixels, to: size, in: context)
                 if picture.isOpaque, picture.size == box { return picture }
@@ -170,7 +171,8 @@ extension ImageProcessors {
         private func resized(
             _ pixels: PixelBuffer, to size: PixelSize, region: PixelRegion? = nil, in context: ProcessingContext
         ) throws(WebImageError) -> PixelBuffer {
-            switch filter {
+            try checkResult(size, of: pixels.size)
+            return switch filter {
             case .lanczos:
                 try pixels.resampled(to: size, region: region, cancellation: context.cancellation)
             case .nearest:

@@ -30,8 +30,9 @@ extension ImageProcessors {
         public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
             try checkFinite("degrees", angle.degrees)
             guard let orientation = quarterTurns else {
-                return try pixels.rotated(
-                    clockwise: angle.radians, keepsSize: keepsSize, cancellation: context.cancellation)
+                let size = keepsSize ? pixels.size : pixels.size.rotated(clockwise: angle.radians)
+                try checkResult(size, of: pixels.size)
+                return try pixels.rotated(clockwise: angle.radians, into: size, cancellation: context.cancellation)
             }
             let turned = try pixels.upright(from: orientation, cancellation: context.cancellation)
             guard keepsSize, turned.size != pixels.size else { return turned }

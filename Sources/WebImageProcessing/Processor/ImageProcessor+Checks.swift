@@ -1,3 +1,4 @@
+internal import WebImageCoding
 internal import WebImageCore
 
 // What processors say of parameters that make no sense. All of these throw `WebImageError.processing(identifier:reason:)`.
@@ -34,6 +35,18 @@ extension ImageProcessor {
     /// Throws for a colour with a component that is no finite number; those beyond 0 to 1 are cut later.
     func checkColor(_ name: String, _ color: Color) throws(WebImageError) {
         for component in [color.red, color.green, color.blue, color.alpha] { try checkFinite(name, component) }
+    }
+
+    /// Throws for a result that is larger than its input and than what is decoded by default: a strip of 65,535 pixels,
+    /// which a file of some bytes holds, would need 8 GB once it is turned by 45 degrees.
+    func checkResult(_ size: PixelSize, of input: PixelSize) throws(WebImageError) {
+        let limit = max(DecodingLimits.default.pixelCount, input.pixelCount)
+        // Sides that no picture can have are for the picture to refuse.
+        guard size.pixelCount > limit, max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
+            return
+        }
+        throw .processing(
+            identifier: identifier.description, reason: .resultTooLarge(size, pixelLimit: limit))
     }
 
     /// Throws for a rectangle without area or with a number that is not finite.

@@ -155,6 +155,12 @@ import WebImageProcessing
 
     @Test func refusesMoreThanAPictureCanHave() throws {
         let source = try GeometryFixture.source()
+        let large = PixelSize(width: 20_000, height: 20_000)
+        #expect(
+            throws: WebImageError.processing(
+                identifier: ImageProcessors.Resize(toPixels: large, mode: .stretch).identifier.description,
+                reason: .resultTooLarge(large, pixelLimit: 100_000_000))
+        ) { try source.resized(toPixels: large, mode: .stretch) }
         #expect(throws: WebImageError.invalidSize(width: 70_000, height: 10)) {
             try source.resized(to: box(70_000, 10), mode: .stretch)
         }

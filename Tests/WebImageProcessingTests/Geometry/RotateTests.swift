@@ -91,6 +91,17 @@ import WebImageProcessing
         #expect(try long.rotated(clockwise: .degrees(3), keepsSize: true).pixels.size == long.pixels.size)
     }
 
+    /// It would need 1.8 GB.
+    @Test func refusesAResultThatIsTooLarge() throws {
+        let long = try flat(30_000, 1)
+        let size = PixelSize(width: 21_214, height: 21_214)
+        #expect(
+            throws: WebImageError.processing(
+                identifier: "rotate(degrees:45,keepsSize:no)",
+                reason: .resultTooLarge(size, pixelLimit: 100_000_000))
+        ) { try long.rotated(clockwise: .degrees(45)) }
+    }
+
     @Test(arguments: [.nan, .infinity, -.infinity] as [Double])
     func refusesAnglesThatAreNone(degrees: Double) throws {
         let source = try flat(3, 3)
