@@ -61,7 +61,7 @@
             let clock = MonotonicAnimationClock()
             let shown = Lock(0)
             let memoryBefore = residentByteCount()
-            let pools = try (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
+            let pools = (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
             let players = try (0..<20).map { number in
                 let image = sharing ? shared : try AnimatedImage(data: sample.data)
                 let player = AnimationPlayer(

@@ -1,7 +1,8 @@
 /// What an ``AnimationPlayer`` takes the time from, and who calls it when a frame is due.
 ///
 /// ``MonotonicAnimationClock`` is the system's. A view makes one of its frame clock, so that frames change when the screen
-/// does; a test, or a program that renders a film, moves a ``ManualAnimationClock`` by hand.
+/// does; a test, or a program that renders a film, moves a ``ManualAnimationClock`` by hand. Players ask it under their locks: it
+/// answers at once, and calls nobody back inside a call.
 public protocol AnimationClock: Sendable {
     /// The time since some moment; it never goes back. May be asked on any thread.
     var now: Duration { get }

@@ -1,7 +1,8 @@
 /// The frames of a moving picture, decoded when they are asked for.
 ///
 /// A source is immutable and shared: what one needs to play it, the canvas on which frames are composed, is in the
-/// ``AnimationFrameReader`` that each player (or pool of players) makes for itself.
+/// ``AnimationFrameReader`` that each player (or pool of players) makes for itself. Those ask it under their locks: it answers at
+/// once, and does not call them back.
 public protocol AnimationSource: Sendable {
     /// Which animation this is: two sources that have the same one share decoded frames.
     ///
