@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import Glibc
+internal import WebImageCoding
 internal import WebImageCore
 
 /// Read-only files with pictures that a program brings along, for what its disk cache does not have.
@@ -41,24 +42,7 @@ public struct BundledImages: Sendable {
 
     /// The bytes of a file; `nil` when there is none, or it is no plain file, or longer than ``byteLimit``. Blocks.
     static func read(_ path: String) -> Data? {
-        // A FIFO would keep the caller waiting for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteLimit,
-            let bytes = malloc(max(1, status.st_size))
-        else { return nil }
-        var received = 0
-        while received < status.st_size {
-            let count = Glibc.read(descriptor, bytes + received, status.st_size - received)
-            if count > 0 {
-                received += count
-            } else if count == 0 || errno != EINTR {
-                break
-            }
-        }
-        return Data(bytesNoCopy: bytes, count: received, deallocator: .free)
+        isFile(path) ? try? Data(contentsOfRegularFile: path, upTo: byteLimit) : nil
     }
 
     /// Whether there is a plain file that is not too long. Blocks.
