@@ -222,33 +222,28 @@ final class Inflater {
             if entry.isLiteral, isInside {
                 window[output] = entry.literal
                 output &+= 1
-                bits &>>= entry.bitCount
-                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                Self.consume(entry, &bits, &bitCount)
                 entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
                 if entry.isLiteral {
                     window[output] = entry.literal
                     output &+= 1
-                    bits &>>= entry.bitCount
-                    bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                    Self.consume(entry, &bits, &bitCount)
                     entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
                     if entry.isLiteral {
                         window[output] = entry.literal
                         output &+= 1
-                        bits &>>= entry.bitCount
-                        bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                        Self.consume(entry, &bits, &bitCount)
                         entry = literals[Int(truncatingIfNeeded: bits & 0x7FF)]
                     }
                 }
             }
             // 23 bits are left at least, of which this takes 20.
             if entry.leadsToSecondTable {
-                bits &>>= entry.bitCount
-                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                Self.consume(entry, &bits, &bitCount)
                 entry = literals[entry.value &+ Int(truncatingIfNeeded: bits & (1 &<< entry.codeBitCount &- 1))]
             }
             let length = entry.value(with: bits)
-            bits &>>= entry.bitCount
-            bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+            Self.consume(entry, &bits, &bitCount)
             if entry.isLiteral {
                 window[output] = entry.literal
                 output &+= 1
@@ -268,13 +263,11 @@ final class Inflater {
             }
             entry = distances[Int(truncatingIfNeeded: bits & 0xFF)]
             if entry.leadsToSecondTable {
-                bits &>>= entry.bitCount
-                bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+                Self.consume(entry, &bits, &bitCount)
                 entry = distances[entry.value &+ Int(truncatingIfNeeded: bits & (1 &<< entry.codeBitCount &- 1))]
             }
             let distance = entry.value(with: bits)
-            bits &>>= entry.bitCount
-            bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+            Self.consume(entry, &bits, &bitCount)
             guard !entry.isSpecial, distance <= output, bitCount >= 0 else { return false }
             Self.repeat(length, bytesFrom: distance, before: window + output)
             output &+= length
@@ -323,7 +316,14 @@ final class Inflater {
         bitCount |= 56
     }
 
-    /// The same byte by byte, and over the end of a piece; at the end of the stream there are fewer.
+    /// Takes what an entry stands for from the bits.
+    @inline(__always)
+    private static func consume(_ entry: HuffmanTable.Entry, _ bits: inout UInt64, _ bitCount: inout Int) {
+        bits &>>= entry.bitCount
+        bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
+    }
+
+    /// Brings bits byte by byte, and over the end of a piece; at the end of the stream there are fewer.
     private func refillAtEnd(
         _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ data: UnsafeRawBufferPointer
     ) {
