@@ -50,8 +50,7 @@ extension ImageProcessors {
             try checkPositive("canvas.width", canvas.width)
             try checkPositive("canvas.height", canvas.height)
             try checkColor("background", background)
-            let size = PixelSize(
-                width: context.atLeastOnePixel(canvas.width), height: context.atLeastOnePixel(canvas.height))
+            let size = context.atLeastOnePixel(canvas)
             // Before anything is as long as the canvas.
             guard max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
                 throw .invalidSize(width: size.width, height: size.height)

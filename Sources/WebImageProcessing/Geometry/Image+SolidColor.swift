@@ -43,8 +43,7 @@ private struct SolidColor: PixelProcessor {
         try checkPositive("width", size.width)
         try checkPositive("height", size.height)
         try checkColor("color", color)
-        let pixelSize = PixelSize(
-            width: context.atLeastOnePixel(size.width), height: context.atLeastOnePixel(size.height))
+        let pixelSize = context.atLeastOnePixel(size)
         try checkResult(pixelSize, of: PixelSize(width: 1, height: 1))
         return try Canvas.color(color, pixelSize).drawing(nil, cancellation: context.cancellation)
     }

@@ -8,6 +8,11 @@ extension ProcessingContext {
     /// A length in points as whole pixels, rounded to nearest, at least one.
     func atLeastOnePixel(_ points: Double) -> Int { max(1, wholePixels(points)) }
 
+    /// A size in points as whole pixels, rounded to nearest, at least one each way.
+    func atLeastOnePixel(_ size: PointSize) -> PixelSize {
+        PixelSize(width: atLeastOnePixel(size.width), height: atLeastOnePixel(size.height))
+    }
+
     /// A rectangle in points as pixels, not rounded, unless it is off by an error of arithmetic only.
     func region(_ rect: PointRect) -> PixelRegion {
         func pixels(_ points: Double) -> Double {
