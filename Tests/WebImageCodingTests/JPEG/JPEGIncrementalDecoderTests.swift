@@ -264,13 +264,9 @@ import WebImageTestSupport
     @Test(arguments: ["photo.jpg", "progressive-420.jpg"])
     func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        try Checkpoints.expectCancellationAtEach(atLeast: 6) { checkpoints in
-            let decoder = makeDecoder(
-                DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
-            try decoder.append(data.dropLast(100))
-            _ = try decoder.preview()
-            try decoder.append(data.suffix(100))
-            _ = try decoder.finish()
+        try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 100) {
+            cancellation in
+            makeDecoder(DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: cancellation))
         }
     }
 

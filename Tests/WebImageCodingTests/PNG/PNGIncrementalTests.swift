@@ -224,12 +224,8 @@ import WebImageTestSupport
     @Test(arguments: ["rgba-8.png", "rgba-8-adam7.png"])
     func stopsWhenCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        try Checkpoints.expectCancellationAtEach(atLeast: 1) { checkpoints in
-            let decoder = try decoder(DecodingOptions(cancellation: checkpoints.cancellation))
-            try decoder.append(data.prefix(600))
-            _ = try decoder.preview()
-            try decoder.append(data.suffix(from: 600))
-            _ = try decoder.finish()
+        try Checkpoints.expectCancellationAtEach(atLeast: 1, ofDecoding: data, cutAt: 600) { cancellation in
+            try decoder(DecodingOptions(cancellation: cancellation))
         }
     }
 }

@@ -1,4 +1,6 @@
+import Foundation
 import Testing
+import WebImageCoding
 import WebImageCore
 
 /// Counts how often work looks at its cancellation flag, and can set the flag at one of these looks.
@@ -21,6 +23,22 @@ struct Checkpoints {
 
     /// How many looks there were.
     var count: Int { counter.withLock { $0 } }
+
+    /// Runs ``expectCancellationAtEach(atLeast:of:)`` on a decoder that gets `data` in two pieces, with a preview between.
+    ///
+    /// - Parameter cut: how many bytes the first piece has.
+    static func expectCancellationAtEach(
+        atLeast minimum: Int, ofDecoding data: Data, cutAt cut: Int,
+        by makeDecoder: (Cancellation) throws -> any IncrementalImageDecoder
+    ) throws {
+        try expectCancellationAtEach(atLeast: minimum) { checkpoints in
+            let decoder = try makeDecoder(checkpoints.cancellation)
+            try decoder.append(data.prefix(cut))
+            _ = try decoder.preview()
+            try decoder.append(data.dropFirst(cut))
+            _ = try decoder.finish()
+        }
+    }
 
     /// Runs `work` to its end, and then once for each of its looks, which must be the last it takes.
     ///

@@ -240,13 +240,8 @@ import WebImageTestSupport
     @Test(arguments: ["lossy-alpha.webp", "lossless.webp", "animated-small-first.webp"])
     func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
         let data = try Fixture(name).data()
-        try Checkpoints.expectCancellationAtEach(atLeast: 6) { checkpoints in
-            let decoder = makeDecoder(
-                DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: checkpoints.cancellation))
-            try decoder.append(data.dropLast(50))
-            _ = try decoder.preview()
-            try decoder.append(data.suffix(50))
-            _ = try decoder.finish()
+        try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 50) { cancellation in
+            makeDecoder(DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: cancellation))
         }
     }
 
