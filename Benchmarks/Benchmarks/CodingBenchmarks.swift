@@ -44,7 +44,8 @@ extension BenchmarkGroup {
             Image(pixels: picture), as: .jpeg, options: EncodingOptions(quality: 0.6))
     }
 
-    private static func drawing(_ size: PixelSize) throws -> PixelBuffer {
+    /// Slow changes, hard edges and some grain.
+    static func drawing(_ size: PixelSize) throws -> PixelBuffer {
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         var generator = SystemRandomNumberGenerator()
         pixels.withUnsafeMutableBytes { bytes in

@@ -5,7 +5,7 @@ import WebImageProcessing
 extension BenchmarkGroup {
     /// Sizes and shapes: of 12 megapixels in the time they may take, of 2 beside a copy of as many bytes.
     static let geometry = BenchmarkGroup(name: "geometry-processing") { table in
-        let photo = try drawing(PixelSize(width: 4032, height: 3024))
+        let photo = Image(pixels: try drawing(PixelSize(width: 4032, height: 3024)))
         // The sharp filter stands beside other programs in the other group.
         for side in [1024, 200] {
             let box = PixelSize(width: side, height: side)
@@ -14,7 +14,7 @@ extension BenchmarkGroup {
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
             }
         }
-        let picture = try drawing(PixelSize(width: 1920, height: 1080))
+        let picture = Image(pixels: try drawing(PixelSize(width: 1920, height: 1080)))
         let bytes = picture.pixels.withUnsafeBytes { Array($0) }
         var copy = bytes
         let border = Border(width: 8, color: Color(red: 1, green: 1, blue: 1, alpha: 0.8))
@@ -36,24 +36,5 @@ extension BenchmarkGroup {
                 memcpy(&copy, bytes, bytes.count)
             }
         }
-    }
-
-    /// Slow changes, hard edges and some grain.
-    private static func drawing(_ size: PixelSize) throws -> Image {
-        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
-        var generator = SystemRandomNumberGenerator()
-        pixels.withUnsafeMutableBytes { bytes in
-            for y in 0..<size.height {
-                for x in 0..<size.width {
-                    let grain = UInt8.random(in: 0..<24, using: &generator)
-                    let offset = (y * size.width + x) * 4
-                    bytes[offset] = UInt8(x * 200 / size.width) + grain
-                    bytes[offset + 1] = UInt8(y * 200 / size.height) + grain
-                    bytes[offset + 2] = UInt8((x / 64 + y / 64) % 2 * 100) + grain
-                    bytes[offset + 3] = 255
-                }
-            }
-        }
-        return Image(pixels: pixels.freeze(isOpaque: true))
     }
 }
