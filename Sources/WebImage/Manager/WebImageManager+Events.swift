@@ -7,6 +7,7 @@ extension WebImageManager {
     /// for await event in manager.events(for: request) {
     ///     switch event {
     ///     case .progress(let received, let expected): print(received, expected ?? 0)
+    ///     case .preview(let image): show(image)
     ///     case .finished(let result): print(result)
     ///     }
     /// }
@@ -28,6 +29,7 @@ public struct LoadEvents: AsyncSequence, Sendable {
         let operation = manager.load(
             request, callbackQueue: DirectCallbackQueue(),
             progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
+            preview: { inbox.put($0) },
             completion: { inbox.end($0) })
         return Iterator(session: LoadSession(operation: operation, inbox: inbox))
     }
@@ -68,12 +70,13 @@ final class LoadSession: Sendable {
     deinit { operation.cancel() }
 }
 
-/// Events that one reader has not read yet: never more than two of progress, and the end.
+/// Events that one reader has not read yet: never more than two of progress, one preview, and the end.
 final class EventInbox: Sendable {
     private let state = Lock(State())
 
     private struct State {
         var progress = ProgressMailbox()
+        var preview: Image?
         var result: Result<WebImageResponse, WebImageError>?
         var isEnded = false
         var reader: CheckedContinuation<LoadEvent?, Never>?
@@ -82,6 +85,10 @@ final class EventInbox: Sendable {
         mutating func take() -> LoadEvent?? {
             if let progress = progress.take() {
                 return .progress(received: progress.received, expected: progress.expected)
+            }
+            if let preview {
+                self.preview = nil
+                return .preview(preview)
             }
             if let result {
                 self.result = nil
@@ -97,6 +104,14 @@ final class EventInbox: Sendable {
         change { state in
             guard state.result == nil, !state.isEnded else { return }
             _ = state.progress.put(progress)
+        }
+    }
+
+    /// As progress.
+    func put(_ preview: Image) {
+        change { state in
+            guard state.result == nil, !state.isEnded else { return }
+            state.preview = preview
         }
     }
 

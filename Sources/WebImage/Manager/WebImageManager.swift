@@ -47,17 +47,20 @@ public final class WebImageManager: Sendable {
     ///   - callbackQueue: where the callbacks run, one at a time; by default the manager's private serial queue. Never
     ///     inside this call, also if the picture is in memory: ``cachedImage(for:)-(WebImageRequest)`` looks there at once.
     ///   - progress: bytes so far, and in all where known; (0, expected) first. Only for what a loader brings.
+    ///   - preview: pictures that will do until the end, as a stored one while the server is asked whether it is still good;
+    ///     mostly none. One that could not be delivered yet is replaced by the next.
     ///   - completion: called exactly once, with ``WebImageError/cancelled`` after a cancel.
     /// - Returns: the operation, to cancel it or change its priority. Dropping it does not cancel.
     @discardableResult
     public func load(
         _ request: WebImageRequest, callbackQueue: (any CallbackQueue)? = nil,
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        preview: (@Sendable (Image) -> Void)? = nil,
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> WebImageOperation {
         let operation = WebImageOperation(
             request: request, callbackQueue: callbackQueue ?? self.callbackQueue, progress: progress,
-            completion: completion)
+            preview: preview, completion: completion)
         guard let context = pipeline.context(for: request) else {
             keep(operation)
             operation.finish(.failure(ImageLoaderGroup.error(forUnloadable: request.url)))
@@ -72,6 +75,7 @@ public final class WebImageManager: Sendable {
             switch event {
             case .progress(let progress): operation.report(progress)
             case .bytes: break
+            case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result): operation.finish(result)
             }
         }

@@ -8,6 +8,7 @@ public final class WebImageOperation: Sendable {
     public let request: WebImageRequest
 
     typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    typealias PreviewHandler = @Sendable (Image) -> Void
     typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
 
     private let callbackQueue: any CallbackQueue
@@ -24,21 +25,26 @@ public final class WebImageOperation: Sendable {
         var priority: LoadPriority
         var subscription: (any WorkStep)?
         var progressHandler: ProgressHandler?
+        var previewHandler: PreviewHandler?
         var completionHandler: CompletionHandler?
         var onEnd: (@Sendable () -> Void)?
         var progress = ProgressMailbox()
+        var preview: Image?
+        var previewNumber = 0
 
         var isEnded: Bool { completionHandler == nil }
     }
 
     init(
         request: WebImageRequest, callbackQueue: any CallbackQueue, progress: ProgressHandler?,
-        completion: @escaping CompletionHandler
+        preview: PreviewHandler? = nil, completion: @escaping CompletionHandler
     ) {
         self.request = request
         self.callbackQueue = callbackQueue
         state = Lock(
-            State(priority: request.priority, progressHandler: progress, completionHandler: completion))
+            State(
+                priority: request.priority, progressHandler: progress, previewHandler: preview,
+                completionHandler: completion))
     }
 
     /// Whether the completion has been called, or is being called.
@@ -137,11 +143,35 @@ public final class WebImageOperation: Sendable {
         }
     }
 
+    /// Queues a picture for the preview handler, in place of one that waits there.
+    ///
+    /// - Parameter number: rises with each; one that comes after one with a higher number is dropped.
+    func report(_ preview: Image, number: Int) {
+        let isNew = state.withLock { state in
+            guard state.previewHandler != nil, !state.isCancelled, number > state.previewNumber else { return false }
+            defer { (state.preview, state.previewNumber) = (preview, number) }
+            return state.preview == nil
+        }
+        guard isNew else { return }
+        callbackQueue.enqueue { [self] in deliverPreview() }
+    }
+
+    private func deliverPreview() {
+        let delivery = state.withLock { state -> (PreviewHandler, Image)? in
+            defer { state.preview = nil }
+            guard !state.isCancelled, let handler = state.previewHandler, let preview = state.preview else { return nil }
+            return (handler, preview)
+        }
+        if let (handler, preview) = delivery { handler(preview) }
+    }
+
     private func end(with result: Result<WebImageResponse, WebImageError>) {
         let (completion, onEnd) = state.withLock { state in
             defer {
                 state.completionHandler = nil
                 state.progressHandler = nil
+                state.previewHandler = nil
+                state.preview = nil
                 state.subscription = nil
                 state.onEnd = nil
             }

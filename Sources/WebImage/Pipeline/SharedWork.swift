@@ -12,11 +12,16 @@ import WebImageCore
 /// Handlers get events in order, outside every lock, on whatever thread the work runs. `finished` comes exactly once, but
 /// to nobody who has left by then. One exception to the order: what ``welcome(_:)`` tells a late subscriber, on the
 /// subscriber's thread, may come beside or after newer events, also the last.
+///
+/// A second step may run beside the first, to make a provisional result of what is there meanwhile.
 final class SharedWork<Output: Sendable>: Sendable {
     enum Event: Sendable {
         case progress(LoadProgress)
         /// More of a body is there, from its beginning on. One on its way to a late subscriber may come after a longer one.
         case bytes(soFar: PartialBody)
+        /// What will do until the end, as a stale picture while the server is asked. Numbers rise: one on its way to a late
+        /// subscriber may come after one with a higher number.
+        case provisional(Output, number: Int)
         case finished(Result<Output, WebImageError>)
     }
 
@@ -39,11 +44,33 @@ final class SharedWork<Output: Sendable>: Sendable {
         var stepCount = 0
         var progress: LoadProgress?
         var partialBody: PartialBody?
+        var provisional: (output: Output, number: Int)?
+        var stepBeside: (any WorkStep)?
+        var stepBesideCount = 0
         var isResultWanted = false
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
 
         var priority: LoadPriority { subscribers.lazy.map(\.priority).max() ?? .veryLow }
+
+        /// From now on nobody can join. What it held is to be let go outside the lock.
+        mutating func end() -> Ending {
+            defer {
+                subscribers = []
+                (step, stepBeside) = (nil, nil)
+                (partialBody, provisional) = (nil, nil)
+            }
+            isLive = false
+            return Ending(
+                handlers: subscribers.map(\.handler), step: step, stepBeside: stepBeside, provisional: provisional?.output)
+        }
+    }
+
+    private struct Ending {
+        let handlers: [Handler]
+        let step: (any WorkStep)?
+        let stepBeside: (any WorkStep)?
+        let provisional: Output?
     }
 
     init(onEnd: @escaping @Sendable (SharedWork) -> Void) {
@@ -61,7 +88,8 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     // MARK: For subscribers
 
-    /// Joins; `nil` when the work is over. A late subscriber is told the progress, and given the bytes, so far.
+    /// Joins; `nil` when the work is over. A late subscriber is told the progress, and given the bytes and the last
+    /// provisional result, so far.
     ///
     /// - Parameter wantsResult: `false` for work of the next stage, which makes something else of the result.
     func subscribe(
@@ -78,28 +106,31 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     /// Tells subscriber `id` what has happened before it came, and hurries the work if it is in more of a hurry.
     func welcome(_ id: Int) {
-        let (handler, progress, partialBody) = state.withLock { state in
-            (state.subscribers.first { $0.id == id }?.handler, state.progress, state.partialBody)
+        let (handler, progress, partialBody, provisional) = state.withLock { state in
+            (
+                state.subscribers.first { $0.id == id }?.handler, state.progress, state.partialBody,
+                state.provisional
+            )
         }
         if let handler, let progress { handler(.progress(progress)) }
         if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
+        if let handler, let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
         applyPriority()
     }
 
     fileprivate func leave(_ id: Int) {
-        let (isAbandoned, step, handler) = state.withLock { state -> (Bool, (any WorkStep)?, Handler?) in
+        let (isAbandoned, ending, handler) = state.withLock { state -> (Bool, Ending?, Handler?) in
             guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return (false, nil, nil) }
             // Released outside the lock: what a handler captures may run code when it goes.
             let handler = state.subscribers.remove(at: index).handler
             guard state.isLive, state.subscribers.isEmpty else { return (false, nil, handler) }
-            state.isLive = false
-            defer { state.step = nil }
-            return (true, state.step, handler)
+            return (true, state.end(), handler)
         }
         _ = handler
         if isAbandoned {
             onEnd(self)
-            step?.cancel()
+            ending?.step?.cancel()
+            ending?.stepBeside?.cancel()
         } else {
             applyPriority()
         }
@@ -152,31 +183,56 @@ final class SharedWork<Output: Sendable>: Sendable {
         for handler in handlers { handler(.bytes(soFar: partialBody)) }
     }
 
+    /// Gives everybody what will do until the end.
+    func report(provisional output: Output) {
+        // The last one is let go outside the lock.
+        let (handlers, number, last) = state.withLock { state -> ([Handler], Int, Output?) in
+            guard state.isLive else { return ([], 0, nil) }
+            let last = state.provisional
+            let number = (last?.number ?? 0) + 1
+            state.provisional = (output, number)
+            return (state.subscribers.map(\.handler), number, last?.output)
+        }
+        _ = last
+        for handler in handlers { handler(.provisional(output, number: number)) }
+    }
+
+    /// Starts something beside the step: it is cancelled when the work ends or is given up, and when another takes its place.
+    ///
+    /// - Parameter start: as with ``run(_:)``.
+    func runBeside(_ start: (LoadPriority) -> (any WorkStep)?) {
+        let (ticket, priority, last) = state.withLock { state in
+            defer { state.stepBeside = nil }
+            state.stepBesideCount += 1
+            return (state.stepBesideCount, state.isLive ? state.priority : nil, state.stepBeside)
+        }
+        last?.cancel()
+        guard let priority, let step = start(priority) else { return }
+        let isWanted = state.withLock { state in
+            let isWanted = state.isLive && state.stepBesideCount == ticket
+            if isWanted { state.stepBeside = step }
+            return isWanted
+        }
+        if !isWanted { step.cancel() }
+    }
+
     /// Ends it; only the first call counts.
     func finish(_ result: Result<Output, WebImageError>) {
-        let (handlers, last) = state.withLock { state -> ([Handler]?, (any WorkStep)?) in
-            guard state.isLive else { return (nil, nil) }
-            state.isLive = false
-            state.partialBody = nil
-            defer {
-                state.subscribers = []
-                state.step = nil
-            }
-            return (state.subscribers.map(\.handler), state.step)
-        }
-        guard let handlers else { return }
-        withExtendedLifetime(last) {}
+        let ending = state.withLock { $0.isLive ? $0.end() : nil }
+        guard let ending else { return }
+        ending.stepBeside?.cancel()
         onEnd(self)
-        for handler in handlers { handler(.finished(result)) }
+        for handler in ending.handlers { handler(.finished(result)) }
     }
 
     /// Passes the priority on to the current step; again if it has changed meanwhile, so that the last value stays.
     private func applyPriority(unlessStill known: LoadPriority? = nil) {
         var applied = known
         while true {
-            let (step, priority) = state.withLock { ($0.step, $0.priority) }
-            guard let step, priority != applied else { return }
-            step.setPriority(priority)
+            let (step, stepBeside, priority) = state.withLock { ($0.step, $0.stepBeside, $0.priority) }
+            guard step != nil || stepBeside != nil, priority != applied else { return }
+            step?.setPriority(priority)
+            stepBeside?.setPriority(priority)
             applied = priority
         }
     }

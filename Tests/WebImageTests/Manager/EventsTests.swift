@@ -69,6 +69,24 @@ import WebImageTestSupport
         #expect(fixture.manager.runningOperations.isEmpty)
     }
 
+    @Test func bringTheNewestPreviewBeforeTheEnd() async throws {
+        let inbox = EventInbox()
+        inbox.put(try SolidPicture(1).image())
+        inbox.put(try SolidPicture(2).image())
+        inbox.end(.failure(.cancelled))
+        inbox.put(try SolidPicture(3).image())
+        guard case .preview(let preview)? = await inbox.next() else {
+            Issue.record("no preview")
+            return
+        }
+        #expect(SolidPicture(2).matches(preview))
+        guard case .finished? = await inbox.next() else {
+            Issue.record("no end")
+            return
+        }
+        #expect(await inbox.next() == nil)
+    }
+
     @Test func ignoreProgressThatComesAfterTheEnd() async {
         let inbox = EventInbox()
         inbox.end(.failure(.cancelled))
