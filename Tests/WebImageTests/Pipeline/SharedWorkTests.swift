@@ -120,15 +120,63 @@ import WebImageCore
         }
         #expect(!isStarted)
     }
+
+    @Test func tellsALateComerTheLastProvisionalResult() throws {
+        let (first, late) = (Recorder<Int>(), Recorder<Int>())
+        var work: SharedWork<Int>?
+        _ = table.join("a", priority: .normal, handler: first.note) { work = $0 }
+        work?.report(provisional: 4)
+        work?.report(provisional: 5)
+        _ = table.join("a", priority: .normal, handler: late.note) { _ in }
+        work?.finish(.success(6))
+        work?.report(provisional: 7)
+
+        #expect(first.provisional == [4: 1, 5: 2])
+        #expect(late.provisional == [5: 2])
+        #expect(late.results == [.success(6)])
+    }
+
+    @Test func cancelsWhatRunsBesideAtTheEnd() throws {
+        let (step, beside, replaced) = (StepProbe(), StepProbe(), StepProbe())
+        var work: SharedWork<Int>?
+        _ = table.join("a", priority: .high, handler: { _ in }) { started in
+            work = started
+            started.run { _ in step }
+            started.runBeside { _ in replaced }
+            started.runBeside { _ in beside }
+        }
+        #expect(replaced.isCancelled)
+        #expect(!beside.isCancelled)
+        work?.finish(.success(1))
+        #expect(beside.isCancelled)
+        #expect(!step.isCancelled)
+    }
+
+    @Test func cancelsWhatRunsBesideWhenTheLastOneLeaves() throws {
+        let beside = StepProbe()
+        let subscription = try #require(
+            table.join("a", priority: .normal, handler: { _ in }) { $0.runBeside { _ in beside } })
+        subscription.setPriority(.high)
+        #expect(beside.priority == .high)
+        subscription.cancel()
+        #expect(beside.isCancelled)
+    }
 }
 
-private final class Recorder<Output: Sendable>: Sendable {
+private final class Recorder<Output: Hashable & Sendable>: Sendable {
     private let events = Lock<[SharedWork<Output>.Event]>([])
 
     var note: SharedWork<Output>.Handler { { event in self.events.withLock { $0.append(event) } } }
 
     var results: [Result<Output, WebImageError>] {
         events.withLock { $0 }.compactMap { if case .finished(let result) = $0 { result } else { nil } }
+    }
+
+    /// Number by result.
+    var provisional: [Output: Int] {
+        var numbers: [Output: Int] = [:]
+        for case .provisional(let output, let number) in events.withLock({ $0 }) { numbers[output] = number }
+        return numbers
     }
 
     var progress: [LoadProgress] {
