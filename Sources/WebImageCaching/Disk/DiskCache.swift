@@ -360,13 +360,14 @@ public final class DiskCache: Sendable {
         let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses || makesRoom) }
         guard !batch.isEmpty else { return nil }
         let aftermath = writer.write(batch)
+        // Before anybody hears that all is gone: what they ask for next finds the space free.
+        if aftermath.contains(.cleared) { lane.submit { [writer] in writer.sweepCleared() } }
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
         if aftermath.contains(.overfull) {
             writeAccesses()
             writer.enforceLimits()
         }
-        if aftermath.contains(.cleared) { lane.submit { [writer] in writer.sweepCleared() } }
         if aftermath.contains(.sparse) { compactInSteps() }
         return batch.changes.count
     }

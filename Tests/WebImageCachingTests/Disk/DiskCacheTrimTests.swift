@@ -254,6 +254,7 @@ import WebImageTestSupport
         for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }
         await cache.flush()
         await cache.removeAll()
+        await cache.flush()
         var status = stat()
         #expect(stat(fixture.indexPath, &status) == 0)
         #expect(status.st_size < 500_000)
