@@ -20,6 +20,7 @@ extension WebImageError {
         case .redirectDenied: 209
         case .blocked: 210
         case .headersTooLarge: 211
+        case .offline: 212
         case .requestRefused: 220
         case .responseRefused: 221
         case .unacceptableContentType: 222

@@ -29,6 +29,8 @@ extension WebImageError: CustomStringConvertible {
             "\(url.absoluteString): \(message) (transport code \(code)). Check the address and the network."
         case .timedOut(let seconds, let url):
             "\(url.absoluteString): nothing arrived for \(seconds) s. Try again, or allow more time."
+        case .offline(let seconds, let url):
+            "\(url.absoluteString): there is no network, and none came up within \(seconds) s. Connect, and try again."
         case .tooManyRedirects(let limit, let url):
             "\(url.absoluteString): more than \(limit) redirects; the server may be sending them in a circle."
         case .truncated(let expected?, let received, let url):

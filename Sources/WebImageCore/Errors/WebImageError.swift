@@ -28,6 +28,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case transport(code: Int, message: String, url: URL)
     /// Nothing arrived for `seconds`, or no connection came about in that time.
     case timedOut(seconds: Double, url: URL)
+    /// There was no network, and none came up within `seconds`.
+    case offline(seconds: Double, url: URL)
     /// The server's redirects did not end within `limit` hops.
     case tooManyRedirects(limit: Int, url: URL)
     /// The body ended early; `expected` is `nil` where the length was not announced.

@@ -40,7 +40,7 @@ struct RequestHeaders {
 
     /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
     /// other proxy, see ``DownloadState/follow(_:decision:)``.
-    private static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent", proxyName]
+    static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent", proxyName]
 
     static let proxyName = "proxy-authorization"
 
