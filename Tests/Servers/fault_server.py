@@ -36,9 +36,13 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /endless-trailers/...         a chunked body of 10 bytes, then trailer fields until the client goes
     /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
     /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
+    /flaky/N?of=10&bad=3          a PNG of the colour N; by a draw that is the same in each run, BAD of OF transfers fail in one
+                                  of six ways: a redirect to a port that refuses, a reset, half a body, 408, 429 with
+                                  Retry-After, 503
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
-    /control/statistics           JSON: requests, dropped and peak by path and by parent path; accepted connections
+    /control/statistics           JSON: requests, dropped, peak and whole by path and by parent path; faults by kind;
+                                  accepted connections
     /control/wait?event=E&path=P&count=N&seconds=S  answers once E (requests, dropped) reaches N for P; else 504
 """
 
@@ -66,6 +70,7 @@ class Statistics:
     def __init__(self):
         self.changed = threading.Condition()
         self.requests, self.dropped, self.running, self.peak = Counter(), Counter(), Counter(), Counter()
+        self.whole, self.faults = Counter(), Counter()
         self.accepted = 0
         self.releases = {}
 
@@ -97,10 +102,20 @@ class Statistics:
         with self.changed:
             return json.dumps({
                 "requests": self.requests, "dropped": self.dropped, "peak": self.peak, "accepted": self.accepted,
+                "whole": self.whole, "faults": self.faults,
             }).encode()
 
 
 statistics = Statistics()
+refusing = socket.socket()
+
+
+def refusing_port():
+    """A port that refuses every connection: nobody listens on it, and nobody else can."""
+    with statistics.changed:
+        if refusing.getsockname()[1] == 0:
+            refusing.bind(("127.0.0.1", 0))
+    return refusing.getsockname()[1]
 
 
 def pattern(size):
@@ -114,6 +129,16 @@ def noise_png(side):
     rows = b"".join(b"\0" + os.urandom(side) for _ in range(side))
     return b"".join([
         b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)),
+        chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
+    ])
+
+
+def solid_png(number):
+    """8 × 6 pixels of the colour whose red, green and blue are the number's bytes, lowest first."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes([number & 255, number >> 8 & 255, number >> 16 & 255]) * 8) * 6
+    return b"".join([
+        b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 6, 8, 2, 0, 0, 0)),
         chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
     ])
 
@@ -349,6 +374,30 @@ class Exchange:
     def send_answer(self):
         return self.answer(pattern(10), "image/png", self.number("code", 200), *self.queries.get("header", []))
 
+    def flaky(self):
+        picture = solid_png(int(self.path.rpartition("/")[2]))
+        with statistics.changed:
+            count = statistics.requests[self.path]
+        draw = zlib.crc32(f"{self.path}#{count}".encode())
+        if draw % self.number("of", 10) >= self.number("bad", 3):
+            statistics.count("whole", self.path)
+            return self.answer(picture, "image/png")
+        fault = ["refused", "reset", "cut", "408", "429", "503"][draw // self.number("of", 10) % 6]
+        with statistics.changed:
+            statistics.faults[fault] += 1
+        if fault == "refused":
+            return self.answer(b"", "text/plain", 302, f"Location: http://127.0.0.1:{refusing_port()}{self.target}")
+        if fault == "reset":
+            # Before the first byte of an answer, clients ask again by themselves if the connection is an old one.
+            self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+            return self.reset()
+        if fault == "cut":
+            self.head("Content-Type: image/png", f"Content-Length: {len(picture)}")
+            self.send(picture[: len(picture) // 2])
+            return False
+        headers = ["Retry-After: 1"] if fault == "429" else []
+        return self.answer(b"later", "text/plain", int(fault), *headers)
+
     def huge_length(self):
         self.head(f"Content-Length: {10 ** 12}")
         self.send(pattern(1000))
@@ -387,7 +436,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture", "coded_transfer", "endless_trailers",
+    "short_picture", "flaky", "coded_transfer", "endless_trailers",
 }
 
 

@@ -72,6 +72,12 @@ final class ScriptedLoad: LoaderTask {
                     expectedByteCount: expectedByteCount)))
     }
 
+    /// Refuses to answer, for the status.
+    func refuse(_ statusCode: Int, headers: [HTTPField] = []) {
+        handler(.refused(LoaderResponse(url: request.url, statusCode: statusCode, headers: headers)))
+        end(.failure(.httpStatus(code: statusCode, url: request.url)))
+    }
+
     func send(_ data: Data) { handler(.bytes(data)) }
 
     func end(_ result: Result<Void, WebImageError>) {
