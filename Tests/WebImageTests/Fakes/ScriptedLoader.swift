@@ -64,11 +64,12 @@ final class ScriptedLoad: LoaderTask {
         end(.success(()))
     }
 
-    func begin(expectedByteCount: Int64?, contentType: String = "image/png") {
+    func begin(expectedByteCount: Int64?, contentType: String = "image/png", statusCode: Int = 200) {
         handler(
             .response(
                 LoaderResponse(
-                    url: request.url, statusCode: 200, headers: [HTTPField(name: "Content-Type", value: contentType)],
+                    url: request.url, statusCode: statusCode,
+                    headers: [HTTPField(name: "Content-Type", value: contentType)],
                     expectedByteCount: expectedByteCount)))
     }
 

@@ -50,6 +50,8 @@ final class AttemptLoop: WorkStep {
         /// What comes right before an end, held back until it is known to be the last.
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
+        /// The attempt has an answer that is no error, but will be tried again: its bytes are passed over.
+        var isPassedOver = false
         /// Of the request's own URL: what the caller is told if the others fail as well.
         var ownFailure: Failure?
         var networkWaitCount = 0
@@ -164,9 +166,16 @@ final class AttemptLoop: WorkStep {
 
     private func receive(_ event: LoaderEvent, _ receiver: any AttemptReceiver) {
         switch event {
-        case .response, .bytes: receiver.receive(event)
+        case .response(let response): if !passesOver(response) { receiver.receive(event) }
+        case .bytes: if !state.withLock({ $0.isPassedOver }) { receiver.receive(event) }
         case .refused(let response): state.withLock { $0.refused = response }
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
+        case .finished(let result) where result.error != .cancelled && state.withLock({ $0.isPassedOver }):
+            let answer = state.withLock { $0.refused }
+            let error = answer.flatMap { answer in
+                answer.statusCode.map { WebImageError.httpStatus(code: $0, url: answer.url) }
+            }
+            take(nextStep(after: error ?? .cancelled), receiver)
         case .finished(.success):
             let now = surroundings.clock.now
             let (attempts, metrics) = state.withLock { state in
@@ -182,9 +191,24 @@ final class AttemptLoop: WorkStep {
         }
     }
 
+    /// Whether the answer, though one that the request takes, is as good as a failure that is tried again.
+    private func passesOver(_ response: LoaderResponse) -> Bool {
+        let request = plan.sources[0].request
+        guard request.acceptsAnyAnswer, let status = response.statusCode else { return false }
+        let (now, retryAfter) = (surroundings.clock.now, RetryAfter.delay(of: response, now: surroundings.date()))
+        return state.withLock { state in
+            let delay = plan.policy.delay(
+                afterAttempt: state.countAtSource + 1, .httpStatus(code: status, url: response.url),
+                method: request.method, retryAfter: retryAfter, elapsed: now - start, random: 1)
+            guard delay != nil else { return false }
+            (state.isPassedOver, state.refused) = (true, response)
+            return true
+        }
+    }
+
     private func end(_ failure: Failure, _ receiver: any AttemptReceiver) {
         onAttempts(state.withLock { $0.attempts })
-        if let refused = failure.refused { receiver.receive(.refused(refused)) }
+        if case .httpStatus = failure.error, let refused = failure.refused { receiver.receive(.refused(refused)) }
         if let metrics = failure.metrics { receiver.receive(.metrics(metrics)) }
         receiver.receive(.finished(.failure(failure.error)))
     }
@@ -201,7 +225,7 @@ final class AttemptLoop: WorkStep {
         let (now, date, random) = (surroundings.clock.now, surroundings.date(), surroundings.random())
         return state.withLock { state in
             let failure = Failure(error: error, refused: state.refused, metrics: state.metrics)
-            (state.task, state.refused, state.metrics) = (nil, nil, nil)
+            (state.task, state.refused, state.metrics, state.isPassedOver) = (nil, nil, nil, false)
             state.endAttempt(after: now - state.attemptStart, error)
             if state.sourceIndex == 0 { state.ownFailure = failure }
             // Whoever cancelled is not told of anything else.
@@ -326,6 +350,12 @@ final class AttemptLoop: WorkStep {
         guard let waits else { return false }
         for callOff in waits { callOff() }
         return true
+    }
+}
+
+extension Result where Failure == WebImageError {
+    fileprivate var error: WebImageError? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }
 
