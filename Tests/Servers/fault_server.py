@@ -9,6 +9,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /html/...                     a page with status 200
     /status/...?code=N            that status, with a small page as body
     /echo/...                     the request's headers as JSON
+    /mirror/...                   the whole request as JSON: method, headers, body
     /redirect/...?to=L&code=N     that Location (302 unless told)
     /redirect-loop/...            to itself
     /redirect-chain/...?left=N    N redirects, then 10 bytes
@@ -35,9 +36,13 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /endless-trailers/...         a chunked body of 10 bytes, then trailer fields until the client goes
     /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
     /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
+    /flaky/N?of=10&bad=3          a PNG of the colour N; by a draw that is the same in each run, BAD of OF transfers fail in one
+                                  of six ways: a redirect to a port that refuses, a reset, half a body, 408, 429 with
+                                  Retry-After, 503
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
-    /control/statistics           JSON: requests, dropped and peak by path and by parent path; accepted connections
+    /control/statistics           JSON: requests, dropped, peak and whole by path and by parent path; faults by kind;
+                                  accepted connections
     /control/wait?event=E&path=P&count=N&seconds=S  answers once E (requests, dropped) reaches N for P; else 504
 """
 
@@ -65,6 +70,7 @@ class Statistics:
     def __init__(self):
         self.changed = threading.Condition()
         self.requests, self.dropped, self.running, self.peak = Counter(), Counter(), Counter(), Counter()
+        self.whole, self.faults = Counter(), Counter()
         self.accepted = 0
         self.releases = {}
 
@@ -96,10 +102,20 @@ class Statistics:
         with self.changed:
             return json.dumps({
                 "requests": self.requests, "dropped": self.dropped, "peak": self.peak, "accepted": self.accepted,
+                "whole": self.whole, "faults": self.faults,
             }).encode()
 
 
 statistics = Statistics()
+refusing = socket.socket()
+
+
+def refusing_port():
+    """A port that refuses every connection: nobody listens on it, and nobody else can."""
+    with statistics.changed:
+        if refusing.getsockname()[1] == 0:
+            refusing.bind(("127.0.0.1", 0))
+    return refusing.getsockname()[1]
 
 
 def pattern(size):
@@ -117,18 +133,29 @@ def noise_png(side):
     ])
 
 
-def digest_response(algorithm, given, target):
+def solid_png(number):
+    """8 × 6 pixels of the colour whose red, green and blue are the number's bytes, lowest first."""
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes([number & 255, number >> 8 & 255, number >> 16 & 255]) * 8) * 6
+    return b"".join([
+        b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 6, 8, 2, 0, 0, 0)),
+        chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
+    ])
+
+
+def digest_response(algorithm, given, method, target):
     """What a client that knows the password answers (RFC 7616, 3.4.1)."""
     digest = lambda text: hashlib.new({"MD5": "md5", "SHA-256": "sha256"}[algorithm], text.encode()).hexdigest()
     parts = [given.get(name, "") for name in ("nonce", "nc", "cnonce", "qop")]
-    return digest(":".join([digest("user:tests:secret"), *parts, digest(f"GET:{target}")]))
+    return digest(":".join([digest("user:tests:secret"), *parts, digest(f"{method}:{target}")]))
 
 
 class Exchange:
     """One request and its answer. A handler returns True when the connection can carry another."""
 
-    def __init__(self, connection, target, headers):
-        self.connection, self.headers, self.target = connection, headers, target
+    def __init__(self, connection, method, target, headers, content):
+        self.connection, self.method, self.target = connection, method, target
+        self.headers, self.content = headers, content
         parts = urlsplit(target)
         self.path = parts.path
         self.queries = parse_qs(parts.query)
@@ -148,7 +175,8 @@ class Exchange:
 
     def answer(self, body, content_type="application/octet-stream", code=200, *lines):
         self.head(f"Content-Type: {content_type}", f"Content-Length: {len(body)}", *lines, code=code)
-        self.send(body)
+        if self.method != "HEAD":
+            self.send(body)
         return True
 
     def wait_for_client_to_go(self):
@@ -189,6 +217,10 @@ class Exchange:
 
     def echo(self):
         return self.answer(json.dumps(self.headers).encode(), "application/json")
+
+    def mirror(self):
+        request = {"method": self.method, "headers": self.headers, "body": self.content.decode("latin-1")}
+        return self.answer(json.dumps(request).encode(), "application/json")
 
     def redirect(self):
         return self.answer(b"moved", "text/plain", self.number("code", 302), f"Location: {self.query['to']}")
@@ -334,13 +366,37 @@ class Exchange:
             (name, quoted or bare)
             for name, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^\s,]+))', self.headers.get("authorization", "")))
         if self.headers.get("authorization", "").startswith("Digest ") and given.get("response") == digest_response(
-                algorithm, given, self.target):
+                algorithm, given, self.method, self.target):
             return self.answer(pattern(10))
         challenge = f'Digest realm="tests", qop="auth", algorithm={algorithm}, nonce="{os.urandom(8).hex()}"'
         return self.answer(b"", "text/plain", 401, f"WWW-Authenticate: {challenge}")
 
     def send_answer(self):
         return self.answer(pattern(10), "image/png", self.number("code", 200), *self.queries.get("header", []))
+
+    def flaky(self):
+        picture = solid_png(int(self.path.rpartition("/")[2]))
+        with statistics.changed:
+            count = statistics.requests[self.path]
+        draw = zlib.crc32(f"{self.path}#{count}".encode())
+        if draw % self.number("of", 10) >= self.number("bad", 3):
+            statistics.count("whole", self.path)
+            return self.answer(picture, "image/png")
+        fault = ["refused", "reset", "cut", "408", "429", "503"][draw // self.number("of", 10) % 6]
+        with statistics.changed:
+            statistics.faults[fault] += 1
+        if fault == "refused":
+            return self.answer(b"", "text/plain", 302, f"Location: http://127.0.0.1:{refusing_port()}{self.target}")
+        if fault == "reset":
+            # Before the first byte of an answer, clients ask again by themselves if the connection is an old one.
+            self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
+            return self.reset()
+        if fault == "cut":
+            self.head("Content-Type: image/png", f"Content-Length: {len(picture)}")
+            self.send(picture[: len(picture) // 2])
+            return False
+        headers = ["Retry-After: 1"] if fault == "429" else []
+        return self.answer(b"later", "text/plain", int(fault), *headers)
 
     def huge_length(self):
         self.head(f"Content-Length: {10 ** 12}")
@@ -376,16 +432,16 @@ class Exchange:
 
 
 BEHAVIOURS = {
-    "bytes", "empty", "no_content", "html", "status", "echo", "redirect", "redirect_loop", "redirect_chain", "held",
+    "bytes", "empty", "no_content", "html", "status", "echo", "mirror", "redirect", "redirect_loop", "redirect_chain", "held",
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture", "coded_transfer", "endless_trailers",
+    "short_picture", "flaky", "coded_transfer", "endless_trailers",
 }
 
 
-def read_head(connection, pending):
-    """Reads up to the blank line: (target, headers, what came after), or None when the client closed."""
+def read_request(connection, pending):
+    """Reads head and body: (method, target, headers, body, what came after), or None when the client closed."""
     while b"\r\n\r\n" not in pending:
         data = connection.recv(65_536)
         if not data:
@@ -397,7 +453,14 @@ def read_head(connection, pending):
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    return first.split(" ")[1], headers, rest
+    length = int(headers.get("content-length", 0))
+    while len(rest) < length:
+        data = connection.recv(65_536)
+        if not data:
+            return None
+        rest += data
+    method, target = first.split(" ")[:2]
+    return method, target, headers, rest[:length], rest[length:]
 
 
 def serve(connection):
@@ -405,9 +468,9 @@ def serve(connection):
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            while request := read_head(connection, pending):
-                target, headers, pending = request
-                if not Exchange(connection, target, headers).run():
+            while request := read_request(connection, pending):
+                *parts, pending = request
+                if not Exchange(connection, *parts).run():
                     return
         except (OSError, ClientGone):
             return

@@ -16,6 +16,10 @@ public final class FaultServer: Sendable {
         public let dropped: [String: Int]
         /// The most requests answered at once, by path and by parent path.
         public let peak: [String: Int]
+        /// Answers of `/flaky` that were whole, by path and by parent path.
+        public let whole: [String: Int]
+        /// Answers of `/flaky` that were not, by kind.
+        public let faults: [String: Int]
         /// Connections since the start.
         public let accepted: Int
     }

@@ -13,4 +13,11 @@ const char *cwi_error_description(int error);
 /// where that fails.
 int cwi_open_unnamed_file(const char *directory);
 
+/// Whether there is a route to addresses that no other route knows: 1 or 0, and -1 where the kernel does not tell.
+int cwi_has_default_route(void);
+
+/// Opens a descriptor that can be read when routes or links may have changed. It does not block; -1 and errno where that
+/// fails.
+int cwi_open_route_events(void);
+
 #endif

@@ -26,6 +26,21 @@ extension WebImageManager {
         /// takes from this machine's disk always stays in memory.
         public var bodyStorage = BodyStorage()
 
+        /// Whether, how often and when a loader is asked again after a failure; ``RetryPolicy/none``. A request may have a policy
+        /// of its own.
+        public var retryPolicy = RetryPolicy.none
+        /// Who tells whether there is a network, for requests that wait for one; the kernel's routes.
+        public var connectivity: any ConnectivityMonitor {
+            get { attempts.connectivity }
+            set { attempts.connectivity = newValue }
+        }
+        /// How long one load may wait for a network, in all; 5 minutes.
+        public var connectivityTimeLimit: Duration {
+            get { attempts.connectivityTimeLimit }
+            set { attempts.connectivityTimeLimit = newValue }
+        }
+        var attempts = AttemptSurroundings()
+
         /// Makes a configuration; the defaults suit most programs.
         public init(
             cache: ImageCache = .shared, loaders: ImageLoaderGroup = .shared,

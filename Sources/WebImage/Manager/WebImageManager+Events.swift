@@ -38,6 +38,9 @@ public struct LoadEvents: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let session: LoadSession
 
+        /// How often a loader has been asked so far; see ``WebImageOperation/attempts``.
+        public var attempts: [LoadAttempt] { session.operation.attempts }
+
         /// The next event; `nil` after ``LoadEvent/finished(_:)``.
         public mutating func next() async -> LoadEvent? {
             let session = session

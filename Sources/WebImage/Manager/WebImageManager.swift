@@ -46,7 +46,8 @@ public final class WebImageManager: Sendable {
     ///   - request: what to load.
     ///   - callbackQueue: where the callbacks run, one at a time; by default the manager's private serial queue. Never
     ///     inside this call, also if the picture is in memory: ``cachedImage(for:)-(WebImageRequest)`` looks there at once.
-    ///   - progress: bytes so far, and in all where known; (0, expected) first. Only for what a loader brings.
+    ///   - progress: bytes so far, and in all where known; (0, expected) first. Only for what a loader brings. If
+    ///     it has to be asked again, progress begins anew; ``WebImageOperation/attempts`` tells why.
     ///   - preview: pictures that will do until the end, as a stored one while the server is asked whether it is still good;
     ///     mostly none. One that could not be delivered yet is replaced by the next.
     ///   - completion: called exactly once, with ``WebImageError/cancelled`` after a cancel.
@@ -74,6 +75,7 @@ public final class WebImageManager: Sendable {
         let step = pipeline.join(context) { event in
             switch event {
             case .progress(let progress): operation.report(progress)
+            case .attempts(let attempts): operation.report(attempts)
             case .bytes: break
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result): operation.finish(result)

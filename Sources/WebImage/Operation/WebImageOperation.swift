@@ -31,6 +31,7 @@ public final class WebImageOperation: Sendable {
         var progress = ProgressMailbox()
         var preview: Image?
         var previewNumber = 0
+        var attempts: [LoadAttempt] = []
 
         var isEnded: Bool { completionHandler == nil }
     }
@@ -52,6 +53,10 @@ public final class WebImageOperation: Sendable {
 
     /// Whether ``cancel()`` came before the end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// How often a loader has been asked, and what came of it; the last attempt may still wait or run. Empty until the first
+    /// has ended, and for a picture from memory or disk. Of work that it shares with others, all attempts.
+    public var attempts: [LoadAttempt] { state.withLock { $0.attempts } }
 
     /// How urgent it is; a change moves the work wherever it waits.
     public var priority: LoadPriority {
@@ -143,6 +148,15 @@ public final class WebImageOperation: Sendable {
         }
     }
 
+    /// Notes the attempts so far.
+    func report(_ attempts: [LoadAttempt]) {
+        state.withLock { state in
+            // A late joiner's welcome may cross newer news on another thread.
+            let isOld = attempts.count == state.attempts.count && state.attempts.last?.duration != nil
+            if attempts.count >= state.attempts.count, !isOld { state.attempts = attempts }
+        }
+    }
+
     /// Queues a picture for the preview handler, in place of one that waits there.
     ///
     /// - Parameter number: rises with each; one that comes after one with a higher number is dropped.
@@ -168,7 +182,7 @@ public final class WebImageOperation: Sendable {
     }
 
     private func end(with result: Result<WebImageResponse, WebImageError>) {
-        let (completion, onEnd) = state.withLock { state in
+        let (completion, onEnd, attempts) = state.withLock { state in
             defer {
                 state.completionHandler = nil
                 state.progressHandler = nil
@@ -177,9 +191,14 @@ public final class WebImageOperation: Sendable {
                 state.subscription = nil
                 state.onEnd = nil
             }
-            return (state.completionHandler, state.onEnd)
+            return (state.completionHandler, state.onEnd, state.attempts)
         }
         onEnd?()
-        completion?(result)
+        completion?(
+            result.map { response in
+                var response = response
+                response.attempts = attempts
+                return response
+            })
     }
 }

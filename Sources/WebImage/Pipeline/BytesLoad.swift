@@ -2,12 +2,13 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// One load of the bytes stage: turns a loader's events into news of the work.
-final class BytesLoad: Sendable {
+/// One attempt of the bytes stage: turns a loader's events into news of the work.
+final class BytesLoad: AttemptReceiver {
     private let work: SharedWork<LoadedBytes>
     private let collector: BodyCollector
     private let awaitsStorage: Bool
     private let budget: BodyBudget
+    private let attempt: Int
     private let state: Lock<State>
 
     private struct State {
@@ -18,8 +19,9 @@ final class BytesLoad: Sendable {
 
     init(
         _ work: SharedWork<LoadedBytes>, storage: BodyStorage, minimumProgressInterval: Double, awaitsStorage: Bool,
-        budget: BodyBudget
+        budget: BodyBudget, attempt: Int = 1
     ) {
+        self.attempt = attempt
         self.budget = budget
         self.work = work
         self.awaitsStorage = awaitsStorage
@@ -43,6 +45,7 @@ final class BytesLoad: Sendable {
             let byteCount = collector.byteCount
             report { $0.progress.advance(to: Int64(byteCount)) }
             work.report(PartialBody(collector: collector, byteCount: byteCount))
+        case .refused: break
         case .metrics(let metrics):
             state.withLock { $0.metrics = metrics }
         case .finished(.success):
@@ -55,8 +58,12 @@ final class BytesLoad: Sendable {
         }
     }
 
+    func abandon() { collector.loadDidEnd() }
+
     private func report(_ change: (inout State) -> LoadProgress?) {
-        if let progress = state.withLock({ change(&$0) }) { work.report(progress) }
+        guard var progress = state.withLock({ change(&$0) }) else { return }
+        progress.attempt = attempt
+        work.report(progress)
     }
 
     private func end(with body: Result<Data, WebImageError>) {

@@ -48,13 +48,13 @@ extension Pipeline {
         if !request.headers.keys.contains(where: { $0.lowercased() == "accept" }) {
             request.headers["Accept"] = codecs.acceptHeader
         }
-        let loaded = BytesLoad(
-            work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
-            awaitsStorage: context.usesDiskCache, budget: undecoded)
-        work.run { priority in
-            let task = context.loader.load(request, priority: priority) { loaded.receive($0) }
-            loaded.attach(task)
-            return LoaderStep(task: task)
+        work.run { [request] priority in
+            attempts(at: request, context, for: work, priority: priority) { [self] source, number in
+                BytesLoad(
+                    work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
+                    awaitsStorage: context.usesDiskCache && source.loader.isCacheable(source.request.url),
+                    budget: undecoded, attempt: number)
+            }
         }
     }
 

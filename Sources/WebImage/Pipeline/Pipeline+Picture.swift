@@ -37,6 +37,7 @@ extension Pipeline {
             joinBytes(for: context, sources: sources, priority: priority) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
+                case .attempts(let attempts): work.report(attempts)
                 case .bytes, .provisional: break
                 case .finished(.success(let bytes)): decode(bytes, into: work, context, watch)
                 case .finished(.failure(let error)): work.finish(.failure(error))

@@ -14,6 +14,7 @@ extension Pipeline {
             join(input, priority: priority, wantsResult: false) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
+                case .attempts(let attempts): work.report(attempts)
                 case .bytes, .provisional: break
                 case .finished(.success(let response)):
                     // What a loader has just brought has changed the original itself.

@@ -26,6 +26,8 @@ final class Pipeline: Sendable {
     let decodingQueue: WorkQueue
     let bodyStorage: BodyStorage
     let minimumProgressInterval: Double
+    let retryPolicy: RetryPolicy
+    let attempts: AttemptSurroundings
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -42,12 +44,14 @@ final class Pipeline: Sendable {
         damage = configuration.damage
         bodyStorage = configuration.bodyStorage
         minimumProgressInterval = configuration.minimumProgressInterval
+        retryPolicy = configuration.retryPolicy
+        attempts = configuration.attempts
         decodingQueue = DecodingQueue.shared
     }
 
     /// What `request` comes to here; `nil` when no loader handles its URL.
     func context(for request: WebImageRequest) -> LoadContext? {
-        loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0) }
+        loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0, retryPolicy: retryPolicy) }
     }
 }
 
@@ -56,10 +60,13 @@ struct LoadContext: Sendable {
     let request: WebImageRequest
     let loader: any ImageLoader
     let key: ImageCacheKey
+    /// For a request that has none of its own.
+    private let retryPolicy: RetryPolicy
 
-    init(request: WebImageRequest, loader: any ImageLoader) {
+    init(request: WebImageRequest, loader: any ImageLoader, retryPolicy: RetryPolicy = .none) {
         self.request = request
         self.loader = loader
+        self.retryPolicy = retryPolicy
         key = request.cacheKey
     }
 
@@ -70,7 +77,7 @@ struct LoadContext: Sendable {
         guard let last = processors.popLast() else { return nil }
         var input = request
         input.processors = processors
-        return (last, LoadContext(request: input, loader: loader))
+        return (last, LoadContext(request: input, loader: loader, retryPolicy: retryPolicy))
     }
 
     /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
@@ -88,6 +95,7 @@ struct BytesKey: Hashable, Sendable {
     let source: String
     /// Its `LoaderRequest.identity`: all that can change the answer.
     let request: LoaderRequest
+    let attempts: AttemptOptions
     let sources: ByteSources
     /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
     /// other way round.
@@ -114,7 +122,15 @@ extension LoadContext {
 
     func bytesKey(sources: ByteSources) -> BytesKey {
         BytesKey(
-            source: key.source, request: loaderRequest.identity, sources: sources, isStored: usesDiskCache)
+            source: key.source, request: loaderRequest.identity, attempts: attemptOptions, sources: sources,
+            isStored: usesDiskCache)
+    }
+
+    /// How often, and where, the loader is asked.
+    var attemptOptions: AttemptOptions {
+        AttemptOptions(
+            policy: request.retryPolicy ?? retryPolicy, alternatives: request.alternatives,
+            waitsForConnectivity: request.waitsForConnectivity)
     }
 
     /// What the loader is asked for.

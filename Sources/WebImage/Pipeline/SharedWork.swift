@@ -17,6 +17,8 @@ import WebImageCore
 final class SharedWork<Output: Sendable>: Sendable {
     enum Event: Sendable {
         case progress(LoadProgress)
+        /// All attempts at a loader so far; the last one may wait or run.
+        case attempts([LoadAttempt])
         /// More of a body is there, from its beginning on. One on its way to a late subscriber may come after a longer one.
         case bytes(soFar: PartialBody)
         /// What will do until the end, as a stale picture while the server is asked. Numbers rise: one on its way to a late
@@ -43,6 +45,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         var step: (any WorkStep)?
         var stepCount = 0
         var progress: LoadProgress?
+        var attempts: [LoadAttempt] = []
         var partialBody: PartialBody?
         var provisional: (output: Output, number: Int)?
         var stepBeside: (any WorkStep)?
@@ -107,12 +110,13 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     /// Tells subscriber `id` what has happened before it came, and hurries the work if it is in more of a hurry.
     func welcome(_ id: Int) {
-        let (handler, progress, partialBody, provisional) = state.withLock { state in
+        let (handler, attempts, progress, partialBody, provisional) = state.withLock { state in
             (
-                state.subscribers.first { $0.id == id }?.handler, state.progress, state.partialBody,
+                state.subscribers.first { $0.id == id }?.handler, state.attempts, state.progress, state.partialBody,
                 state.provisional
             )
         }
+        if let handler, !attempts.isEmpty { handler(.attempts(attempts)) }
         if let handler, let progress { handler(.progress(progress)) }
         if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
         if let handler, let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
@@ -173,6 +177,17 @@ final class SharedWork<Output: Sendable>: Sendable {
             return state.subscribers.map(\.handler)
         }
         for handler in handlers { handler(.progress(progress)) }
+    }
+
+    /// Tells everybody how often it has been tried. Bytes of an attempt that has failed are forgotten.
+    func report(_ attempts: [LoadAttempt]) {
+        // The bytes are let go outside the lock.
+        let (handlers, partialBody) = state.withLock { state -> ([Handler], PartialBody?) in
+            state.attempts = attempts
+            return (state.subscribers.map(\.handler), attempts.isAtStartOfAnother ? state.partialBody.take() : nil)
+        }
+        withExtendedLifetime(partialBody) {}
+        for handler in handlers { handler(.attempts(attempts)) }
     }
 
     /// Gives everybody the bytes that are there.

@@ -38,6 +38,22 @@ public struct WebImageRequest: Sendable {
     /// How long the server may send nothing; `nil`, the default, leaves it to the loader. Requests that share a transfer have
     /// the limit of the one that began it.
     public var idleTimeout: Duration?
+    /// Whether, how often and when the loader is asked again after a failure; `nil`, the default, leaves it to the manager's
+    /// ``WebImageManager/Configuration/retryPolicy``.
+    public var retryPolicy: RetryPolicy?
+    /// Where the same picture can be had as well; none by default. They are tried in order, each as often as the first: when
+    /// that has used up its attempts, or at once when it fails with what will not change, such as 404. If all fail, the load
+    /// fails with the error of ``url``.
+    ///
+    /// The picture is kept under ``url``, wherever it came from. A server of another origin is shown no ``credential`` and no
+    /// headers but Accept, User-Agent and Range.
+    public var alternatives: [URL] = []
+    /// Whether the load waits for a network when it fails for want of one, as
+    /// ``WebImageManager/Configuration/connectivity`` tells, instead of failing; `false` by default. Such a failure is none of
+    /// the attempts that ``retryPolicy`` counts. After
+    /// ``WebImageManager/Configuration/connectivityTimeLimit`` it is ``WebImageError/offline(seconds:url:)``. Servers of this
+    /// machine are not waited for. A policy that tries again goes well with it: name servers may come a moment after the network.
+    public var waitsForConnectivity = false
 
     /// Makes a request.
     public init(

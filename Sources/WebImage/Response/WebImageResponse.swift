@@ -13,6 +13,8 @@ public struct WebImageResponse: Sendable {
     public var data: Data?
     /// How the transfer went; `nil` for a picture that came without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
+    /// How often a loader was asked for it, and what came of it; empty for a picture that came without one.
+    public var attempts: [LoadAttempt] = []
     /// Whether it is the picture that was the last preview: the server has confirmed it, and there is nothing new to show.
     public var isUnchanged = false
     /// Until when the disk cache keeps what this was made of; `nil` where it says nothing.

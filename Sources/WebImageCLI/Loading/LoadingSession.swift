@@ -13,7 +13,9 @@ final class LoadingSession: Sendable {
         disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
-        manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: loaders))
+        var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)
+        configuration.retryPolicy.maximumAttempts += options.retryCount
+        manager = WebImageManager(configuration: configuration)
     }
 
     func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
@@ -52,7 +54,7 @@ final class LoadingSession: Sendable {
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .response, .metrics: break
+                case .response, .refused, .metrics: break
                 case .bytes(let bytes): body.withLock { $0.append(bytes) }
                 case .finished(let result): continuation.resume(returning: result)
                 }

@@ -23,6 +23,8 @@ struct SourceOptions: Sendable {
     var authorities: String?
     /// How long nothing may arrive; `nil` for the library's own limit.
     var idleTimeout: Duration?
+    /// How often a load that failed is tried again.
+    var retryCount = 0
     /// How many loads run at once, from one host too.
     var concurrency = 6
 
@@ -30,7 +32,7 @@ struct SourceOptions: Sendable {
 
     /// The options as a parser declares them.
     struct Declaration {
-        private let directory, policy, header, user, authorities, timeout: OptionParser.Option
+        private let directory, policy, header, user, authorities, timeout, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
@@ -48,6 +50,8 @@ struct SourceOptions: Sendable {
                 "cacert", value: "FILE", help: "Trust the authorities in this PEM file, and not the system's")
             timeout = parser.option(
                 "timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15 unless given")
+            retries = parser.option(
+                "retries", value: "N", help: "Try again so often what may succeed later; 0 unless given")
         }
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
@@ -76,6 +80,7 @@ struct SourceOptions: Sendable {
                 options.authorities = path
             }
             options.idleTimeout = try parser.seconds(timeout, named: "timeout")
+            options.retryCount = try parser.count(retries, named: "retries", in: 0...100) ?? options.retryCount
             return options
         }
     }

@@ -7,6 +7,7 @@ extension WebImageError {
         case .cancelled: 102
         case .invalidHeader: 103
         case .invalidDataURL: 104
+        case .unsupportedMethod: 105
         case .httpStatus: 200
         case .transport: 201
         case .timedOut: 202
@@ -19,6 +20,7 @@ extension WebImageError {
         case .redirectDenied: 209
         case .blocked: 210
         case .headersTooLarge: 211
+        case .offline: 212
         case .requestRefused: 220
         case .responseRefused: 221
         case .unacceptableContentType: 222

@@ -15,6 +15,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case unsupportedScheme(String, url: URL)
     /// A request header's name is no token, or its value has a line break or NUL in it.
     case invalidHeader(name: String)
+    /// The loader for this URL does nothing of that name; `hasBody`: not with a body.
+    case unsupportedMethod(String, hasBody: Bool, url: URL)
     /// The caller gave up, or everybody did who shared the load.
     case cancelled
 
@@ -26,6 +28,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case transport(code: Int, message: String, url: URL)
     /// Nothing arrived for `seconds`, or no connection came about in that time.
     case timedOut(seconds: Double, url: URL)
+    /// There was no network, and none came up within `seconds`.
+    case offline(seconds: Double, url: URL)
     /// The server's redirects did not end within `limit` hops.
     case tooManyRedirects(limit: Int, url: URL)
     /// The body ended early; `expected` is `nil` where the length was not announced.

@@ -20,7 +20,7 @@ import Testing
             "get",
             [
                 "--output", "--size", "--mode", "--format", "--quality", "--cache-dir", "--no-cache", "--policy",
-                "--header", "--timeout", "--concurrency", "--json",
+                "--header", "--timeout", "--retries", "--concurrency", "--json",
             ]
         ),
         ("info", ["--cache-dir", "--no-cache", "--policy", "--header", "--timeout", "--json"]),
@@ -60,6 +60,7 @@ import Testing
         (["get", "--quality", "50", "-o", "y.png", "x.png"], "not for PNG"),
         (["get", "--concurrency", "0", "x.png"], "--concurrency"),
         (["get", "--timeout", "never", "x.png"], "--timeout"),
+        (["get", "--retries", "-1", "x.png"], "--retries"),
         (["get", "--header", "no colon", "x.png"], "--header"),
         (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),
         (["get", "--cache-dir", "d", "--no-cache", "x.png"], "exclude"),

@@ -37,6 +37,14 @@ import WebImageTestSupport
         try await expectFailure(faults.url(path).absoluteString, code: code)
     }
 
+    @Test func triesAgainAsOftenAsAsked() async throws {
+        for (path, retries) in [("/status/never?code=503", "0"), ("/status/once?code=503", "1")] {
+            _ = try await tool.run("get", "--retries", retries, faults.url(path).absoluteString)
+        }
+        let requests = try await faults.statistics().requests
+        #expect(requests["/status/never"] == 1 && requests["/status/once"] == 2)
+    }
+
     @Test func reportsAHostThatDoesNotAnswer() async throws {
         // Nothing listens on port 1 of this machine.
         try await expectFailure("http://127.0.0.1:1/a.png", code: 201)

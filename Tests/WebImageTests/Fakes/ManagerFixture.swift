@@ -11,7 +11,8 @@ struct ManagerFixture {
 
     init(
         decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil,
-        damage: DecodingOptions.Damage? = nil
+        damage: DecodingOptions.Damage? = nil,
+        configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
         loader = ScriptedLoader(isCacheable: isCacheable)
@@ -23,6 +24,7 @@ struct ManagerFixture {
         var configuration = WebImageManager.Configuration(
             cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
         if let damage { configuration.damage = damage }
+        configure(&configuration)
         manager = WebImageManager(configuration: configuration)
     }
 

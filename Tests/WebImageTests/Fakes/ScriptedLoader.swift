@@ -64,12 +64,19 @@ final class ScriptedLoad: LoaderTask {
         end(.success(()))
     }
 
-    func begin(expectedByteCount: Int64?, contentType: String = "image/png") {
+    func begin(expectedByteCount: Int64?, contentType: String = "image/png", statusCode: Int = 200) {
         handler(
             .response(
                 LoaderResponse(
-                    url: request.url, statusCode: 200, headers: [HTTPField(name: "Content-Type", value: contentType)],
+                    url: request.url, statusCode: statusCode,
+                    headers: [HTTPField(name: "Content-Type", value: contentType)],
                     expectedByteCount: expectedByteCount)))
+    }
+
+    /// Refuses to answer, for the status.
+    func refuse(_ statusCode: Int, headers: [HTTPField] = []) {
+        handler(.refused(LoaderResponse(url: request.url, statusCode: statusCode, headers: headers)))
+        end(.failure(.httpStatus(code: statusCode, url: request.url)))
     }
 
     func send(_ data: Data) { handler(.bytes(data)) }

@@ -30,6 +30,18 @@ import Testing
         #expect([first, second, third] == [true, false, true])
     }
 
+    @Test mutating func anotherAttemptBeginsAnewAndDropsWhatIsLeftOfTheLast() {
+        for received in [0, 5, 8] as [Int64] { _ = mailbox.put(LoadProgress(received: received, expected: 9)) }
+        let wakes = mailbox.put(LoadProgress(received: 2, expected: 7, attempt: 2))
+        #expect(!wakes, "the reader has been woken and not come yet")
+        let isOldNews = mailbox.put(LoadProgress(received: 9, expected: 9))
+        #expect(!isOldNews)
+        #expect(
+            mailbox.takeAll() == [
+                LoadProgress(received: 0, expected: 7, attempt: 2), LoadProgress(received: 2, expected: 7, attempt: 2),
+            ])
+    }
+
     @Test mutating func dropsNewsThatIsOlderThanWhatWasTold() {
         _ = mailbox.put(LoadProgress(received: 8, expected: 9))
         let wakes = mailbox.put(LoadProgress(received: 4, expected: 9))

@@ -1,0 +1,21 @@
+import WebImageCore
+import WebImageLoading
+
+extension Pipeline {
+    /// Begins to load `request`, as often and at as many URLs as the context allows; the step that is busy with it.
+    ///
+    /// - Parameter makeReceiver: gives each attempt who takes its bytes.
+    func attempts(
+        at request: LoaderRequest, _ context: LoadContext, for work: SharedWork<LoadedBytes>, priority: LoadPriority,
+        makeReceiver: @escaping AttemptLoop.MakeReceiver
+    ) -> AttemptLoop {
+        let plan = AttemptPlan(
+            request, loader: context.loader, alternativeLoader: loaders, options: context.attemptOptions)
+        let loop = AttemptLoop(plan, in: attempts, priority: priority, makeReceiver: makeReceiver) { attempts in
+            work.report(attempts)
+            guard attempts.isAtStartOfAnother else { return }
+            work.report(LoadProgress(received: 0, expected: nil, attempt: attempts.count))
+        }
+        return loop.started()
+    }
+}
