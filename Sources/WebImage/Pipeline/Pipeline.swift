@@ -26,6 +26,8 @@ final class Pipeline: Sendable {
     let decodingQueue: WorkQueue
     let bodyStorage: BodyStorage
     let minimumProgressInterval: Double
+    /// Where interrupted bodies are kept; `nil` for nowhere.
+    let partialBodies: PartialBodyStore?
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -42,6 +44,7 @@ final class Pipeline: Sendable {
         damage = configuration.damage
         bodyStorage = configuration.bodyStorage
         minimumProgressInterval = configuration.minimumProgressInterval
+        partialBodies = configuration.resumption.store(for: configuration.cache)
         decodingQueue = DecodingQueue.shared
     }
 
