@@ -35,6 +35,9 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /endless-trailers/...         a chunked body of 10 bytes, then trailer fields until the client goes
     /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
     /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
+    /ranges/...?size=N&sent=M&etag=T&lie=L  N bytes with that ETag; a whole answer is cut after M of them. A Range with that
+                                  If-Range gets the rest, unless L is one of whole, shifted, total, untagged, short,
+                                  multipart, unsatisfiable
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
     /control/statistics           JSON: requests, dropped and peak by path and by parent path; accepted connections
@@ -342,6 +345,27 @@ class Exchange:
     def send_answer(self):
         return self.answer(pattern(10), "image/png", self.number("code", 200), *self.queries.get("header", []))
 
+    def ranges(self):
+        """The tag decides which bytes there are, so that those of two versions never pass for one another."""
+        size, tag, lie = self.number("size", 1000), self.query.get("etag", "a"), self.query.get("lie")
+        body = bytes(byte ^ zlib.crc32(tag.encode()) & 255 for byte in pattern(size))
+        quoted = f'"{tag}"'
+        range_ = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
+        if not range_ or self.headers.get("if-range") != quoted or lie == "whole":
+            sent = size if range_ else self.number("sent", size)
+            self.head("Content-Type: image/png", f"Content-Length: {size}", f"ETag: {quoted}")
+            self.send(body[:sent])
+            return sent == size
+        if lie == "unsatisfiable":
+            return self.answer(b"", "text/plain", 416, f"Content-Range: bytes */{size}")
+        start = int(range_[1]) + (1 if lie == "shifted" else 0)
+        rest = body[start : start + 100] if lie == "short" else body[start:]
+        total = size + 1 if lie == "total" else size
+        kind = "multipart/byteranges; boundary=b" if lie == "multipart" else "image/png"
+        tags = [] if lie == "untagged" else [f"ETag: {quoted}"]
+        return self.answer(
+            rest, kind, 206, f"Content-Range: bytes {start}-{start + len(rest) - 1}/{total}", *tags)
+
     def huge_length(self):
         self.head(f"Content-Length: {10 ** 12}")
         self.send(pattern(1000))
@@ -380,7 +404,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture", "coded_transfer", "endless_trailers",
+    "short_picture", "coded_transfer", "endless_trailers", "ranges",
 }
 
 

@@ -113,13 +113,15 @@ final class ResumableBody: Sendable {
 
     /// The rest of a body arrives.
     ///
-    /// - Parameter isKept: whether it is added to what there is.
-    func continueBody(_ found: Found, isKept: Bool) {
-        state.withLock { state in
+    /// - Parameter mayBeKept: otherwise what there is goes, though the load may still read it.
+    func continueBody(_ found: Found, mayBeKept: Bool) {
+        change { state in
+            guard !state.hasEnded else { return }
+            if !mayBeKept { state.steps.append(.discard) }
             state.byteCount = found.byteCount
             state.isLong = true
             // Of a whole body the last byte is asked for again.
-            state.isKept = isKept && !state.hasEnded && found.byteCount == found.contents.byteCount
+            state.isKept = mayBeKept && found.byteCount == found.contents.byteCount
         }
     }
 

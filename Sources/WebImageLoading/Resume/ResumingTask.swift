@@ -209,7 +209,7 @@ final class ResumingTask: LoaderTask {
                 state.isReplaying = true
                 return state.body
             }
-            body?.continueBody(found, isKept: PartialHead.mayBeKept(response))
+            body?.continueBody(found, mayBeKept: PartialHead.mayBeKept(response))
             adjustValve()
             deliver(.response(whole))
             return submitReplay()

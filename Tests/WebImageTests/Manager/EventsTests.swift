@@ -71,10 +71,10 @@ import WebImageTestSupport
 
     @Test func bringTheNewestPreviewBeforeTheEnd() async throws {
         let inbox = EventInbox()
-        inbox.put(try SolidPicture(1).image())
-        inbox.put(try SolidPicture(2).image())
+        inbox.put(try CodecRegistry.shared.decode(SolidPicture(1).png()))
+        inbox.put(try CodecRegistry.shared.decode(SolidPicture(2).png()))
         inbox.end(.failure(.cancelled))
-        inbox.put(try SolidPicture(3).image())
+        inbox.put(try CodecRegistry.shared.decode(SolidPicture(3).png()))
         guard case .preview(let preview)? = await inbox.next() else {
             Issue.record("no preview")
             return
