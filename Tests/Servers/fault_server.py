@@ -35,8 +35,8 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /endless-trailers/...         a chunked body of 10 bytes, then trailer fields until the client goes
     /digest/...?algorithm=A       Digest authentication for `user` with `secret` (RFC 7616; MD5 unless told), then 10 bytes
     /answer/...?code=N&header=H   that status and each header, such as `Set-Cookie: a=b`, then 10 bytes
-    /ranges/...?size=N&sent=M&etag=T&lie=L  N bytes with that ETag; a whole answer is cut after M of them. A Range with that
-                                  If-Range gets the rest, unless L is one of whole, shifted, total, untagged, short,
+    /ranges/...?size=N&sent=M&etag=T&lie=L  N bytes with that ETag; the first answer to a path is cut after M of them. A
+                                  Range with that If-Range gets the rest, unless L is one of whole, shifted, total, untagged, short,
                                   multipart, unsatisfiable
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
@@ -352,7 +352,7 @@ class Exchange:
         quoted = f'"{tag}"'
         range_ = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
         if not range_ or self.headers.get("if-range") != quoted or lie == "whole":
-            sent = size if range_ else self.number("sent", size)
+            sent = self.number("sent", size) if statistics.requests[self.path] == 1 else size
             self.head("Content-Type: image/png", f"Content-Length: {size}", f"ETag: {quoted}")
             self.send(body[:sent])
             return sent == size

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import WebImageCaching
+public import WebImageCaching
 public import WebImageLoading
 
 extension WebImageManager.Configuration {
@@ -18,13 +18,21 @@ extension WebImageManager.Configuration {
             case .off: return nil
             case .store(let store): return store
             case .besideDiskCache:
-                guard let disk = cache.disk?.configuration else { return nil }
-                // Inside, not above: two caches side by side may be for users that must not see each other's.
-                var configuration = PartialBodyStore.Configuration(directory: disk.directory.appending(path: "partial"))
-                configuration.freeSpaceFloor = disk.freeSpaceFloor
-                return PartialBodyStore(configuration: configuration)
+                return cache.disk?.partialBodies
             }
         }
+    }
+}
+
+extension DiskCache {
+    /// The interrupted bodies of managers that use this cache, unless they keep them elsewhere; ``removeAll(progress:)`` leaves
+    /// them alone.
+    public var partialBodies: PartialBodyStore {
+        // Inside, not beside: of two caches side by side, one may be for users that must not see what the other has.
+        var configuration = PartialBodyStore.Configuration(
+            directory: self.configuration.directory.appending(path: "partial"))
+        configuration.freeSpaceFloor = self.configuration.freeSpaceFloor
+        return PartialBodyStore(configuration: configuration)
     }
 }
 

@@ -77,6 +77,8 @@ struct PartialHead: Codable, Equatable {
 extension [HTTPField] {
     /// Without the fields about one message or connection, and without cookies, which are not to lie on the disk.
     fileprivate var withoutMessageFields: [HTTPField] {
-        withoutConnectionFields.filter { !["content-length", "content-range", "set-cookie"].contains($0.name.lowercased()) }
+        withoutConnectionFields.filter {
+            !["content-length", "content-range", "set-cookie"].contains($0.name.lowercased())
+        }
     }
 }

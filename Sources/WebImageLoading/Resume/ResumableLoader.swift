@@ -10,6 +10,14 @@ public protocol ResumableLoader: ImageLoader {
     /// continued only where that is the same. It is kept as a hash. `nil` where nobody can tell, or where bodies are not to
     /// lie on the disk as they are; such loads are neither kept nor continued.
     func resumptionScope(of request: LoaderRequest) -> String?
+
+    /// The longest body that it takes, in bytes, which then holds for continued ones as a whole; no limit by default.
+    var maximumResponseByteCount: Int64 { get }
+}
+
+extension ResumableLoader {
+    /// No limit.
+    public var maximumResponseByteCount: Int64 { .max }
 }
 
 extension ImageDownloader: ResumableLoader {
@@ -24,6 +32,9 @@ extension ImageDownloader: ResumableLoader {
         parts.append("\(configuration.acceptsContentCodings)")
         return parts.unambiguouslyJoined
     }
+
+    /// As configured.
+    public var maximumResponseByteCount: Int64 { configuration.maximumResponseByteCount }
 }
 
 extension LoaderRequest {

@@ -56,6 +56,7 @@ public final class ResumingLoader: ImageLoader {
         return task
     }
 
+    /// Those whose hooks change bodies, or that ask for credentials, say so here.
     private func scope(of request: LoaderRequest) -> String? {
         guard let resumable = loader as? any ResumableLoader else { return String(reflecting: type(of: loader)) }
         return resumable.resumptionScope(of: request)

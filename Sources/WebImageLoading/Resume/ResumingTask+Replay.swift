@@ -5,7 +5,9 @@ internal import WebImageCore
 extension ResumingTask {
     /// `true` for the caller that has to start a thread: stored bytes wait, and none is at them. Under the lock.
     func claimReplay(_ state: inout State) -> Bool {
-        guard state.phase == .replaying, !state.isReplaying, !state.isPaused || state.failure != nil else { return false }
+        guard state.phase == .replaying, !state.isReplaying, !state.isPaused || state.failure != nil else {
+            return false
+        }
         state.isReplaying = true
         return true
     }

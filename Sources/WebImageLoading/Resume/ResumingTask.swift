@@ -200,7 +200,11 @@ final class ResumingTask: LoaderTask {
             body?.begin(PartialHead(response, key: key))
             return deliver(.response(response))
         }
-        if let whole = found.contents.head.wholeResponse(continuedBy: response, from: found.byteCount) {
+        // One that is too long as a whole is refused by the loader, once that is asked for the whole.
+        let limit = (loader as? any ResumableLoader)?.maximumResponseByteCount ?? .max
+        if let whole = found.contents.head.wholeResponse(continuedBy: response, from: found.byteCount),
+            whole.expectedByteCount ?? 0 <= limit
+        {
             let body = state.withLock { state in
                 state.hasResponse = true
                 state.totalByteCount = whole.expectedByteCount

@@ -17,19 +17,22 @@ import Testing
         PartialHead(try response(statusCode, fields), key: "k") != nil
     }
 
-    @Test(arguments: [
-        [], [("Accept-Ranges", "bytes")], [("Content-Encoding", "identity")], [("Cache-Control", "private, max-age=0")],
-        [("Vary", "Accept, Cookie")], [("Cache-Control", "no-cache")],
-    ] as [[(String, String)]])
+    @Test(
+        arguments: [
+            [], [("Accept-Ranges", "bytes")], [("Content-Encoding", "identity")],
+            [("Cache-Control", "private, max-age=0")],
+            [("Vary", "Accept, Cookie")], [("Cache-Control", "no-cache")],
+        ] as [[(String, String)]])
     func aWholeAnswerWithAValidatorIsKept(fields: [(String, String)]) throws {
         #expect(try Self.isKept(200, fields + [("ETag", "\"a\"")]))
         #expect(try !Self.isKept(200, fields), "without one it is not")
     }
 
-    @Test(arguments: [
-        [("Accept-Ranges", "none")], [("accept-ranges", "None")], [("Content-Encoding", "gzip")],
-        [("Cache-Control", "max-age=60, no-store")], [("Vary", "*")],
-    ] as [[(String, String)]])
+    @Test(
+        arguments: [
+            [("Accept-Ranges", "none")], [("accept-ranges", "None")], [("Content-Encoding", "gzip")],
+            [("Cache-Control", "max-age=60, no-store")], [("Vary", "*")],
+        ] as [[(String, String)]])
     func someAnswersAreNot(fields: [(String, String)]) throws {
         #expect(try !Self.isKept(200, fields + [("ETag", "\"a\"")]))
     }
@@ -78,14 +81,18 @@ import Testing
         #expect(try head(byteCount: nil).wholeResponse(continuedBy: rest, from: 400)?.expectedByteCount == 1000)
     }
 
-    @Test(arguments: [
-        (206, "\"a\"", "bytes 401-999/1000", "image/png", 599), (206, "\"a\"", "bytes 0-999/1000", "image/png", 1000),
-        (206, "\"a\"", "bytes 400-998/1000", "image/png", 599), (206, "\"a\"", "bytes 400-999/*", "image/png", 600),
-        (206, "\"a\"", "bytes 400-1000/1001", "image/png", 601), (206, "\"a\"", "bytes 400-999/1000", "image/png", 599),
-        (206, "\"b\"", "bytes 400-999/1000", "image/png", 600), (206, "W/\"a\"", "bytes 400-999/1000", "image/png", 600),
-        (206, "\"a\"", "nonsense", "image/png", 600), (200, "\"a\"", "bytes 400-999/1000", "image/png", 600),
-        (206, "\"a\"", "bytes 400-999/1000", "Multipart/byteranges; boundary=x", 600),
-    ] as [(Int, String, String, String, Int64)])
+    @Test(
+        arguments: [
+            (206, "\"a\"", "bytes 401-999/1000", "image/png", 599),
+            (206, "\"a\"", "bytes 0-999/1000", "image/png", 1000),
+            (206, "\"a\"", "bytes 400-998/1000", "image/png", 599), (206, "\"a\"", "bytes 400-999/*", "image/png", 600),
+            (206, "\"a\"", "bytes 400-1000/1001", "image/png", 601),
+            (206, "\"a\"", "bytes 400-999/1000", "image/png", 599),
+            (206, "\"b\"", "bytes 400-999/1000", "image/png", 600),
+            (206, "W/\"a\"", "bytes 400-999/1000", "image/png", 600),
+            (206, "\"a\"", "nonsense", "image/png", 600), (200, "\"a\"", "bytes 400-999/1000", "image/png", 600),
+            (206, "\"a\"", "bytes 400-999/1000", "Multipart/byteranges; boundary=x", 600),
+        ] as [(Int, String, String, String, Int64)])
     func anythingElseDoesNotGoOnWithIt(status: Int, tag: String, range: String, type: String, byteCount: Int64) throws {
         let fields = [("ETag", tag), ("Content-Range", range), ("Content-Type", type)]
         let rest = try Self.response(status, fields, byteCount: byteCount)
