@@ -113,11 +113,12 @@ import WebImageTestSupport
     }
 
     @Test func twoLoadsOfOneBodyDoNotDisturbEachOther() async throws {
-        let fixture = try ResumeFixture()
+        let disk = Disk()
+        let fixture = try ResumeFixture(write: disk.write)
         let (first, _, transfer) = try await fixture.load()
         transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 600_000)
         transfer.send(Self.body.prefix(300_000))
-        try await first.waitForFirstBytes()
+        try await disk.wait(for: 300_000)
         // In this process, and, as another store shows, from another one.
         let other = ResumingLoader(fixture.origin, store: PartialBodyStore(configuration: fixture.store.configuration))
         for loader in [fixture.loader, other] {
