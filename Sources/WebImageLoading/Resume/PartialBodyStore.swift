@@ -159,6 +159,13 @@ public final class PartialBodyStore: Sendable {
 
     // MARK: Files
 
+    /// Whether there may be something of a body. On a disk thread.
+    func mayHave(_ key: String) -> Bool {
+        directory.withDescriptor { descriptor in
+            faccessat(descriptor, PartialDirectory.name(key: key), F_OK, 0) == 0
+        } ?? false
+    }
+
     /// What there is of a body, with its file locked; `nil` where there is nothing. On a disk thread.
     func open(_ key: String) -> (file: PartialFile, contents: PartialFile.Contents)? {
         let name = PartialDirectory.name(key: key)

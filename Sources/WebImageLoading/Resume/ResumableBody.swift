@@ -36,6 +36,7 @@ final class ResumableBody: Sendable {
 
     /// What is done on a disk thread.
     private enum Step {
+        case look(@Sendable (Found?) -> Void)
         case discard
         case write(pieces: [Data], byteCount: Int, head: PartialHead?)
         case release
@@ -75,10 +76,14 @@ final class ResumableBody: Sendable {
         self.store = store
     }
 
-    // MARK: On a disk thread
+    // MARK: Looking
 
-    /// Looks what there is; before anything else.
-    func look() -> Found? {
+    /// Reads what there is, before anything else, and gives it on a disk thread.
+    func look(_ completion: @escaping @Sendable (Found?) -> Void) {
+        change { $0.steps.append(.look(completion)) }
+    }
+
+    private func look() -> Found? {
         guard let (file, contents) = store.open(key) else { return nil }
         guard let found = Found(file: file, contents: contents) else {
             file.remove(from: store.directory)
@@ -106,7 +111,7 @@ final class ResumableBody: Sendable {
             if state.file != nil { state.steps.append(.discard) }
             state.head = head
             state.byteCount = 0
-            state.isKept = head != nil && !state.hasFailed && head?.byteCount ?? .max >= Self.shortestByteCount
+            state.isKept = head != nil && !state.hasFailed
             state.isLong = head?.byteCount ?? 0 >= Self.longByteCount
         }
     }
@@ -197,6 +202,7 @@ final class ResumableBody: Sendable {
     private func work() {
         while let (step, file) = nextStep() {
             switch step {
+            case .look(let completion): completion(look())
             case .discard:
                 file?.remove(from: store.directory)
                 state.withLock { $0.file = nil }

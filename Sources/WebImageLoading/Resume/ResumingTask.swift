@@ -75,7 +75,9 @@ final class ResumingTask: LoaderTask {
             state.withLock { state in
                 state.body = body
                 state.look = PartialBodyStore.lookQueue.submit(priority: state.priority) { [self] in
-                    load(continuing: isCancelled ? nil : body.look())
+                    // Nothing there, mostly: then loads begin in their order.
+                    guard !isCancelled, store.mayHave(key) else { return load(continuing: nil) }
+                    body.look { [self] in load(continuing: $0) }
                 }
             }
         case .busy: load(continuing: nil)
@@ -197,7 +199,8 @@ final class ResumingTask: LoaderTask {
                 state.hasResponse = true
                 return state.body
             }
-            body?.begin(PartialHead(response, key: key))
+            let isShort = response.expectedByteCount ?? .max < ResumableBody.shortestByteCount
+            body?.begin(isShort ? nil : PartialHead(response, key: key))
             return deliver(.response(response))
         }
         // One that is too long as a whole is refused by the loader, once that is asked for the whole.
