@@ -159,7 +159,9 @@ public final class WebImageOperation: Sendable {
     private func deliverPreview() {
         let delivery = state.withLock { state -> (PreviewHandler, Image)? in
             defer { state.preview = nil }
-            guard !state.isCancelled, let handler = state.previewHandler, let preview = state.preview else { return nil }
+            guard !state.isCancelled, let handler = state.previewHandler, let preview = state.preview else {
+                return nil
+            }
             return (handler, preview)
         }
         if let (handler, preview) = delivery { handler(preview) }

@@ -95,13 +95,10 @@ final class ScriptedTransfer: LoaderTask {
     func cut() { finish(.failure(.transport(code: 56, message: "reset", url: request.url))) }
 
     private func send(_ event: LoaderEvent) {
-        let (held, passes) = state.withLock { state -> ([LoaderEvent], Bool) in
-            guard state.isPaused else { return ([], true) }
-            state.held.append(event)
-            return ([], false)
+        // Queued under the lock, so that nothing overtakes what was held.
+        state.withLock { state in
+            if state.isPaused { state.held.append(event) } else { queue.async { [self] in report(event) } }
         }
-        _ = held
-        if passes { queue.async { [self] in report(event) } }
     }
 
     private func report(_ event: LoaderEvent) {
@@ -131,12 +128,11 @@ final class ScriptedTransfer: LoaderTask {
     }
 
     func resume() {
-        let held = state.withLock { state in
+        state.withLock { state in
             state.isPaused = false
-            defer { state.held = [] }
-            return state.held
+            for event in state.held { queue.async { [self] in report(event) } }
+            state.held = []
         }
         calls.continuation.yield(.resume)
-        queue.async { [self] in for event in held { report(event) } }
     }
 }
