@@ -52,7 +52,7 @@ extension Pipeline {
             work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
             awaitsStorage: context.usesDiskCache, budget: undecoded)
         work.run { priority in
-            let task = loader(for: context).load(request, priority: priority) { loaded.receive($0) }
+            let task = resuming(context.loader, for: context).load(request, priority: priority) { loaded.receive($0) }
             loaded.attach(task)
             return LoaderStep(task: task)
         }

@@ -37,11 +37,9 @@ extension DiskCache {
 }
 
 extension Pipeline {
-    /// The request's loader, as one that continues interrupted bodies where it can and the request lets the disk be used.
-    func loader(for context: LoadContext) -> any ImageLoader {
-        guard let partialBodies, context.usesDiskCache, context.loader is any ResumableLoader else {
-            return context.loader
-        }
-        return ResumingLoader(context.loader, store: partialBodies)
+    /// `loader` as one that continues interrupted bodies, where it can and the request lets the disk be used.
+    func resuming(_ loader: any ImageLoader, for context: LoadContext) -> any ImageLoader {
+        guard let partialBodies, context.usesDiskCache, loader is any ResumableLoader else { return loader }
+        return ResumingLoader(loader, store: partialBodies)
     }
 }
