@@ -68,7 +68,7 @@ var targets: [Target] = [
         ]),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
-    library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageSystem"]),
+    library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
     library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
     library(
         "WebImage",

@@ -39,6 +39,9 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /flaky/N?of=10&bad=3          a PNG of the colour N; by a draw that is the same in each run, BAD of OF transfers fail in one
                                   of six ways: a redirect to a port that refuses, a reset, half a body, 408, 429 with
                                   Retry-After, 503
+    /ranges/...?size=N&sent=M&etag=T&lie=L  N bytes with that ETag; the first answer to a path is cut after M of them. A
+                                  Range with that If-Range gets the rest, unless L is one of whole, shifted, total, untagged, short,
+                                  multipart, unsatisfiable
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
     /control/statistics           JSON: requests, dropped, peak and whole by path and by parent path; faults by kind;
@@ -398,6 +401,27 @@ class Exchange:
         headers = ["Retry-After: 1"] if fault == "429" else []
         return self.answer(b"later", "text/plain", int(fault), *headers)
 
+    def ranges(self):
+        """The tag decides which bytes there are, so that those of two versions never pass for one another."""
+        size, tag, lie = self.number("size", 1000), self.query.get("etag", "a"), self.query.get("lie")
+        body = bytes(byte ^ zlib.crc32(tag.encode()) & 255 for byte in pattern(size))
+        quoted = f'"{tag}"'
+        range_ = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
+        if not range_ or self.headers.get("if-range") != quoted or lie == "whole":
+            sent = self.number("sent", size) if statistics.requests[self.path] == 1 else size
+            self.head("Content-Type: image/png", f"Content-Length: {size}", f"ETag: {quoted}")
+            self.send(body[:sent])
+            return sent == size
+        if lie == "unsatisfiable":
+            return self.answer(b"", "text/plain", 416, f"Content-Range: bytes */{size}")
+        start = int(range_[1]) + (1 if lie == "shifted" else 0)
+        rest = body[start : start + 100] if lie == "short" else body[start:]
+        total = size + 1 if lie == "total" else size
+        kind = "multipart/byteranges; boundary=b" if lie == "multipart" else "image/png"
+        tags = [] if lie == "untagged" else [f"ETag: {quoted}"]
+        return self.answer(
+            rest, kind, 206, f"Content-Range: bytes {start}-{start + len(rest) - 1}/{total}", *tags)
+
     def huge_length(self):
         self.head(f"Content-Length: {10 ** 12}")
         self.send(pattern(1000))
@@ -436,7 +460,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture", "flaky", "coded_transfer", "endless_trailers",
+    "short_picture", "flaky", "coded_transfer", "endless_trailers", "ranges",
 }
 
 

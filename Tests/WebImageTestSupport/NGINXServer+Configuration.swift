@@ -40,7 +40,8 @@ extension NGINXServer {
             pid \(directory)/nginx.pid;
             events { worker_connections 1024; }
             http {
-                log_format entry '$request_method $request_uri $status $body_bytes_sent $connection $server_protocol';
+                log_format entry '$request_method $request_uri $status $body_bytes_sent $connection $server_protocol'
+                    '\\t$http_range\\t$http_if_range';
                 access_log /dev/stdout entry;
                 client_body_temp_path \(directory)/body;
                 proxy_temp_path \(directory)/proxy;

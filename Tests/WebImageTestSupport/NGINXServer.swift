@@ -29,6 +29,8 @@ public final class NGINXServer: Sendable {
         public let connection: Int
         /// `HTTP/1.1` or `HTTP/2.0`.
         public let httpVersion: String
+        /// The request's `Range` and `If-Range`; `nil` where it had none.
+        public var range: String?, ifRange: String?
     }
 
     /// Starts nginx; it stops with its last reference or the process.
@@ -171,14 +173,15 @@ private final class AccessLog: Sendable {
     }
 
     func append(line: String) {
-        let parts = line.split(separator: " ")
-        guard parts.count == 6, let status = Int(parts[2]), let byteCount = Int(parts[3]),
+        let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+        let parts = fields[0].split(separator: " ")
+        guard fields.count == 3, parts.count == 6, let status = Int(parts[2]), let byteCount = Int(parts[3]),
             let connection = Int(parts[4])
         else { return }
         let path = String(parts[1])
         let entry = NGINXServer.Entry(
             method: String(parts[0]), path: path, status: status, byteCount: byteCount, connection: connection,
-            httpVersion: String(parts[5]))
+            httpVersion: String(parts[5]), range: Self.value(fields[1]), ifRange: Self.value(fields[2]))
         let woken = state.withLock { state in
             if path.hasPrefix("/.mark/") { state.marks.insert(path) } else { state.entries.append(entry) }
             let woken = state.waiters.filter { $0.path == path }
@@ -186,6 +189,11 @@ private final class AccessLog: Sendable {
             return woken
         }
         woken.forEach { $0.countdown.signal() }
+    }
+
+    /// Of a header that may be missing; quotation marks come escaped.
+    private static func value(_ field: Substring) -> String? {
+        field == "-" ? nil : String(field.replacing("\\x22", with: "\""))
     }
 
     @discardableResult

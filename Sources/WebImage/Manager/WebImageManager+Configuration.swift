@@ -25,6 +25,9 @@ extension WebImageManager {
         /// Where bodies are kept while they arrive, and after: in memory up to 8 MiB, else in a temporary file. What a loader
         /// takes from this machine's disk always stays in memory.
         public var bodyStorage = BodyStorage()
+        /// Whether interrupted transfers are kept on the disk and continued, also after the program has ended; where the
+        /// disk cache is, unless said otherwise. Requests with ``WebImageOptions/ignoreDiskCache`` are not.
+        public var resumption = Resumption.besideDiskCache
 
         /// Whether, how often and when a loader is asked again after a failure; ``RetryPolicy/none``. A request may have a policy
         /// of its own.

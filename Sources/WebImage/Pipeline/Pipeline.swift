@@ -28,6 +28,8 @@ final class Pipeline: Sendable {
     let minimumProgressInterval: Double
     let retryPolicy: RetryPolicy
     let attempts: AttemptSurroundings
+    /// Where interrupted bodies are kept; `nil` for nowhere.
+    let partialBodies: PartialBodyStore?
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -46,6 +48,7 @@ final class Pipeline: Sendable {
         minimumProgressInterval = configuration.minimumProgressInterval
         retryPolicy = configuration.retryPolicy
         attempts = configuration.attempts
+        partialBodies = configuration.resumption.store(for: configuration.cache)
         decodingQueue = DecodingQueue.shared
     }
 

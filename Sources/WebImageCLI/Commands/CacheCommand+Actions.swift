@@ -9,7 +9,11 @@ extension CacheCommand {
         case .list: await printEntries(of: disk)
         case .get(let key, let path): await get(key, into: path, from: disk)
         case .remove(let keys): await remove(keys, from: disk)
-        case .clear: await reportRemoval(from: disk) { await disk.removeAll() }
+        case .clear:
+            await reportRemoval(from: disk) {
+                await disk.removeAll()
+                try? await BlockingWork.run { disk.partialBodies.removeAll() }
+            }
         case .trim(let limits): await reportRemoval(from: disk) { await trim(disk, to: limits) }
         }
     }

@@ -55,8 +55,8 @@ extension ImageDownloader {
         public var httpVersions = HTTPVersions.automatic
         /// Headers sent with each request unless the request has its own of the same name; ``defaultHeaders``.
         ///
-        /// A redirect to another origin takes along only `Accept`, `Accept-Encoding` and `User-Agent`, of these and of the
-        /// request's own.
+        /// A redirect to another origin takes along only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range`, of
+        /// these and of the request's own.
         public var headers = Self.defaultHeaders
         /// Whether to go through a proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment

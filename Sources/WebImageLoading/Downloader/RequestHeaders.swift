@@ -40,7 +40,9 @@ struct RequestHeaders {
 
     /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
     /// other proxy, see ``DownloadState/follow(_:decision:)``.
-    static let namesForAnyOrigin: Set = ["accept", "accept-encoding", "user-agent", proxyName]
+    static let namesForAnyOrigin: Set = [
+        "accept", "accept-encoding", "user-agent", "range", "if-range", proxyName,
+    ]
 
     static let proxyName = "proxy-authorization"
 

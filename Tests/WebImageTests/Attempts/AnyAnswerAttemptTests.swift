@@ -49,8 +49,8 @@ import WebImageTestSupport
         var request = LoaderRequest(url: try ManagerFixture.url("any"))
         request.acceptsAnyAnswer = true
         let plan = AttemptPlan(
-            request, loader: loader, alternativeLoader: loader,
-            options: AttemptOptions(policy: RetryPolicy(maximumAttempts: maximumAttempts)))
+            request, loader: loader, options: AttemptOptions(policy: RetryPolicy(maximumAttempts: maximumAttempts)),
+            alternativeLoader: { [loader] _ in loader })
         var surroundings = AttemptSurroundings()
         surroundings.clock = clock
         surroundings.random = { 1 }

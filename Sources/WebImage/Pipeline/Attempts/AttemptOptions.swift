@@ -26,15 +26,16 @@ struct AttemptPlan: Sendable {
 
     /// - Parameters:
     ///   - loader: for the request's own URL.
-    ///   - alternativeLoader: for the others.
+    ///   - alternativeLoader: gives the loader for each of the others.
     init(
-        _ request: LoaderRequest, loader: any ImageLoader, alternativeLoader: any ImageLoader, options: AttemptOptions
+        _ request: LoaderRequest, loader: any ImageLoader, options: AttemptOptions,
+        alternativeLoader: (URL) -> any ImageLoader
     ) {
         // What changes something on a server is done at one place at most.
         let alternatives = request.method.isIdempotent ? options.alternatives : []
         sources =
             [Source(request: request, loader: loader)]
-            + alternatives.map { Source(request: request.alternative($0), loader: alternativeLoader) }
+            + alternatives.map { Source(request: request.alternative($0), loader: alternativeLoader($0)) }
         policy = options.policy
         waitsForConnectivity = options.waitsForConnectivity && request.method.isIdempotent
     }

@@ -10,7 +10,11 @@ extension Pipeline {
         makeReceiver: @escaping AttemptLoop.MakeReceiver
     ) -> AttemptLoop {
         let plan = AttemptPlan(
-            request, loader: context.loader, alternativeLoader: loaders, options: context.attemptOptions)
+            request, loader: resuming(context.loader, for: context), options: context.attemptOptions
+        ) { url in
+            // Of a URL that no loader takes, the group tells why.
+            resuming(loaders.loader(for: url) ?? loaders, for: context)
+        }
         let loop = AttemptLoop(plan, in: attempts, priority: priority, makeReceiver: makeReceiver) { attempts in
             work.report(attempts)
             guard attempts.isAtStartOfAnother else { return }

@@ -1,0 +1,203 @@
+internal import CWebImageDeflate
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageCore
+
+/// The beginning of a body on the disk, locked for the load that has it.
+///
+/// ```
+///  "WebImgP1" | byte count, checksum, JSON of the head | byte count, checksum, bytes | byte count, checksum, bytes | …
+/// ```
+///
+/// It only grows at its end, record by record. A record that was not written to its end, or that a power cut took, fails
+/// its checksum, and is not there; nor is anything behind it. Checksums of the body's records begin with that of the head,
+/// so that what an older body has left behind does not pass for part of this one.
+final class PartialFile: Sendable {
+    /// A piece of the body: where it lies.
+    struct Record: Sendable {
+        let offset: Int64
+        let byteCount: Int
+    }
+
+    /// What a file has in it.
+    struct Contents {
+        let head: PartialHead
+        let records: [Record]
+
+        /// How much of the body there is.
+        var byteCount: Int64 { records.reduce(0) { $0 + Int64($1.byteCount) } }
+    }
+
+    /// The longest piece of a body in one record; larger ones are not believed.
+    static let recordByteLimit = 256 << 10
+    private static let headByteLimit = 64 << 10
+    private static let signature = Array("WebImgP1".utf8)
+    /// Byte count and checksum, four bytes each, the smallest first.
+    private static let prefixByteCount = 8
+
+    private struct State {
+        /// Where the next record goes.
+        var end: Int64 = 0
+        var headChecksum: UInt32 = 0
+    }
+
+    private let name: String
+    private let descriptor: Int32
+    private let write: PartialBodyStore.Write
+    private let state = Lock(State())
+
+    /// - Parameter descriptor: an open and locked file; closed with this.
+    init(name: String, descriptor: Int32, write: @escaping PartialBodyStore.Write) {
+        self.name = name
+        self.descriptor = descriptor
+        self.write = write
+    }
+
+    deinit { close(descriptor) }
+
+    /// How long the file is.
+    var byteCount: Int64 { state.withLock { $0.end } }
+
+    /// Lets others have the file, whoever still refers to this.
+    func unlock() { flock(descriptor, LOCK_UN) }
+
+    // MARK: Reading
+
+    /// Reads the file and checks all of it; what is behind the last good record is cut off. `nil` where it has no good head.
+    func read() -> Contents? {
+        guard bytes(at: 0, count: Self.signature.count) == Self.signature else { return nil }
+        var offset = Int64(Self.signature.count)
+        guard let json = record(at: offset, limit: Self.headByteLimit, checksum: 0),
+            let head = try? JSONDecoder().decode(PartialHead.self, from: Data(json.bytes))
+        else { return nil }
+        offset += Int64(Self.prefixByteCount + json.bytes.count)
+        var records: [Record] = []
+        while let record = record(at: offset, limit: Self.recordByteLimit, checksum: json.checksum) {
+            let start = offset + Int64(Self.prefixByteCount)
+            records.append(Record(offset: start, byteCount: record.bytes.count))
+            offset = start + Int64(record.bytes.count)
+        }
+        guard ftruncate(descriptor, off_t(offset)) == 0 else { return nil }
+        state.withLock { $0 = State(end: offset, headChecksum: json.checksum) }
+        // Used just now, as far as the order goes in which they are deleted.
+        futimens(descriptor, nil)
+        return Contents(head: head, records: records)
+    }
+
+    /// The first bytes of a record, checked again; `nil` where the disk has changed them.
+    func bytes(of record: Record, atMost limit: Int) -> Data? {
+        let checksum = state.withLock { $0.headChecksum }
+        let start = record.offset - Int64(Self.prefixByteCount)
+        guard let found = self.record(at: start, limit: Self.recordByteLimit, checksum: checksum),
+            found.bytes.count == record.byteCount
+        else { return nil }
+        return Data(found.bytes.prefix(limit))
+    }
+
+    private func record(at offset: Int64, limit: Int, checksum: UInt32) -> (bytes: [UInt8], checksum: UInt32)? {
+        guard let prefix = bytes(at: offset, count: Self.prefixByteCount) else { return nil }
+        let (count, expected) = (Self.number(prefix[..<4]), Self.number(prefix[4...]))
+        guard count > 0, count <= UInt32(limit),
+            let bytes = bytes(at: offset + Int64(Self.prefixByteCount), count: Int(count))
+        else { return nil }
+        let found = bytes.withUnsafeBytes { libdeflate_crc32(checksum, $0.baseAddress, $0.count) }
+        return found == expected ? (bytes, found) : nil
+    }
+
+    private func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, received in
+            while received < count {
+                let result = pread(
+                    descriptor, buffer.baseAddress.map { $0 + received }, count - received,
+                    off_t(offset) + off_t(received))
+                if result < 0, errno == EINTR { continue }
+                guard result > 0 else { return }
+                received += result
+            }
+        }
+        return bytes.count == count ? bytes : nil
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    // MARK: Writing
+
+    /// Begins a new body in place of what is there; whether it worked.
+    func begin(_ head: PartialHead) -> Bool {
+        state.withLock { $0 = State() }
+        let json = (try? JSONEncoder().encode(head)) ?? Data()
+        guard !json.isEmpty, json.count <= Self.headByteLimit, ftruncate(descriptor, 0) == 0 else { return false }
+        let (record, checksum) = Self.record([json], checksum: 0)
+        guard put(Self.signature + record) else { return false }
+        state.withLock { $0.headChecksum = checksum }
+        return true
+    }
+
+    /// Adds to the body; whether all of it was written. What was not is not there.
+    func append(_ pieces: [Data]) -> Bool {
+        let checksum = state.withLock { $0.headChecksum }
+        var waiting: [Data] = []
+        var waitingByteCount = 0
+        func flush() -> Bool {
+            defer { (waiting, waitingByteCount) = ([], 0) }
+            return waiting.isEmpty || put(Self.record(waiting, checksum: checksum).bytes)
+        }
+        for piece in pieces {
+            var rest = piece[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(Self.recordByteLimit - waitingByteCount)
+                rest = rest.dropFirst(part.count)
+                waiting.append(part)
+                waitingByteCount += part.count
+                if waitingByteCount == Self.recordByteLimit, !flush() { return false }
+            }
+        }
+        return flush()
+    }
+
+    private static func record(_ pieces: [Data], checksum: UInt32) -> (bytes: [UInt8], checksum: UInt32) {
+        var checksum = checksum
+        for piece in pieces where !piece.isEmpty {
+            checksum = piece.withUnsafeBytes { libdeflate_crc32(checksum, $0.baseAddress, $0.count) }
+        }
+        let count = pieces.reduce(0) { $0 + $1.count }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(prefixByteCount + count)
+        for number in [UInt32(count), checksum] {
+            withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        for piece in pieces { bytes.append(contentsOf: piece) }
+        return (bytes, checksum)
+    }
+
+    private func put(_ bytes: [UInt8]) -> Bool {
+        let end = byteCount
+        var written = 0
+        while written < bytes.count {
+            let result = bytes.withUnsafeBytes { bytes in
+                write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]), end + Int64(written))
+            }
+            if result < 0, errno == EINTR { continue }
+            guard result > 0 else {
+                ftruncate(descriptor, off_t(end))
+                return false
+            }
+            written += result
+        }
+        state.withLock { $0.end = end + Int64(bytes.count) }
+        return true
+    }
+
+    /// Deletes the file; its name is free for another while the lock is still held here.
+    func remove(from directory: PartialDirectory) {
+        directory.withDescriptor { directory in
+            var (opened, named) = (stat(), stat())
+            guard fstat(descriptor, &opened) == 0, fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+                opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+            else { return }
+            unlinkat(directory, name, 0)
+        }
+    }
+}

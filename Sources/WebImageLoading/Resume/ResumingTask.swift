@@ -1,0 +1,330 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// One load that may begin with bytes from the disk.
+///
+///     looking ──► loading ────────────────────────────► ended
+///                   │   ▲ nothing waits any more          ▲
+///                   │ 206                                 │
+///                   ├──► replaying: stored bytes first,   │ an end among
+///                   │    the loader is paused ────────────┤ what waits
+///                   │ 416, or a 206 that does not fit     │
+///                   └──► restarting: its end is awaited ──┘ cancelled
+///                              └──► loading, without a range
+///
+/// Events go up from one thread at a time: the loader's, or, while replaying, one of the store's.
+final class ResumingTask: LoaderTask {
+    typealias Handler = @Sendable (LoaderEvent) -> Void
+
+    enum Phase { case looking, loading, replaying, restarting, ended }
+
+    struct State {
+        var phase = Phase.looking
+        /// `nil` after the end.
+        var handler: Handler?
+        var priority: LoadPriority
+        var isPaused = false
+        var isCancelled = false
+        /// The look that waits or runs.
+        var look: WorkItem?
+        /// The place in the store, unless another load has it.
+        var body: ResumableBody?
+        /// What the loader was asked to continue; `nil` where it was asked for everything.
+        var found: ResumableBody.Found?
+        var valve = LoadValve()
+        var task: (any LoaderTask)?
+        var attempt = 0
+        var hasResponse = false
+        /// The length of a continued body, and what went up of it.
+        var totalByteCount: Int64?
+        var byteCount: Int64 = 0
+        /// Why it fails, whatever the loader says at its end; no more bytes go up then.
+        var failure: WebImageError?
+        /// What came while stored bytes went up.
+        var waiting: [LoaderEvent] = []
+        var nextRecord = 0
+        /// Whether a thread is at it, or about to be.
+        var isReplaying = false
+
+        /// What the loader's bytes have to wait for.
+        var isClosed: Bool { isPaused || phase == .replaying }
+    }
+
+    private let request: LoaderRequest
+    private let key: String
+    private let loader: any ImageLoader
+    private let store: PartialBodyStore
+    let state: Lock<State>
+
+    init(
+        _ request: LoaderRequest, key: String, loader: any ImageLoader, store: PartialBodyStore,
+        priority: LoadPriority, handler: @escaping Handler
+    ) {
+        self.request = request
+        self.key = key
+        self.loader = loader
+        self.store = store
+        state = Lock(State(handler: handler, priority: priority))
+    }
+
+    /// Finds out what there is, then loads the rest.
+    func start() {
+        switch store.claim(key, whenFree: { [self] in start() }) {
+        case .held:
+            let body = ResumableBody(key: key, store: store)
+            state.withLock { state in
+                state.body = body
+                state.look = PartialBodyStore.lookQueue.submit(priority: state.priority) { [self] in
+                    // Nothing there, mostly: then loads begin in their order.
+                    guard !isCancelled, store.mayHave(key) else { return load(continuing: nil) }
+                    body.look { [self] in load(continuing: $0) }
+                }
+            }
+        case .busy: load(continuing: nil)
+        case .waiting: break
+        }
+    }
+
+    /// What errors name.
+    var failureURL: URL { request.url.separatedFromUserInfo.url }
+
+    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Lets the loader load.
+    private func load(continuing found: ResumableBody.Found?) {
+        let attempt = state.withLock { state -> Int? in
+            state.look = nil
+            guard !state.isCancelled else { return nil }
+            state.phase = .loading
+            state.found = found
+            state.valve = LoadValve()
+            state.attempt += 1
+            return state.attempt
+        }
+        guard let attempt else { return end(.failure(.cancelled)) }
+        var request = request
+        if let found {
+            request.headers = found.contents.head.headersAskingForRest(from: found.byteCount, over: request.headers)
+        }
+        let priority = state.withLock { $0.priority }
+        let task = loader.load(request, priority: priority) { [self] in receive($0) }
+        let valve = state.withLock { state -> LoadValve? in
+            // It may have ended already, and another one begun.
+            guard state.attempt == attempt, state.phase != .ended else { return nil }
+            state.task = task
+            return state.valve
+        }
+        guard let valve else { return }
+        valve.attach(task)
+        adjustValve()
+        // A cancel that came before the valve was this one.
+        if isCancelled { valve.cancel() }
+        let wanted = state.withLock { $0.priority }
+        if wanted != priority { task.setPriority(wanted) }
+    }
+
+    /// Opens or closes the valve until it is as the state wants it: two threads may want different things at once.
+    func adjustValve() {
+        while true {
+            let (valve, isClosed) = state.withLock { ($0.valve, $0.isClosed) }
+            valve.setClosed(isClosed)
+            if state.withLock({ $0.valve === valve && $0.isClosed == isClosed }) { return }
+        }
+    }
+
+    // MARK: LoaderTask
+
+    func cancel() {
+        let (body, valve, look, resumes) = state.withLock { state in
+            state.isCancelled = true
+            if state.phase == .replaying { state.failure = .cancelled }
+            return (state.body, state.valve, state.look, claimReplay(&state))
+        }
+        // Its bytes are kept as they are, and another load of the same body need not wait for the end of this one.
+        body?.end(.interrupted)
+        look?.setPriority(.veryHigh)
+        valve.cancel()
+        if resumes { submitReplay() }
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        let (task, look) = state.withLock { state in
+            state.priority = priority
+            return (state.task, state.isCancelled ? nil : state.look)
+        }
+        look?.setPriority(priority)
+        task?.setPriority(priority)
+    }
+
+    func pause() {
+        state.withLock { $0.isPaused = true }
+        adjustValve()
+    }
+
+    func resume() {
+        let resumes = state.withLock { state in
+            state.isPaused = false
+            return claimReplay(&state)
+        }
+        adjustValve()
+        if resumes { submitReplay() }
+    }
+
+    // MARK: From the loader
+
+    private func receive(_ event: LoaderEvent) {
+        // Into the store as it comes, also while older bytes go up.
+        if case .bytes(let bytes) = event { state.withLock { $0.body }?.append(bytes) }
+        let (phase, found, hasResponse) = state.withLock { state in
+            if state.phase == .replaying { state.waiting.append(event) }
+            return (state.phase, state.found, state.hasResponse)
+        }
+        switch (phase, event) {
+        case (.replaying, _), (.ended, _), (.looking, _): break
+        case (.restarting, .finished): restart()
+        case (.restarting, _): break
+        case (.loading, .response(let response)): receive(response, continuing: found)
+        case (.loading, .refused(let answer)) where found != nil && !hasResponse:
+            // The end that follows decides; what is asked for anew was not refused.
+            if let found, judge(statusCode: answer.statusCode, of: found) == .final { deliver(event) }
+        case (.loading, .finished(.failure(.httpStatus(let code, _)))) where found != nil && !hasResponse:
+            guard let found, judge(statusCode: code, of: found) == .useless else { return deliver(event) }
+            restart()
+        case (.loading, _): deliver(event)
+        }
+    }
+
+    private func receive(_ response: LoaderResponse, continuing found: ResumableBody.Found?) {
+        guard let found, response.statusCode != 200 else {
+            // Everything, asked for or not.
+            let body = state.withLock { state in
+                state.found = nil
+                state.hasResponse = true
+                return state.body
+            }
+            let isShort = response.expectedByteCount ?? .max < ResumableBody.shortestByteCount
+            body?.begin(isShort ? nil : PartialHead(response, key: key))
+            return deliver(.response(response))
+        }
+        // One that is too long as a whole is refused by the loader, once that is asked for the whole.
+        let limit = (loader as? any ResumableLoader)?.maximumResponseByteCount ?? .max
+        if let whole = found.contents.head.wholeResponse(continuedBy: response, from: found.byteCount),
+            whole.expectedByteCount ?? 0 <= limit
+        {
+            let body = state.withLock { state in
+                state.hasResponse = true
+                state.totalByteCount = whole.expectedByteCount
+                state.phase = .replaying
+                // Not before the response has gone up.
+                state.isReplaying = true
+                return state.body
+            }
+            body?.continueBody(found, mayBeKept: PartialHead.mayBeKept(response))
+            adjustValve()
+            deliver(.response(whole))
+            return submitReplay()
+        }
+        guard judge(statusCode: response.statusCode, of: found) == .useless else {
+            state.withLock { state in
+                state.found = nil
+                state.hasResponse = true
+            }
+            return deliver(.response(response))
+        }
+        let valve = state.withLock { state in
+            state.phase = .restarting
+            return state.valve
+        }
+        valve.cancel()
+    }
+
+    private enum Verdict { case final, useless }
+
+    /// What an answer comes to that is neither the whole nor the rest, and what becomes of the stored bytes.
+    private func judge(statusCode: Int?, of found: ResumableBody.Found) -> Verdict {
+        switch statusCode {
+        // It is gone.
+        case 404, 410:
+            state.withLock { $0.body }?.begin(nil)
+            return .final
+        // Who asks, or when: the bytes may be good next time.
+        case 401, 407, 408, 425, 429, .some(500...), .some(300..<400): return .final
+        // Whatever else is no answer to the request without a range.
+        default: return .useless
+        }
+    }
+
+    /// The loader is done with an answer that was of no use.
+    private func restart() {
+        let body = state.withLock { state in
+            state.phase = .restarting
+            state.found = nil
+            state.task = nil
+            state.valve.end()
+            return state.body
+        }
+        body?.begin(nil)
+        // Not from inside the loader's own call.
+        PartialBodyStore.lookQueue.submit(priority: .high) { [self] in load(continuing: nil) }
+    }
+
+    // MARK: Upwards
+
+    /// Passes an event up; from one thread at a time.
+    func deliver(_ event: LoaderEvent) {
+        switch event {
+        case .bytes(let bytes):
+            guard let handler = count(bytes) else { return }
+            handler(event)
+        case .finished(let result):
+            conclude(result)
+        case .response, .refused, .metrics:
+            state.withLock { $0.handler }?(event)
+        }
+    }
+
+    /// Counts bytes; `nil` where they are not to go up.
+    private func count(_ bytes: Data) -> Handler? {
+        let (handler, valve) = state.withLock { state -> (Handler?, LoadValve?) in
+            guard state.failure == nil else { return (nil, nil) }
+            state.byteCount += Int64(bytes.count)
+            guard let total = state.totalByteCount, state.byteCount > total else { return (state.handler, nil) }
+            state.failure = .truncated(expected: total, received: state.byteCount, url: failureURL)
+            return (nil, state.valve)
+        }
+        valve?.cancel()
+        return handler
+    }
+
+    private func conclude(_ result: Result<Void, WebImageError>) {
+        let (failure, total, byteCount) = state.withLock { ($0.failure, $0.totalByteCount, $0.byteCount) }
+        if let failure { return end(.failure(failure)) }
+        guard let total else { return end(result) }
+        switch result {
+        case .failure(.truncated(_, _, let url)):
+            end(.failure(.truncated(expected: total, received: byteCount, url: url)))
+        case .success where byteCount != total:
+            end(.failure(.truncated(expected: total, received: byteCount, url: failureURL)))
+        default: end(result)
+        }
+    }
+
+    private func end(_ result: Result<Void, WebImageError>) {
+        let (handler, body, valve, isUseless) = state.withLock { state in
+            defer {
+                state.phase = .ended
+                (state.handler, state.body, state.task, state.found) = (nil, nil, nil, nil)
+                state.waiting = []
+            }
+            let isTooLong = state.totalByteCount.map { state.byteCount > $0 } ?? false
+            return (state.handler, state.body, state.valve, isTooLong)
+        }
+        valve.end()
+        // Before the end is told: a load that somebody begins then waits for these bytes.
+        switch result {
+        case .success, .failure(.responseTooLarge): body?.end(.complete)
+        case .failure: body?.end(isUseless ? .complete : .interrupted)
+        }
+        handler?(.finished(result))
+    }
+}

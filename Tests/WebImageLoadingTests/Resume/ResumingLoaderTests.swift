@@ -1,0 +1,283 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// Interrupted bodies and what becomes of them, with a server that does what the test says.
+@Suite(.timeLimit(.minutes(1))) struct ResumingLoaderTests {
+    private static let body = FaultServer.pattern(300_000)
+
+    // MARK: Continuing
+
+    @Test func anInterruptedBodyGoesOnWhereItWasCut() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        #expect(transfer.range == "bytes=200000-")
+        #expect(transfer.ifRange == ResumeFixture.tag)
+        transfer.continueBody(Self.body, from: 200_000)
+        #expect(try await recording.body() == Self.body)
+        #expect(recording.isInOrder)
+        let response = try #require(recording.response)
+        #expect(response.statusCode == 200)
+        #expect(response.expectedByteCount == 300_000)
+        #expect(response.headerValue("Content-Range") == nil)
+        #expect(response.headerValue("Content-Length") == "300000")
+        try await fixture.settle()
+        #expect(fixture.files.isEmpty, "nothing is left of a complete body")
+    }
+
+    @Test func itMayBeCutAgainAndAgain() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 130_000)
+        var offset = 130_000
+        while offset < 280_000 {
+            let (recording, _, transfer) = try await fixture.load()
+            #expect(transfer.range == "bytes=\(offset)-")
+            let headers = ["ETag": ResumeFixture.tag, "Content-Range": "bytes \(offset)-299999/300000"]
+            transfer.respond(206, headers, byteCount: Int64(300_000 - offset))
+            transfer.send(Self.body[offset..<offset + 50_000])
+            transfer.finish(.failure(.truncated(expected: 1, received: 2, url: transfer.request.url)))
+            offset += 50_000
+            let error = try await recording.error()
+            #expect(
+                error == .truncated(expected: 300_000, received: Int64(offset), url: transfer.request.url),
+                "the numbers are those of the whole")
+            #expect(recording.byteCount == offset)
+        }
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.continueBody(Self.body, from: offset)
+        #expect(try await recording.body() == Self.body)
+    }
+
+    @Test func aCancelledBodyGoesOnToo() async throws {
+        let fixture = try ResumeFixture()
+        let (recording, task, transfer) = try await fixture.load()
+        transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 300_000)
+        transfer.send(Self.body.prefix(100_000))
+        try await recording.waitForFirstBytes()
+        task.cancel()
+        // At once, without waiting for the end of the first.
+        let (second, _, next) = try await fixture.load()
+        #expect(next.range == "bytes=100000-")
+        next.continueBody(Self.body, from: 100_000)
+        #expect(try await second.body() == Self.body)
+        #expect(try await recording.error() == .cancelled)
+    }
+
+    @Test func aBodyOfUnknownLengthGoesOnOnceItsRangeTellsTheLength() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000, announcesLength: false)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.continueBody(Self.body, from: 200_000)
+        #expect(try await recording.body() == Self.body)
+        #expect(recording.response?.expectedByteCount == 300_000)
+    }
+
+    @Test func aDateWillDoWhereThereIsNoTag() async throws {
+        let fixture = try ResumeFixture()
+        let headers = [
+            "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Mon, 07 Nov 1994 08:49:37 GMT",
+        ]
+        try await fixture.interrupt(Self.body, after: 200_000, headers: headers)
+        let (recording, _, transfer) = try await fixture.load()
+        #expect(transfer.ifRange == "Sun, 06 Nov 1994 08:49:37 GMT")
+        transfer.respond(
+            206, headers.merging(["Content-Range": "bytes 200000-299999/300000"]) { $1 }, byteCount: 100_000)
+        transfer.send(Self.body[200_000...])
+        transfer.finish()
+        #expect(try await recording.body() == Self.body)
+    }
+
+    @Test func ofABodyThatWasThereButItsEndTheLastByteIsAskedFor() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 300_000)
+        let (recording, _, transfer) = try await fixture.load()
+        #expect(transfer.range == "bytes=299999-")
+        transfer.continueBody(Self.body, from: 299_999)
+        #expect(try await recording.body() == Self.body)
+    }
+
+    // MARK: Beginning anew
+
+    @Test func aChangedBodyBeginsAnewWithA200() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let changed = Data(Self.body.reversed())
+        let (recording, _, transfer) = try await fixture.load()
+        #expect(transfer.range != nil)
+        transfer.respond(200, ["ETag": "\"v2\""], byteCount: 300_000)
+        transfer.send(changed.prefix(150_000))
+        transfer.cut()
+        #expect(try await recording.error() != nil)
+        // What is there now is of the second.
+        let (second, _, next) = try await fixture.load()
+        #expect(next.range == "bytes=150000-" && next.ifRange == "\"v2\"")
+        next.continueBody(changed, from: 150_000, tag: "\"v2\"")
+        #expect(try await second.body() == changed)
+    }
+
+    @Test(arguments: [
+        ["ETag": "\"v2\"", "Content-Range": "bytes 200000-299999/300000"],
+        ["Content-Range": "bytes 200000-299999/300000"],
+        ["ETag": "\"v1\"", "Content-Range": "bytes 100000-299999/300000"],
+        ["ETag": "\"v1\"", "Content-Range": "bytes 200000-299999/400000"],
+        ["ETag": "\"v1\"", "Content-Range": "bytes 200000-250000/300000"],
+        ["ETag": "\"v1\"", "Content-Range": "bytes 200000-299999/*"], ["ETag": "\"v1\""],
+        ["ETag": "\"v1\"", "Content-Type": "multipart/byteranges; boundary=x"],
+    ])
+    func aPartThatDoesNotFitIsGivenUpForTheWhole(headers: [String: String]) async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(206, headers, byteCount: nil)
+        #expect(try await transfer.call() == .cancel)
+        let whole = try await fixture.origin.next()
+        #expect(whole.range == nil && whole.ifRange == nil)
+        whole.answer(Self.body)
+        #expect(try await recording.body() == Self.body)
+        #expect(recording.isInOrder)
+        #expect(fixture.origin.requests.count == 3)
+        try await fixture.settle()
+        #expect(fixture.files.isEmpty)
+    }
+
+    @Test(arguments: [true, false], [416, 400, 403, 206]) func aRefusedRangeIsAskedForOnce(
+        isError: Bool, status: Int
+    ) async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        if isError {
+            transfer.finish(.failure(.httpStatus(code: status, url: transfer.request.url)))
+        } else {
+            transfer.respond(status, ["Content-Range": "bytes */1000"], byteCount: 0)
+        }
+        let whole = try await fixture.origin.next()
+        #expect(whole.range == nil)
+        // No further attempt, whatever comes.
+        whole.finish(.failure(.httpStatus(code: status, url: transfer.request.url)))
+        #expect(try await recording.error() == .httpStatus(code: status, url: transfer.request.url))
+        #expect(fixture.origin.requests.count == 3)
+        #expect(try await fixture.rangeAskedFor() == nil)
+    }
+
+    @Test(arguments: [(401, true), (429, true), (500, true), (503, true), (404, false), (410, false)])
+    func otherErrorsArePassedOn(status: Int, keeps: Bool) async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.finish(.failure(.httpStatus(code: status, url: transfer.request.url)))
+        #expect(try await recording.error() == .httpStatus(code: status, url: transfer.request.url))
+        #expect(try await fixture.rangeAskedFor() == (keeps ? "bytes=200000-" : nil))
+    }
+
+    @Test func aLoaderWithoutStatusesWorksAsBefore() async throws {
+        let fixture = try ResumeFixture()
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(nil, ["ETag": ResumeFixture.tag], byteCount: 300_000)
+        transfer.send(Self.body)
+        transfer.finish()
+        #expect(try await recording.body() == Self.body)
+        #expect(recording.response?.statusCode == nil)
+        let (second, _, next) = try await fixture.load()
+        #expect(next.range == nil)
+        next.respond(nil, ["ETag": ResumeFixture.tag], byteCount: 300_000)
+        next.send(Self.body.prefix(200_000))
+        next.cut()
+        #expect(try await second.error() != nil)
+        #expect(try await fixture.rangeAskedFor() == nil)
+    }
+
+    // MARK: Lies about the length
+
+    @Test func aRestThatIsTooLongIsAnErrorAndItsBytesGo() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(206, ["ETag": ResumeFixture.tag, "Content-Range": "bytes 200000-299999/300000"])
+        for _ in 0..<3 { transfer.send(Self.body[200_000...]) }
+        #expect(
+            try await recording.error()
+                == .truncated(expected: 300_000, received: 400_000, url: transfer.request.url))
+        #expect(recording.byteCount <= 300_000)
+        #expect(try await fixture.rangeAskedFor() == nil)
+    }
+
+    @Test func aRestThatEndsEarlyIsAnErrorAndItsBytesStay() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(206, ["ETag": ResumeFixture.tag, "Content-Range": "bytes 200000-299999/300000"])
+        transfer.send(Self.body[200_000..<250_000])
+        transfer.finish()
+        #expect(
+            try await recording.error()
+                == .truncated(expected: 300_000, received: 250_000, url: transfer.request.url))
+        #expect(try await fixture.rangeAskedFor() == "bytes=250000-")
+    }
+
+    @Test func aBodyOverTheLoadersLimitIsNotKept() async throws {
+        let fixture = try ResumeFixture()
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(200, ["ETag": ResumeFixture.tag])
+        transfer.send(Self.body)
+        transfer.finish(.failure(.responseTooLarge(byteCount: 300_000, limit: 1, url: transfer.request.url)))
+        #expect(try await recording.error() != nil)
+        #expect(try await fixture.rangeAskedFor() == nil)
+    }
+
+    // MARK: What is kept
+
+    @Test func requestsOfDifferentUsersShareNothing() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000, requestHeaders: ["Cookie": "user=1"])
+        #expect(try await fixture.rangeAskedFor(headers: ["Cookie": "user=2"]) == nil)
+        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.rangeAskedFor(headers: ["cookie": "user=1"]) == "bytes=200000-")
+    }
+
+    @Test func requestsForPartsGoThroughUntouched() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        #expect(try await fixture.rangeAskedFor(headers: ["Range": "bytes=5-"]) == "bytes=5-")
+        #expect(try await fixture.rangeAskedFor(headers: ["If-None-Match": "\"v1\""]) == nil)
+    }
+
+    @Test func aShortBodyIsKeptWhenItIsCutIfItIsWorthIt() async throws {
+        for (count, isKept) in [(16 << 10, true), ((16 << 10) - 1, false)] {
+            let fixture = try ResumeFixture()
+            try await fixture.interrupt(Self.body.prefix(100_000), after: count)
+            #expect(try await fixture.rangeAskedFor() == (isKept ? "bytes=\(count)-" : nil))
+        }
+    }
+
+    @Test func anAnswerThatSaysNoStoreOnTheWayIsNotKeptOn() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, task, transfer) = try await fixture.load()
+        transfer.respond(
+            206,
+            [
+                "ETag": ResumeFixture.tag, "Content-Range": "bytes 200000-299999/300000", "Cache-Control": "no-store",
+            ], byteCount: 100_000)
+        transfer.send(Self.body[200_000..<290_000])
+        try await recording.waitForFirstBytes()
+        transfer.cut()
+        #expect(try await recording.error() != nil)
+        _ = task
+        #expect(try await fixture.rangeAskedFor() == nil)
+    }
+
+    @Test func withoutAUsableDirectoryLoadsGoOnAsEver() async throws {
+        let fixture = try ResumeFixture()
+        try fixture.directory.write(Data([1]), to: "partial")
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        #expect(transfer.range == nil)
+        transfer.answer(Self.body)
+        #expect(try await recording.body() == Self.body)
+    }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import WebImageLoading
+
+/// RFC 9110, 8.8 and 13.1.5.
+@Suite struct StrongValidatorTests {
+    private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let minuteLater = "Sun, 06 Nov 1994 08:50:37 GMT"
+    private static let soonAfter = "Sun, 06 Nov 1994 08:50:36 GMT"
+
+    private func validator(_ fields: [(String, String)]) -> StrongValidator? {
+        StrongValidator(fields.map { HTTPField(name: $0.0, value: $0.1) })
+    }
+
+    @Test func aStrongTagProves() {
+        #expect(validator([("ETag", "\"a\"")]) == .entityTag("\"a\""))
+        #expect(validator([("etag", " \"\" ")])?.fieldValue == "\"\"")
+    }
+
+    @Test func aDateProvesOnceItIsAMinuteOld() {
+        let fields = [("Last-Modified", Self.old), ("Date", Self.minuteLater)]
+        #expect(validator(fields) == .lastModified(Self.old))
+        #expect(validator([("Last-Modified", Self.old), ("Date", Self.soonAfter)]) == nil)
+        #expect(validator([("Last-Modified", Self.minuteLater), ("Date", Self.old)]) == nil)
+        #expect(validator([("Last-Modified", Self.old)]) == nil, "nobody knows how old it was")
+        #expect(validator([("Last-Modified", "yesterday"), ("Date", Self.minuteLater)]) == nil)
+    }
+
+    @Test func theTagIsProofOfChoiceAndADateNoneBesideAWeakOne() {
+        let dates = [("Last-Modified", Self.old), ("Date", Self.minuteLater)]
+        #expect(validator(dates + [("ETag", "\"a\"")]) == .entityTag("\"a\""))
+        #expect(validator(dates + [("ETag", "W/\"a\"")]) == nil)
+        #expect(validator(dates + [("ETag", "a")]) == nil)
+        #expect(validator([("ETag", "\"a\""), ("ETag", "\"b\"")]) == nil)
+    }
+
+    @Test func anAnswerAgreesOnlyIfItSaysTheSame() {
+        func agrees(_ validator: StrongValidator, _ name: String, _ value: String) -> Bool {
+            validator.agrees(with: [HTTPField(name: name, value: value)])
+        }
+        #expect(agrees(.entityTag("\"a\""), "ETag", "\"a\""))
+        #expect(!agrees(.entityTag("\"a\""), "ETag", "\"b\""))
+        #expect(!agrees(.entityTag("\"a\""), "ETag", "W/\"a\""))
+        #expect(!agrees(.entityTag("\"a\""), "Last-Modified", Self.old))
+        #expect(agrees(.lastModified(Self.old), "Last-Modified", Self.old))
+        #expect(!agrees(.lastModified(Self.old), "Last-Modified", Self.minuteLater))
+        #expect(!StrongValidator.lastModified(Self.old).agrees(with: []))
+    }
+}

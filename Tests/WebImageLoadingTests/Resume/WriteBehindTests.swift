@@ -1,0 +1,205 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// What is on the disk while a body arrives, and what is not.
+@Suite(.timeLimit(.minutes(1))) struct WriteBehindTests {
+    private static let body = FaultServer.pattern(600_000)
+
+    /// Counts the writes and what was written, and fails them when told to.
+    private final class Disk: Sendable {
+        let byteCount = Lock(0)
+        let fullFrom = Lock(Int.max)
+        let written = Lock<[(limit: Int, countdown: Countdown)]>([])
+
+        var write: PartialBodyStore.Write {
+            { [self] descriptor, bytes, offset in
+                let isFull = byteCount.withLock { $0 + bytes.count > fullFrom.withLock { $0 } }
+                if isFull {
+                    errno = ENOSPC
+                    return -1
+                }
+                let result = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
+                let count = byteCount.withLock { count in
+                    count += max(0, result)
+                    return count
+                }
+                for entry in written.withLock({ $0 }) where count >= entry.limit { entry.countdown.signal() }
+                return result
+            }
+        }
+
+        /// Waits until so many bytes are written.
+        func wait(for limit: Int) async throws {
+            let countdown = Countdown()
+            written.withLock { $0.append((limit, countdown)) }
+            if byteCount.withLock({ $0 }) >= limit { countdown.signal() }
+            try await countdown.wait()
+        }
+    }
+
+    @Test func aLongBodyIsOnTheDiskWhileItArrives() async throws {
+        let disk = Disk()
+        let fixture = try ResumeFixture(write: disk.write)
+        let (recording, task, transfer) = try await fixture.load()
+        transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 600_000)
+        for start in stride(from: 0, to: 400_000, by: 16_000) { transfer.send(Self.body[start..<start + 16_000]) }
+        // All but less than a step, and the load goes on.
+        try await disk.wait(for: 400_000 - ResumableBody.stepByteCount)
+        let name = try #require(fixture.files.first)
+        let copy = try Data(contentsOf: URL(filePath: fixture.path(name)))
+
+        // What a killed process leaves behind: the file as it is now, and no lock.
+        let other = try ResumeFixture()
+        try other.directory.write(copy, to: "partial/\(try other.key()).partial")
+        chmod(other.directory.path("partial"), 0o700)
+        let (second, _, next) = try await other.load()
+        let offset = try #require(next.offset)
+        #expect(offset > 400_000 - ResumableBody.stepByteCount && offset <= 400_000)
+        next.continueBody(Self.body, from: offset)
+        #expect(try await second.body() == Self.body)
+        task.cancel()
+        #expect(try await recording.error() == .cancelled)
+    }
+
+    @Test func aShortOneIsNot() async throws {
+        let disk = Disk()
+        let fixture = try ResumeFixture(write: disk.write)
+        for announced in [127_000, nil] as [Int64?] {
+            let (recording, _, transfer) = try await fixture.load()
+            transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: announced)
+            transfer.send(Self.body.prefix(127_000))
+            transfer.finish()
+            #expect(try await recording.body().count == 127_000)
+            try await fixture.settle()
+        }
+        #expect(disk.byteCount.withLock { $0 } == 0)
+        #expect(fixture.files.isEmpty)
+    }
+
+    @Test func aFullDiskEndsTheKeepingAndNotTheLoad() async throws {
+        let disk = Disk()
+        disk.fullFrom.withLock { $0 = 200_000 }
+        let fixture = try ResumeFixture(write: disk.write)
+        let (recording, _, transfer) = try await fixture.load()
+        transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 600_000)
+        transfer.send(Self.body.prefix(150_000))
+        try await disk.wait(for: 150_000)
+        transfer.send(Self.body[150_000..<400_000])
+        transfer.cut()
+        #expect(try await recording.error() != nil)
+        #expect(recording.byteCount == 400_000)
+        // What was written before is good.
+        let (second, _, next) = try await fixture.load()
+        #expect(next.range == "bytes=150000-")
+        disk.fullFrom.withLock { $0 = .max }
+        next.continueBody(Self.body, from: 150_000)
+        #expect(try await second.body() == Self.body)
+    }
+
+    @Test func onAFullDiskThereIsNotEvenAFile() async throws {
+        let disk = Disk()
+        for limit in [0, 100, 1000] {
+            disk.fullFrom.withLock { $0 = limit }
+            let fixture = try ResumeFixture(write: disk.write)
+            try await fixture.interrupt(Self.body, after: 400_000)
+            try await fixture.settle()
+            #expect(fixture.files.isEmpty)
+        }
+    }
+
+    @Test func twoLoadsOfOneBodyDoNotDisturbEachOther() async throws {
+        let disk = Disk()
+        let fixture = try ResumeFixture(write: disk.write)
+        let (first, _, transfer) = try await fixture.load()
+        transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 600_000)
+        transfer.send(Self.body.prefix(300_000))
+        try await disk.wait(for: 300_000)
+        // In this process, and, as another store shows, from another one.
+        let other = ResumingLoader(fixture.origin, store: PartialBodyStore(configuration: fixture.store.configuration))
+        for loader in [fixture.loader, other] {
+            let (recording, _) = loader.record(try ResumeFixture.url())
+            let next = try await fixture.origin.next()
+            #expect(next.range == nil)
+            next.respond(200, ["ETag": "\"v2\""], byteCount: 600_000)
+            next.send(Self.body.prefix(200_000))
+            next.cut()
+            #expect(try await recording.error() != nil)
+        }
+        transfer.cut()
+        #expect(try await first.error() != nil)
+        let (second, _, next) = try await fixture.load()
+        #expect(next.ifRange == ResumeFixture.tag && next.range == "bytes=300000-")
+        next.continueBody(Self.body, from: 300_000)
+        #expect(try await second.body() == Self.body)
+    }
+
+    // MARK: Bounds
+
+    @Test func bodiesAreBoundedInBytesTheOldestGoFirst() async throws {
+        let fixture = try ResumeFixture(configure: { $0.byteLimit = 1_000_000 })
+        for number in 0..<8 {
+            try await fixture.interrupt(Self.body, after: 300_000, url: ResumeFixture.url("\(number)"))
+            try await fixture.settle(ResumeFixture.url("\(number)"))
+            // The first is used again each time.
+            #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("0")) == "bytes=300000-")
+            try await fixture.settle(ResumeFixture.url("0"))
+            #expect(fixture.store.byteCount <= 1_000_000)
+        }
+        #expect(fixture.files.count == 3)
+        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("7")) == "bytes=300000-")
+        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("1")) == nil)
+    }
+
+    @Test func ofOneBodyNoMoreIsKeptThanOfAll() async throws {
+        let fixture = try ResumeFixture(configure: { $0.byteLimit = 400_000 })
+        try await fixture.interrupt(Self.body, after: 600_000)
+        try await fixture.settle()
+        #expect((1...400_000).contains(fixture.store.byteCount))
+        let (recording, _, transfer) = try await fixture.load()
+        let offset = try #require(transfer.offset)
+        transfer.continueBody(Self.body, from: offset)
+        #expect(try await recording.body() == Self.body)
+    }
+
+    @Test func bodiesAreBoundedInNumber() async throws {
+        let fixture = try ResumeFixture(configure: { $0.countLimit = 3 })
+        for number in 0..<6 {
+            try await fixture.interrupt(Self.body, after: 200_000, url: try ResumeFixture.url("\(number)"))
+            try await fixture.settle(ResumeFixture.url("\(number)"))
+            #expect(fixture.files.count <= 3)
+        }
+        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("5")) == "bytes=200000-")
+    }
+
+    @Test func oldBodiesGo() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        try await fixture.settle()
+        let name = try #require(fixture.files.first)
+        let path = fixture.path(name)
+        var times = [timespec(), timespec()]
+        clock_gettime(CLOCK_REALTIME, &times[1])
+        times[1].tv_sec -= 7 * 86_400 + 10
+        times[0] = times[1]
+        utimensat(AT_FDCWD, path, &times, 0)
+        // At the next that is kept, or when it is asked for.
+        try await fixture.interrupt(Self.body, after: 200_000, url: ResumeFixture.url("b"))
+        try await fixture.settle(ResumeFixture.url("b"))
+        #expect(access(path, F_OK) != 0)
+        let nextName = try #require(fixture.files.first)
+        utimensat(AT_FDCWD, fixture.path(nextName), &times, 0)
+        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("b")) == nil)
+    }
+
+    @Test func theSpaceThatIsToStayFreeDoes() async throws {
+        let fixture = try ResumeFixture(configure: { $0.freeSpaceFloor = 1 << 60 })
+        try await fixture.interrupt(Self.body, after: 400_000)
+        try await fixture.settle()
+        #expect(fixture.files.isEmpty)
+    }
+}
