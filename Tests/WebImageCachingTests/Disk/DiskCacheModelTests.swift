@@ -57,6 +57,8 @@ import WebImageTestSupport
                     CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key,
                     attributes: DiskCache.Attributes(expiration: lifetime.map { .seconds(Double($0)) }))
                 model.store(version: step, byteCount: byteCount, for: key, lifetime: lifetime)
+                // Limits are applied after a store has ended: a use meanwhile would spare what the model has let go.
+                await withCheckedContinuation { stored in current.lane.submit { stored.resume() } }
             case 700..<760:
                 // Several at once, so that they share a batch; few enough that none has to go for them.
                 guard model.size < Self.sizeLimit / 2 else { continue }
