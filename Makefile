@@ -20,10 +20,10 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test stress fuzz lint format pictures bench demo examples clean
+.PHONY: help setup build test stress fuzz test-tsan lint format pictures bench demo examples clean
 
 help: ## List these targets.
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
 
 setup: ## Install the missing Debian or Ubuntu packages.
 	@Scripts/setup
@@ -42,6 +42,16 @@ stress: ## Load 100,000 times with random cancels, looking for what is lost, wro
 	@Scripts/setup build test
 	$(build) --build-tests
 	WEBIMAGE_STRESS_REQUESTS=100000 swift test --scratch-path $(scratch) --skip-build --no-parallel --filter StressTests
+
+# Some tests ask for more memory than there can be.
+tsan_flags := --scratch-path .build/tsan --sanitize thread
+tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing
+tsan_filter := $(or $(FILTER),WebImageCoreTests|WebImageCachingTests|WebImageAnimationTests|WebImageLoadingTests|WebImageTests)
+test-tsan: ## Run the tests under ThreadSanitizer; FILTER=… runs some.
+	@Scripts/setup build test
+	$(tsan_environment) swift build $(tsan_flags) --build-tests
+	$(tsan_environment) TSAN_OPTIONS='allocator_may_return_null=1 exitcode=66' \
+		swift test $(tsan_flags) --skip-build --no-parallel --disable-xctest --filter '$(tsan_filter)'
 
 SECONDS ?= 60
 fuzz: ## Look for inputs that break a decoder, SECONDS=… for each; TARGET=… is one, such as FuzzPNG.

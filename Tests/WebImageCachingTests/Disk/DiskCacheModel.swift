@@ -1,7 +1,7 @@
 import CacheCrashWriter
 import FoundationEssentials
-import Synchronization
 import Testing
+import WebImageCore
 
 @testable import WebImageCaching
 
@@ -81,7 +81,7 @@ final class History: Sendable {
     }
 
     private let key: String
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(key: String) { self.key = key }
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import Synchronization
 import WebImageCore
 import WebImageTestSupport
 
@@ -9,8 +8,8 @@ import WebImageTestSupport
 /// A directory, a clock that moves only when told, and what the caches made on them reported.
 final class DiskFixture: Sendable {
     let folder: TemporaryDirectory
-    let clock = Mutex<Int64>(1_000_000_000_000_000)
-    private let failures = Mutex<[WebImageError]>([])
+    let clock = Lock<Int64>(1_000_000_000_000_000)
+    private let failures = Lock<[WebImageError]>([])
 
     let firstFailure = Countdown()
 

@@ -12,7 +12,7 @@ import WebImageTestSupport
     init() throws {
         directory = try TemporaryDirectory()
         var downloader = ImageDownloader.Configuration()
-        downloader.idleTimeout = .seconds(1)
+        downloader.idleTimeout = .seconds(3)
         downloader.maximumResponseByteCount = 1 << 20
         manager = WebImageManager(
             configuration: WebImageManager.Configuration(
