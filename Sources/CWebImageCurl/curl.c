@@ -12,6 +12,14 @@ CURLcode cwi_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
     return curl_easy_setopt(easy, option, value);
 }
 
+CURLcode cwi_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode cwi_curl_set_bytes(CURL *easy, CURLoption option, const void *bytes) {
+    return curl_easy_setopt(easy, option, bytes);
+}
+
 CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data_callback callback) {
     return curl_easy_setopt(easy, option, callback);
 }

@@ -9,6 +9,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /html/...                     a page with status 200
     /status/...?code=N            that status, with a small page as body
     /echo/...                     the request's headers as JSON
+    /mirror/...                   the whole request as JSON: method, headers, body
     /redirect/...?to=L&code=N     that Location (302 unless told)
     /redirect-loop/...            to itself
     /redirect-chain/...?left=N    N redirects, then 10 bytes
@@ -117,18 +118,19 @@ def noise_png(side):
     ])
 
 
-def digest_response(algorithm, given, target):
+def digest_response(algorithm, given, method, target):
     """What a client that knows the password answers (RFC 7616, 3.4.1)."""
     digest = lambda text: hashlib.new({"MD5": "md5", "SHA-256": "sha256"}[algorithm], text.encode()).hexdigest()
     parts = [given.get(name, "") for name in ("nonce", "nc", "cnonce", "qop")]
-    return digest(":".join([digest("user:tests:secret"), *parts, digest(f"GET:{target}")]))
+    return digest(":".join([digest("user:tests:secret"), *parts, digest(f"{method}:{target}")]))
 
 
 class Exchange:
     """One request and its answer. A handler returns True when the connection can carry another."""
 
-    def __init__(self, connection, target, headers):
-        self.connection, self.headers, self.target = connection, headers, target
+    def __init__(self, connection, method, target, headers, content):
+        self.connection, self.method, self.target = connection, method, target
+        self.headers, self.content = headers, content
         parts = urlsplit(target)
         self.path = parts.path
         self.queries = parse_qs(parts.query)
@@ -148,7 +150,8 @@ class Exchange:
 
     def answer(self, body, content_type="application/octet-stream", code=200, *lines):
         self.head(f"Content-Type: {content_type}", f"Content-Length: {len(body)}", *lines, code=code)
-        self.send(body)
+        if self.method != "HEAD":
+            self.send(body)
         return True
 
     def wait_for_client_to_go(self):
@@ -189,6 +192,10 @@ class Exchange:
 
     def echo(self):
         return self.answer(json.dumps(self.headers).encode(), "application/json")
+
+    def mirror(self):
+        request = {"method": self.method, "headers": self.headers, "body": self.content.decode("latin-1")}
+        return self.answer(json.dumps(request).encode(), "application/json")
 
     def redirect(self):
         return self.answer(b"moved", "text/plain", self.number("code", 302), f"Location: {self.query['to']}")
@@ -334,7 +341,7 @@ class Exchange:
             (name, quoted or bare)
             for name, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^\s,]+))', self.headers.get("authorization", "")))
         if self.headers.get("authorization", "").startswith("Digest ") and given.get("response") == digest_response(
-                algorithm, given, self.target):
+                algorithm, given, self.method, self.target):
             return self.answer(pattern(10))
         challenge = f'Digest realm="tests", qop="auth", algorithm={algorithm}, nonce="{os.urandom(8).hex()}"'
         return self.answer(b"", "text/plain", 401, f"WWW-Authenticate: {challenge}")
@@ -376,7 +383,7 @@ class Exchange:
 
 
 BEHAVIOURS = {
-    "bytes", "empty", "no_content", "html", "status", "echo", "redirect", "redirect_loop", "redirect_chain", "held",
+    "bytes", "empty", "no_content", "html", "status", "echo", "mirror", "redirect", "redirect_loop", "redirect_chain", "held",
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
@@ -384,8 +391,8 @@ BEHAVIOURS = {
 }
 
 
-def read_head(connection, pending):
-    """Reads up to the blank line: (target, headers, what came after), or None when the client closed."""
+def read_request(connection, pending):
+    """Reads head and body: (method, target, headers, body, what came after), or None when the client closed."""
     while b"\r\n\r\n" not in pending:
         data = connection.recv(65_536)
         if not data:
@@ -397,7 +404,14 @@ def read_head(connection, pending):
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    return first.split(" ")[1], headers, rest
+    length = int(headers.get("content-length", 0))
+    while len(rest) < length:
+        data = connection.recv(65_536)
+        if not data:
+            return None
+        rest += data
+    method, target = first.split(" ")[:2]
+    return method, target, headers, rest[:length], rest[length:]
 
 
 def serve(connection):
@@ -405,9 +419,9 @@ def serve(connection):
     with connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            while request := read_head(connection, pending):
-                target, headers, pending = request
-                if not Exchange(connection, target, headers).run():
+            while request := read_request(connection, pending):
+                *parts, pending = request
+                if not Exchange(connection, *parts).run():
                     return
         except (OSError, ClientGone):
             return

@@ -9,6 +9,7 @@ final class LoadRecording: Sendable {
         var responses: [LoaderResponse] = []
         var body = Data()
         var metrics: [LoaderMetrics] = []
+        var refused: [LoaderResponse] = []
         var results: [Result<Void, WebImageError>] = []
         var isInOrder = true
     }
@@ -26,6 +27,9 @@ final class LoadRecording: Sendable {
             case .bytes(let bytes):
                 if state.responses.isEmpty { state.isInOrder = false }
                 state.body.append(bytes)
+            case .refused(let response):
+                if !state.metrics.isEmpty { state.isInOrder = false }
+                state.refused.append(response)
             case .metrics(let metrics): state.metrics.append(metrics)
             case .finished(let result): state.results.append(result)
             }
@@ -34,7 +38,7 @@ final class LoadRecording: Sendable {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
         case .response: responded.signal()
-        case .metrics: break
+        case .refused, .metrics: break
         }
     }
 
@@ -68,11 +72,14 @@ final class LoadRecording: Sendable {
     /// Those reported right before the end.
     var metrics: LoaderMetrics? { state.withLock { $0.metrics.last } }
 
+    /// The head of the answer that was refused for its status.
+    var refused: LoaderResponse? { state.withLock { $0.refused.last } }
+
     var response: LoaderResponse? { state.withLock { $0.responses.last } }
 
     /// One response at most, bytes after it, one end after everything.
     var isInOrder: Bool {
-        state.withLock { $0.isInOrder && $0.responses.count <= 1 && $0.results.count == 1 }
+        state.withLock { $0.isInOrder && $0.responses.count <= 1 && $0.refused.count <= 1 && $0.results.count == 1 }
     }
 }
 

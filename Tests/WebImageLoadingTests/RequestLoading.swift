@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-extension ImageDownloader {
+extension ImageLoader {
     func record(_ request: LoaderRequest) -> (recording: LoadRecording, task: any LoaderTask) {
         let recording = LoadRecording()
         return (recording, load(request, priority: .normal) { recording.receive($0) })

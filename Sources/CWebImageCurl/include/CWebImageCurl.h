@@ -12,6 +12,10 @@ CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode cwi_curl_set_string(CURL *easy, CURLoption option, const char *value);
 CURLcode cwi_curl_set_pointer(CURL *easy, CURLoption option, void *value);
 
+CURLcode cwi_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value);
+/// For CURLOPT_COPYPOSTFIELDS, which copies as many as CURLOPT_POSTFIELDSIZE_LARGE says.
+CURLcode cwi_curl_set_bytes(CURL *easy, CURLoption option, const void *bytes);
+
 /// For CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
 typedef size_t (*cwi_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data_callback callback);

@@ -43,6 +43,7 @@ final class BytesLoad: Sendable {
             let byteCount = collector.byteCount
             report { $0.progress.advance(to: Int64(byteCount)) }
             work.report(PartialBody(collector: collector, byteCount: byteCount))
+        case .refused: break
         case .metrics(let metrics):
             state.withLock { $0.metrics = metrics }
         case .finished(.success):

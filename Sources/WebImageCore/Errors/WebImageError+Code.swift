@@ -7,6 +7,7 @@ extension WebImageError {
         case .cancelled: 102
         case .invalidHeader: 103
         case .invalidDataURL: 104
+        case .unsupportedMethod: 105
         case .httpStatus: 200
         case .transport: 201
         case .timedOut: 202

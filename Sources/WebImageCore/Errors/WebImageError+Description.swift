@@ -17,6 +17,10 @@ extension WebImageError: CustomStringConvertible {
             "\(url.absoluteString): nothing here loads '\(scheme)' URLs. Use http, https, file or data, or add a loader."
         case .invalidHeader(let name):
             "The header '\(name)' can't be sent: names take letters, digits and hyphens, values no line breaks or NUL."
+        case .unsupportedMethod(let method, let hasBody, let url):
+            hasBody
+                ? "\(url.absoluteString): a \(method) can't have a body. Leave it out, or use POST."
+                : "\(url.absoluteString): nothing here does \(method) with such a URL. Use GET or HEAD."
         case .cancelled:
             "The load was cancelled."
         case .httpStatus(let code, let url):

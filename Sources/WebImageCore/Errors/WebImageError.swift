@@ -15,6 +15,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case unsupportedScheme(String, url: URL)
     /// A request header's name is no token, or its value has a line break or NUL in it.
     case invalidHeader(name: String)
+    /// The loader for this URL does nothing of that name; `hasBody`: not with a body.
+    case unsupportedMethod(String, hasBody: Bool, url: URL)
     /// The caller gave up, or everybody did who shared the load.
     case cancelled
 

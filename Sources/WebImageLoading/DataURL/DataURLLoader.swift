@@ -31,11 +31,11 @@ public final class DataURLLoader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let cancellation = Cancellation()
-        let (url, limit) = (request.url, maximumByteCount)
+        let limit = maximumByteCount
         let item = Self.queue.submit(priority: priority) {
             let result = Result { () throws(WebImageError) in
                 try cancellation.check()
-                try Self.decode(url, limit: limit, cancellation: cancellation, handler: handler)
+                try Self.decode(request, limit: limit, cancellation: cancellation, handler: handler)
             }
             handler(.finished(result))
         }
@@ -43,9 +43,11 @@ public final class DataURLLoader: ImageLoader {
     }
 
     private static func decode(
-        _ url: URL, limit: Int64, cancellation: Cancellation, handler: (LoaderEvent) -> Void
+        _ request: LoaderRequest, limit: Int64, cancellation: Cancellation, handler: (LoaderEvent) -> Void
     ) throws(WebImageError) {
+        let url = request.url
         let content = try DataURL(url)
+        if let refusal = request.refusalToChange(content.urlForErrors) { throw refusal }
         let body = try content.body(limit: limit)
         try cancellation.check()
         handler(
@@ -53,7 +55,8 @@ public final class DataURLLoader: ImageLoader {
                 LoaderResponse(
                     url: url, headers: [HTTPField(name: "Content-Type", value: content.mediaType)],
                     expectedByteCount: Int64(body.count))))
-        guard !body.isEmpty else { throw .emptyBody(url: content.urlForErrors) }
-        handler(.bytes(body))
+        guard request.method == .get else { return }
+        guard !body.isEmpty || request.acceptsAnyAnswer else { throw .emptyBody(url: content.urlForErrors) }
+        if !body.isEmpty { handler(.bytes(body)) }
     }
 }

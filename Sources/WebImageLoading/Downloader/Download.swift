@@ -54,7 +54,7 @@ final class Download: TransferReceiver {
                 url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
             request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
             request.access = state.hop.access
-            request.method = state.request.method
+            (request.method, request.body) = (state.hop.method, state.hop.content)
             request.decodesContent = state.hop.headers.acceptsContentCoding
             return request
         }
@@ -179,7 +179,10 @@ final class Download: TransferReceiver {
     func finish(_ result: Result<Void, WebImageError>) {
         guard !isFinished.exchange(true, ordering: .relaxed) else { return }
         scheduler.remove(self)
-        let (redirectCount, byteCount) = state.withLock { ($0.redirectCount, $0.wantedByteCount) }
+        let (redirectCount, byteCount, refused) = state.withLock {
+            ($0.redirects.count, $0.wantedByteCount, $0.refusedResponse)
+        }
+        if case .failure(.httpStatus) = result, let refused { handler(.refused(refused)) }
         let metrics = record.withLock { $0.metrics(redirectCount: redirectCount, decodedByteCount: byteCount) }
         handler(.metrics(metrics))
         handler(.finished(result))

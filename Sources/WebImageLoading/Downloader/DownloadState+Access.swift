@@ -28,14 +28,16 @@ struct DownloadSurroundings {
 extension DownloadState {
     /// Judges the next URL, and finds out what its exchange may show to whom.
     ///
-    /// - Parameter url: without `user:password@`.
-    mutating func enter(_ url: URL, _ origin: HTTPOrigin, headers: RequestHeaders) throws(WebImageError) -> Hop {
+    /// - Parameter hop: its URL without `user:password@`.
+    mutating func enter(_ hop: Hop) throws(WebImageError) -> Hop {
+        let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
         let policy = configuration.addressPolicy
         if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
         let proxy = try surroundings.proxies.server(for: url)
         if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(url: url, cause: cause) }
 
-        var hop = Hop(url: url, origin: origin, headers: headers)
+        var hop = hop
+        hop.access = TransferAccess()
         hop.access.usesCookies = request.handlesCookies && !request.allowsInvalidCertificates
         hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
         hop.access.pinnedPublicKeys = surroundings.pins(for: origin)
@@ -107,7 +109,9 @@ extension DownloadState {
 
     private mutating func retried(headers: RequestHeaders) -> Conclusion {
         do throws(WebImageError) {
-            return .retried(try enter(hop.url, hop.origin, headers: headers))
+            var next = hop
+            next.headers = headers
+            return .retried(try enter(next))
         } catch {
             return .finished(.failure(error))
         }

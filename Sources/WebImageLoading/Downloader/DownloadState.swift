@@ -9,6 +9,8 @@ struct DownloadState {
         var url: URL
         var origin: HTTPOrigin
         var headers: RequestHeaders
+        var method = LoaderRequest.Method.get
+        var content: Data?
         var access = TransferAccess()
     }
 
@@ -37,7 +39,13 @@ struct DownloadState {
     let configuration: ImageDownloader.Configuration
     let surroundings: DownloadSurroundings
     var authentication: DownloadAuthentication
-    private(set) var redirectCount = 0
+    private(set) var redirects: [LoaderResponse.Redirection] = []
+    /// The head of the hop under way, if it is a redirect.
+    private var redirection: LoaderResponse.Redirection?
+    /// The head of the hop under way, if it is refused.
+    private(set) var refusedResponse: LoaderResponse?
+    /// Whether an answer without bytes is no answer.
+    private var needsBody = true
     /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
     private var isCoded = false
     private var body = Body.awaited
@@ -57,7 +65,10 @@ struct DownloadState {
         let headers = try RequestHeaders(request.headers)
         let credential = request.credential ?? ownCredential ?? configuration.credential
         guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Authorization") }
-        hop = Hop(url: url, origin: origin, headers: headers)
+        guard request.body == nil || !request.method.forbidsBody else {
+            throw .unsupportedMethod(request.method.rawValue, hasBody: true, url: url)
+        }
+        hop = Hop(url: url, origin: origin, headers: headers, method: request.method, content: request.body)
         self.request = request
         self.configuration = configuration
         self.surroundings = surroundings ?? DownloadSurroundings(configuration)
@@ -65,7 +76,7 @@ struct DownloadState {
         let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.surroundings.credentials
         authentication = DownloadAuthentication(
             credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
-        hop = try enter(url, origin, headers: headers)
+        hop = try enter(hop)
     }
 
     /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
@@ -81,6 +92,7 @@ struct DownloadState {
     mutating func answersRefusal(_ head: TransferHead) -> Bool {
         guard let conclusion = refusedConclusion(head) else { return false }
         body = .discarded(conclusion)
+        refusedResponse = response(to: head)
         return true
     }
 
@@ -93,25 +105,22 @@ struct DownloadState {
         _ head: TransferHead, modified: LoaderResponse? = nil, redirectDecision: RedirectDecision = .follow
     ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
         if let location = head.redirectLocation {
-            body = .discarded(follow(location, decision: redirectDecision))
+            redirection = LoaderResponse.Redirection(
+                url: hop.url, statusCode: head.statusCode, headers: head.fields)
+            body = .discarded(follow(location, status: head.statusCode, decision: redirectDecision))
             return (nil, .proceed)
         }
         isCoded = !head.contentCodings.isEmpty
         var response = response(to: head)
         if let modified { (response.statusCode, response.headers) = (modified.statusCode, modified.headers) }
         let judged = TransferHead(statusCode: response.statusCode ?? 0, fields: response.headers)
-        if let refusal = configuration.refusal(
-            of: judged, codings: head.contentCodings, acceptsCoding: hop.headers.acceptsContentCoding, url: hop.url)
-        {
+        if let refusal = refusal(of: judged, codings: head.contentCodings) {
             body = .discarded(.finished(.failure(refusal)))
+            refusedResponse = response
             return (nil, .proceed)
         }
-        guard judged.statusCode != 206 || hop.headers.contains("range") else {
-            // A part that nobody asked for would pass for the whole.
-            body = .discarded(.finished(.failure(.httpStatus(code: 206, url: hop.url))))
-            return (nil, .proceed)
-        }
-        guard request.method == .get else {
+        needsBody = !request.acceptsAnyAnswer && hop.method != .head && !isConfirmation(head)
+        guard hasBody(head) else {
             body = .wanted(expected: nil)
             return (response, .proceed)
         }
@@ -124,11 +133,33 @@ struct DownloadState {
         return (response, .proceed)
     }
 
+    /// Why an answer is not taken; `nil` when it is.
+    private func refusal(of head: TransferHead, codings: [String]) -> WebImageError? {
+        // A part that nobody asked for would pass for the whole.
+        if head.statusCode == 206, !hop.headers.contains("range") { return .httpStatus(code: 206, url: hop.url) }
+        if !request.acceptsAnyAnswer, !isConfirmation(head), let refusal = configuration.refusal(of: head, url: hop.url)
+        {
+            return refusal
+        }
+        return configuration.refusal(ofCodings: codings, accepted: hop.headers.acceptsContentCoding, url: hop.url)
+    }
+
+    /// Whether the head answers a condition of the request: nothing has changed.
+    private func isConfirmation(_ head: TransferHead) -> Bool {
+        head.statusCode == 304 && [.get, .head].contains(hop.method) && hop.headers.areConditional
+    }
+
+    /// Whether anything comes after the head; where nothing may, its length is that of something else (RFC 9110, 8.6).
+    private func hasBody(_ head: TransferHead) -> Bool {
+        hop.method != .head && head.statusCode != 204 && head.statusCode != 304
+    }
+
     /// What an answer that is no redirect looks like to the caller.
     func response(to head: TransferHead) -> LoaderResponse {
-        LoaderResponse(
+        let hasLength = head.contentCodings.isEmpty && head.statusCode != 304
+        return LoaderResponse(
             url: hop.url, statusCode: head.statusCode, headers: head.fields,
-            expectedByteCount: head.contentCodings.isEmpty ? head.contentLength : nil)
+            expectedByteCount: hasLength ? head.contentLength : nil, redirects: redirects)
     }
 
     /// Ends the load with `error`, whatever the server still sends.
@@ -174,7 +205,7 @@ struct DownloadState {
         case (.cut, _):
             return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
         case (.complete, _), (.stopped, _):
-            let isWhole = self.receivedByteCount > 0 || request.method == .head
+            let isWhole = self.receivedByteCount > 0 || !needsBody
             return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
             return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
@@ -200,7 +231,7 @@ struct DownloadState {
 
     /// Goes on to the next hop.
     mutating func begin(_ next: Hop) {
-        redirectCount += 1
+        if let redirection { redirects.append(redirection) }
         beginAgain(next)
     }
 
@@ -210,5 +241,6 @@ struct DownloadState {
         body = .awaited
         receivedByteCount = 0
         isCoded = false
+        (redirection, refusedResponse) = (nil, nil)
     }
 }

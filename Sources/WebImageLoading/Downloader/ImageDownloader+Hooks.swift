@@ -7,11 +7,12 @@ extension ImageDownloader {
     ///     load ─► headersFilter ─► requestModifier ─► queue ─► server ─► responseModifier ─► status, type ─► decryptor ─► caller
     ///
     /// All but the decryptor run on the network thread, and hold up every other transfer until they return. None is called
-    /// under a lock, or on the thread that calls ``ImageDownloader/load(_:priority:handler:)``.
+    /// under a lock, or on the thread that calls ``ImageDownloader/load(_:priority:handler:)``. The first two are also called
+    /// by ``ImageDownloader/requestHeaders(for:)``, on its caller's thread.
     public struct Hooks: Sendable {
         /// Gives the headers for a URL: gets the downloader's own with the request's over them, gives what to send.
         ///
-        /// Called once for each load; redirects keep what it gave, as far as the next origin may see it.
+        /// Called once for each load, besides; redirects keep what it gave, as far as the next origin may see it.
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
 
         /// Sees each request, with its headers complete, before it is queued, and gives the one to send in its place; `nil`
@@ -50,7 +51,7 @@ extension ImageDownloader.Configuration {
         return modified
     }
 
-    private func completeHeaders(over own: [String: String]) -> [String: String] {
+    func completeHeaders(over own: [String: String]) -> [String: String] {
         let own = own.fieldsByName
         var complete = headers.fieldsByName.merging(own) { _, own in own }
         if acceptsContentCodings, own["accept-encoding"] == nil {
@@ -59,10 +60,8 @@ extension ImageDownloader.Configuration {
         return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
-    /// Why an answer is not taken; `nil` when it is.
-    ///
-    /// - Parameter codings: of the body on the wire, whatever a hook has made of the head.
-    func refusal(of head: TransferHead, codings: [String], acceptsCoding: Bool, url: URL) -> WebImageError? {
+    /// Why an answer with that status and type is not taken; `nil` when it is.
+    func refusal(of head: TransferHead, url: URL) -> WebImageError? {
         if let acceptableStatusCodes, !acceptableStatusCodes.contains(head.statusCode) {
             return .httpStatus(code: head.statusCode, url: url)
         }
@@ -71,8 +70,15 @@ extension ImageDownloader.Configuration {
         {
             return .unacceptableContentType(type, url: url)
         }
+        return nil
+    }
+
+    /// Why a body in those codings is not taken; `nil` when it is.
+    ///
+    /// - Parameter codings: of the body on the wire, whatever a hook has made of the head.
+    func refusal(ofCodings codings: [String], accepted: Bool, url: URL) -> WebImageError? {
         let isDecodable =
-            codings.isEmpty || acceptsCoding && codings.count == 1 && Self.decodableCodings.contains(codings[0])
+            codings.isEmpty || accepted && codings.count == 1 && Self.decodableCodings.contains(codings[0])
         return isDecodable ? nil : .unsupportedContentCoding(codings.joined(separator: ", "), url: url)
     }
 

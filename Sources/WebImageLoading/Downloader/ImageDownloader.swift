@@ -44,6 +44,13 @@ public final class ImageDownloader: ImageLoader {
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool { HTTPOrigin.isHTTP(url) }
 
+    /// The request's header fields with the downloader's, as the ``Hooks`` that change requests leave them; without cookies
+    /// and credentials, which the transport adds. For a request that a hook refuses, those before it.
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+        let prepared = try? configuration.prepared(request)
+        return (prepared?.headers ?? configuration.completeHeaders(over: request.headers)).sortedFields
+    }
+
     /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``.
     ///
     /// Besides the errors of the transfer it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and

@@ -6,7 +6,7 @@ struct RequestHeaders {
 
     /// Names are the same in any case.
     init(_ headers: [String: String]) throws(WebImageError) {
-        fields = headers.fieldsByName.sorted { $0.key < $1.key }.map(\.value)
+        fields = headers.sortedFields.filter { !Self.framingNames.contains($0.name.lowercased()) }
         for field in fields where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
     }
 
@@ -16,11 +16,27 @@ struct RequestHeaders {
         return value.map { !["", "identity"].contains($0) } ?? false
     }
 
+    /// Whether they have a condition that "nothing has changed" answers (RFC 9110, 13.1).
+    var areConditional: Bool { contains("if-none-match") || contains("if-modified-since") }
+
     /// Drops what another origin must not see: everything but what says nothing about who asks for what with which
-    /// right.
-    mutating func removeFieldsPrivateToOrigin() {
-        fields.removeAll { !Self.namesForAnyOrigin.contains($0.name.lowercased()) }
+    /// right. What a body is goes where the body goes.
+    mutating func removeFieldsPrivateToOrigin(keepingBody: Bool) {
+        fields.removeAll { field in
+            let name = field.name.lowercased()
+            return !Self.namesForAnyOrigin.contains(name) && !(keepingBody && Self.bodyNames.contains(name))
+        }
     }
+
+    /// Drops what describes a body that is not sent (RFC 9110, 15.4).
+    mutating func removeFieldsOfBody() { fields.removeAll { Self.bodyNames.contains($0.name.lowercased()) } }
+
+    private static let bodyNames: Set = [
+        "content-type", "content-encoding", "content-language", "content-location", "digest", "content-digest",
+    ]
+
+    /// Where a message ends, the transport alone knows: anything else would let one request pass for two.
+    private static let framingNames: Set = ["content-length", "transfer-encoding"]
 
     /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
     /// other proxy, see ``DownloadState/follow(_:decision:)``.
@@ -35,16 +51,21 @@ struct RequestHeaders {
 
     /// A name must be a token, and a value must not end its line: more of a request could follow (RFC 9110 §5.1, §5.5).
     private static func isValid(_ field: HTTPField) -> Bool {
-        let isToken = field.name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
-        }
         let breaksLine = field.value.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
-        return isToken && !field.name.isEmpty && !breaksLine
+        return isToken(field.name) && !breaksLine
+    }
+
+    /// Whether `text` can be the name of a field or a method (RFC 9110 §5.6.2).
+    static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
     }
 }
 
@@ -55,4 +76,7 @@ extension [String: String] {
         let fields = sorted { $0.key < $1.key }.map { ($0.key.lowercased(), HTTPField(name: $0.key, value: $0.value)) }
         return [String: HTTPField](fields) { first, _ in first }
     }
+
+    /// The same in the order of the names.
+    var sortedFields: [HTTPField] { fieldsByName.sorted { $0.key < $1.key }.map(\.value) }
 }

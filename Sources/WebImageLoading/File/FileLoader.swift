@@ -32,7 +32,7 @@ public final class FileLoader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let reading = FileReading(
-            request.url, limit: maximumByteCount, priority: priority, queue: Self.queue, handler: handler)
+            request, limit: maximumByteCount, priority: priority, queue: Self.queue, handler: handler)
         reading.start()
         return reading
     }

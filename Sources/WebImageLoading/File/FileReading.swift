@@ -25,13 +25,15 @@ final class FileReading: LoaderTask {
 
     private static let pieceByteCount = 256 << 10
 
-    private let url: URL
+    private let request: LoaderRequest
     private let maximumByteCount: Int64
     private let queue: WorkQueue
     private let state: Lock<State>
 
-    init(_ url: URL, limit: Int64, priority: LoadPriority, queue: WorkQueue, handler: @escaping Handler) {
-        self.url = url
+    init(
+        _ request: LoaderRequest, limit: Int64, priority: LoadPriority, queue: WorkQueue, handler: @escaping Handler
+    ) {
+        self.request = request
         self.queue = queue
         maximumByteCount = limit
         state = Lock(State(handler: handler, priority: priority))
@@ -39,6 +41,8 @@ final class FileReading: LoaderTask {
 
     /// Let go of while paused: nobody can resume it.
     deinit { state.withLock { $0.file }?.close() }
+
+    private var url: URL { request.url }
 
     func start() { state.withLock { submit(&$0) } }
 
@@ -82,7 +86,7 @@ final class FileReading: LoaderTask {
         guard let handler = state.withLock({ $0.handler }) else { return }
         do throws(WebImageError) {
             var file = try openFile(handler)
-            while !file.isAtEnd {
+            while request.method == .get, !file.isAtEnd {
                 guard try goesOn(from: file) else { return }
                 let piece = try file.readPiece(atMost: Self.pieceByteCount)
                 guard !piece.isEmpty else {
@@ -101,13 +105,14 @@ final class FileReading: LoaderTask {
         let (known, isCancelled) = state.withLock { ($0.file, $0.isCancelled) }
         if isCancelled { throw .cancelled }
         if let known { return known }
+        if let refusal = request.refusalToChange(url) { throw refusal }
         let file = try OpenFile(try path)
         state.withLock { $0.file = file }
         guard file.byteCount <= maximumByteCount else {
             throw .responseTooLarge(byteCount: file.byteCount, limit: maximumByteCount, url: url)
         }
         handler(.response(LoaderResponse(url: url, expectedByteCount: file.byteCount)))
-        guard !file.isAtEnd else { throw .emptyBody(url: url) }
+        guard !file.isAtEnd || request.method == .head || request.acceptsAnyAnswer else { throw .emptyBody(url: url) }
         return file
     }
 

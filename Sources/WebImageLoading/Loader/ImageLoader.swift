@@ -9,6 +9,12 @@ public protocol ImageLoader: Sendable {
     /// Whether what it loads from `url` is worth a copy in the disk cache; `false` for what is on the disk anyway.
     func isCacheable(_ url: URL) -> Bool
 
+    /// The header fields that it would send for `request`, without those of the connection: what a Vary of the answer is
+    /// compared with. Asked from any thread; touches neither network nor disk.
+    ///
+    /// By default the request's own, which suits a loader that adds none.
+    func requestHeaders(for request: LoaderRequest) -> [HTTPField]
+
     /// Starts to load; returns at once, from any thread.
     ///
     /// - Parameter handler: gets the events on a thread of the loader's, one at a time; the last is `.finished`, exactly
@@ -22,45 +28,9 @@ public protocol ImageLoader: Sendable {
 extension ImageLoader {
     /// `true`: what came over the network is kept.
     public func isCacheable(_ url: URL) -> Bool { true }
-}
 
-/// What a loader is asked for.
-public struct LoaderRequest: Sendable, Hashable {
-    /// Where the bytes are.
-    public var url: URL
-    /// Headers for a loader that sends any, by name; they replace the loader's own of the same name.
-    public var headers: [String: String]
-    /// For a server that asks for one; `nil` by default. It replaces `user:password@` in the URL, and is never shown to
-    /// another origin than the URL's. An `Authorization` header set by hand goes before it.
-    public var credential: Credential?
-    /// Whether credentials that worked are kept in memory and used again; `false` by default.
-    public var usesCredentialStorage = false
-    /// Whether cookies are taken from the downloader's ``CookieJar`` and kept in it; `false` by default. A `Cookie` header
-    /// set by hand is sent after those of the jar.
-    public var handlesCookies = false
-    /// Whether any certificate will do: **anybody on the way can then read and change what is loaded**; `false` by default.
-    /// It shares no connections with requests that check, nor what they know: it neither uses nor changes the cookie jar and
-    /// the stored credentials, whatever ``handlesCookies`` and ``usesCredentialStorage`` say.
-    public var allowsInvalidCertificates = false
-    /// What is asked for: the picture, or its head alone; ``Method/get`` by default.
-    public var method = Method.get
-    /// How long nothing may arrive; `nil`, the default, leaves it to the loader.
-    public var idleTimeout: Duration?
-
-    /// Makes a request.
-    public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {
-        self.url = url
-        self.headers = headers
-        self.credential = credential
-    }
-
-    /// What a request can ask for.
-    public enum Method: String, Sendable, Hashable {
-        /// Head and body.
-        case get = "GET"
-        /// The head alone; such a load ends without any bytes.
-        case head = "HEAD"
-    }
+    /// The request's own, in the order of their names.
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { request.headers.sortedFields }
 }
 
 /// What a loader reports while it works.
@@ -69,50 +39,13 @@ public enum LoaderEvent: Sendable {
     case response(LoaderResponse)
     /// The next piece of the body.
     case bytes(Data)
+    /// The head of an answer that is refused for its status; at most once, right before the metrics and the end, which is
+    /// then ``WebImageError/httpStatus(code:url:)``. Nothing of its body is delivered.
+    case refused(LoaderResponse)
     /// How the transfer went, for a loader that knows; once, right before the end.
     case metrics(LoaderMetrics)
     /// The end: the body is complete and its length checked, or why not.
     case finished(Result<Void, WebImageError>)
-}
-
-/// The head of a loader's answer.
-public struct LoaderResponse: Sendable {
-    /// Where the bytes came from in the end, after redirects.
-    public var url: URL
-    /// The HTTP status; `nil` for a loader without one.
-    public var statusCode: Int?
-    /// The header fields as they came, in order; empty for a loader without any.
-    public var headers: [HTTPField]
-    /// How long the body will be, in bytes, where that is known.
-    public var expectedByteCount: Int64?
-
-    /// Makes a response.
-    public init(url: URL, statusCode: Int? = nil, headers: [HTTPField] = [], expectedByteCount: Int64? = nil) {
-        self.url = url
-        self.statusCode = statusCode
-        self.headers = headers
-        self.expectedByteCount = expectedByteCount
-    }
-
-    /// The value of the last field with that name, in any case.
-    public func headerValue(_ name: String) -> String? {
-        let wanted = name.lowercased()
-        return headers.last { $0.name.lowercased() == wanted }?.value
-    }
-}
-
-/// One header field.
-public struct HTTPField: Sendable, Hashable, Codable {
-    /// Its name as it came; names compare without regard to case.
-    public var name: String
-    /// Its value without the white space around it.
-    public var value: String
-
-    /// Makes a field.
-    public init(name: String, value: String) {
-        self.name = name
-        self.value = value
-    }
 }
 
 /// A load under way.

@@ -62,6 +62,11 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
     /// As the loader that gets `url` has it.
     public func isCacheable(_ url: URL) -> Bool { loader(for: url)?.isCacheable(url) ?? false }
 
+    /// As the loader that gets the URL has them.
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+        loader(for: request.url)?.requestHeaders(for: request) ?? []
+    }
+
     /// Lets the loader for the URL load; see ``ImageLoader/load(_:priority:handler:)``.
     ///
     /// Without one it reports ``WebImageError/unsupportedScheme(_:url:)``, or ``WebImageError/invalidURL(_:)`` for a URL

@@ -22,7 +22,8 @@ public struct Redirect: Sendable, Hashable {
     public var source: URL
     /// Where it leads.
     public var target: URL
-    /// 301, 302, 303, 307 or 308; the next request is a GET whichever it is.
+    /// 301, 302, 303, 307 or 308. After a 303, and after a 301 or 302 to a POST, the next request is a GET without body; else
+    /// it is what the last was (RFC 9110, 15.4).
     public var statusCode: Int
     /// How many were followed before it.
     public var previousCount: Int

@@ -101,7 +101,7 @@ final class CurlEngine {
 
     private func endIdleTransfers() {
         let now = MonotonicClock.milliseconds
-        let idle = live.filter { ($0.value.idleDeadline ?? .max) <= now }
+        let idle = live.filter { $0.value.isIdle(at: now) }
         for id in idle.keys { end(id, with: .idleTimedOut) }
     }
 

@@ -65,6 +65,8 @@ final class CurlTransfer {
     /// When bytes came last, on the monotonic clock in milliseconds; `nil` until a connection is there.
     private var lastActivity: Int64?
     private let idleLimit: Int64
+    /// Of the body, when it was last looked at.
+    private var sentByteCount: Int64 = 0
     /// libcurl keeps a piece that the receiver did not take, and asks the connection for no more.
     private var isPaused = false
     /// What libcurl gave back when it went on, and the receiver did not take. Each time libcurl goes on it opens the window
@@ -98,7 +100,7 @@ final class CurlTransfer {
         idleLimit = request.idleTimeout.inMilliseconds
         handle.clearMessage()
         let easy = handle.easy
-        cwi_curl_set_long(easy, request.method == .head ? CURLOPT_NOBODY : CURLOPT_HTTPGET, 1)
+        handle.setMethod(request.method, body: request.body)
         // Any value makes it decode; what is asked for stands in the headers.
         cwi_curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, request.decodesContent ? "gzip" : nil)
         cwi_curl_set_long(
@@ -113,7 +115,7 @@ final class CurlTransfer {
             // As a header it would take the place of the jar's.
             cwi_curl_set_string(easy, CURLOPT_COOKIE, headers.remove(at: index).value)
         }
-        setList(CURLOPT_HTTPHEADER, headers.map(Self.line))
+        setList(CURLOPT_HTTPHEADER, headers.map(Self.line) + Self.linesWithoutDefaults(for: request))
         setList(CURLOPT_PROXYHEADER, access.proxyHeaders.map(Self.line))
         setList(
             CURLOPT_RESOLVE, CurlHandle.resolveEntry(for: request.url, addresses: access.addresses).map { [$0] } ?? [])
@@ -139,6 +141,7 @@ final class CurlTransfer {
         ] {
             cwi_curl_set_pointer(handle.easy, option, nil)
         }
+        handle.withdrawMethod()
         handle.withdrawAccess()
         return !access.isNegotiated
     }
@@ -181,6 +184,15 @@ final class CurlTransfer {
     var idleDeadline: Int64? {
         guard let lastActivity, !isPaused, leftovers.isEmpty, receiver.takesBytes else { return nil }
         return lastActivity + idleLimit
+    }
+
+    /// Whether nothing has gone either way for too long. libcurl does not tell when bytes go out, only how many have.
+    func isIdle(at now: Int64) -> Bool {
+        guard let idleDeadline, idleDeadline <= now else { return false }
+        let byteCount = Int64(cwi_curl_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T))
+        guard byteCount > sentByteCount else { return true }
+        (sentByteCount, lastActivity) = (byteCount, now)
+        return false
     }
 
     /// Offers the receiver again what it did not take; the end, if that fails.

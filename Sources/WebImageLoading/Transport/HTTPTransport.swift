@@ -36,7 +36,7 @@ package struct TransferID: Hashable, Sendable {
     package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A GET or HEAD as it goes over the wire.
+/// A request as it goes over the wire.
 package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
@@ -44,6 +44,7 @@ package struct TransferRequest: Sendable {
     /// Who may see what and who is trusted with it.
     package var access = TransferAccess()
     package var method = LoaderRequest.Method.get
+    package var body: Data?
     /// How long nothing may arrive.
     package var idleTimeout: Duration
     /// Whether to undo the content coding that the headers ask for.

@@ -16,6 +16,7 @@ import WebImageCore
             .responseRefused(url: url), .unacceptableContentType("text/html", url: url),
             .unsupportedContentCoding("br", url: url), .decryptionFailed(url: url), .noThread(url: url),
             .invalidProxy(variable: "http_proxy", url: url),
+            .unsupportedMethod("GET", hasBody: true, url: url), .unsupportedMethod("POST", hasBody: false, url: url),
             .notInCache(key: url.absoluteString), .invalidURL(url.absoluteString),
         ]
         for error in errors {

@@ -57,6 +57,18 @@ import WebImageTestSupport
         #expect(try await loader.body(try url("data:image/jpeg," + escaped.joined())) == data.prefix(1000))
     }
 
+    @Test func knowsTheHeadOfOneAndNothingThatWouldChangeIt() async throws {
+        var request = LoaderRequest(url: try url("data:image/png,abc"))
+        request.method = .head
+        let recording = loader.record(request).recording
+        #expect(try await recording.body().isEmpty && recording.response?.expectedByteCount == 3)
+        request.method = .post
+        guard case .unsupportedMethod("POST", hasBody: false, _) = try await loader.error(request) else {
+            Issue.record("posted")
+            return
+        }
+    }
+
     @Test func reportsAnEmptyOne() async throws {
         let url = try url("data:image/png;base64,")
         #expect(try await loader.error(url) == .emptyBody(url: url))

@@ -144,6 +144,20 @@ import WebImageCore
         try DownloadState(request, configuration: configuration, surroundings: surroundings)
     }
 
+    @Test(arguments: [(204, false), (304, true)]) func aLengthThatIsNotTheBodysIsNotChecked(
+        status: Int, isConditional: Bool
+    )
+        throws
+    {
+        let headers = isConditional ? ["If-None-Match": "*"] : [:]
+        var request = LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers)
+        request.acceptsAnyAnswer = !isConditional
+        var state = try Self.state(for: request)
+        let field = HTTPField(name: "Content-Length", value: "5000")
+        #expect(state.receive(TransferHead(statusCode: status, fields: [field])).response?.statusCode == status)
+        #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
+    }
+
     @Test func aHeadNeedsNoBody() throws {
         var state = try Self.state(100, coding: nil, method: .head)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)

@@ -18,6 +18,21 @@ import WebImageTestSupport
         #expect(recording.response?.url == (try faults.url("/bytes/follow?size=77")))
     }
 
+    @Test func tellsTheAnswersOnTheWay() async throws {
+        let faults = try SharedServers.faults.get()
+        let last = try faults.url("/bytes/way?size=7")
+        let second = try faults.otherOriginURL("/redirect/way?code=301&to=\(last.absoluteString)")
+        let to = second.absoluteString.replacing("&", with: "%26")
+        let first = try faults.url("/redirect/way?code=307&to=\(to)")
+        let recording = downloader.record(first).recording
+        try await recording.body()
+        let redirects = try #require(recording.response?.redirects)
+        #expect(redirects.map(\.url) == [first, second])
+        #expect(redirects.map(\.statusCode) == [307, 301])
+        #expect(redirects.last?.headers.contains(HTTPField(name: "Location", value: last.absoluteString)) == true)
+        #expect(recording.metrics?.redirectCount == 2)
+    }
+
     @Test func followsAsManyAsAllowed() async throws {
         let url = try SharedServers.faults.get().url("/redirect-chain/allowed?left=10")
         #expect(try await downloader.body(url) == FaultServer.pattern(10))

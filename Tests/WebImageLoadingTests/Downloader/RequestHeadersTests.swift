@@ -23,6 +23,35 @@ import WebImageTestSupport
         #expect(echo["x-empty"]?.isEmpty == true)
     }
 
+    @Test func tellsWhatItWouldSend() async throws {
+        let url = try SharedServers.faults.get().url("/echo/told")
+        let request = LoaderRequest(url: url, headers: ["X-DEFAULT": "own", "B": "b"])
+        let hooked = ImageDownloader.forTests { configuration in
+            configuration.hooks.headersFilter = { $1.merging(["X-Filter": $0.path()]) { $1 } }
+            configuration.hooks.requestModifier = { request in
+                var request = request
+                request.headers["X-Modifier"] = request.headers["X-Filter"]
+                return request
+            }
+        }
+        for downloader in [downloader, hooked] {
+            let fields = downloader.requestHeaders(for: request)
+            #expect(fields.map { $0.name.lowercased() } == fields.map { $0.name.lowercased() }.sorted())
+            var echo = try await downloader.echo(request)
+            echo["host"] = nil
+            #expect(Dictionary(uniqueKeysWithValues: fields.map { ($0.name.lowercased(), $0.value) }) == echo)
+            #expect(ImageLoaderGroup([downloader]).requestHeaders(for: request) == fields)
+        }
+        #expect(FileLoader().requestHeaders(for: request).map(\.name) == ["B", "X-DEFAULT"])
+        #expect(ImageLoaderGroup().requestHeaders(for: request).isEmpty)
+    }
+
+    @Test func tellsWhatItWouldSendThoughAHookRefusesIt() throws {
+        let downloader = ImageDownloader.forTests { $0.hooks.requestModifier = { _ in nil } }
+        let request = LoaderRequest(url: try #require(URL(string: "http://h/")), headers: ["B": "b"])
+        #expect(downloader.requestHeaders(for: request).contains(HTTPField(name: "B", value: "b")))
+    }
+
     @Test(arguments: [
         ("X-A", "a\r\nX-Injected: 1"), ("X-A", "a\nb"), ("X-A", "a\0b"), ("X A", "a"), ("X:A", "a"), ("", "a"),
         ("X-A\r\nX-Injected", "1"),

@@ -43,6 +43,29 @@ import WebImageTestSupport
         #expect(try await loader.error(url) == .emptyBody(url: url))
     }
 
+    @Test func aHeadRequestBringsTheHeadAlone() async throws {
+        var request = LoaderRequest(url: try directory.write(FaultServer.pattern(1000), to: "head"))
+        request.method = .head
+        let recording = loader.record(request).recording
+        #expect(try await recording.body().isEmpty)
+        #expect(recording.response?.expectedByteCount == 1000)
+    }
+
+    @Test func onlyReads() async throws {
+        var request = LoaderRequest(url: try directory.write(Data([1]), to: "read-only"))
+        request.method = .delete
+        #expect(try await loader.error(request) == .unsupportedMethod("DELETE", hasBody: false, url: request.url))
+        request.method = .get
+        request.body = Data([1])
+        #expect(try await loader.error(request) == .unsupportedMethod("GET", hasBody: true, url: request.url))
+    }
+
+    @Test func anEmptyFileIsAnAnswerWhereAnyIs() async throws {
+        var request = LoaderRequest(url: try directory.write(Data(), to: "nothing"))
+        request.acceptsAnyAnswer = true
+        #expect(try await loader.error(request) == nil)
+    }
+
     @Test func refusesANamedPipeWithoutWaitingForItsWriter() async throws {
         let path = directory.path("pipe")
         #expect(mkfifo(path, 0o600) == 0)

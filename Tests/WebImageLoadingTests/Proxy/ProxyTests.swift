@@ -230,7 +230,7 @@ import WebImageTestSupport
         #expect(state.hop.access.proxyHeaders.map(\.value) == ["Basic cDpw"])
         // There, and back to the first proxy: what was dropped stays away.
         for location in [target, "http://a.test/"] {
-            guard case .redirected(let hop) = state.follow(location, decision: .follow) else {
+            guard case .redirected(let hop) = state.follow(location, status: 302, decision: .follow) else {
                 // From https there is no way back.
                 #expect(target.hasPrefix("https") && location != target)
                 return

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// What goes over the wire is what was asked for, also after a redirect.
+@Suite struct MethodTests {
+    private let downloader = ImageDownloader.forTests()
+
+    /// What `/mirror` says it got.
+    private struct Mirrored: Decodable {
+        let method: String
+        let headers: [String: String]
+        let body: String
+    }
+
+    private func mirrored(
+        _ method: LoaderRequest.Method, body: String? = nil, headers: [String: String] = [:], at path: String
+    ) async throws -> Mirrored {
+        var request = LoaderRequest(url: try SharedServers.faults.get().url(path), headers: headers)
+        request.method = method
+        request.body = body.map { Data($0.utf8) }
+        return try JSONDecoder().decode(Mirrored.self, from: await downloader.body(request))
+    }
+
+    private static let purge = LoaderRequest.Method(rawValue: "PURGE") ?? .get
+
+    @Test(
+        arguments: [
+            (.get, nil, nil), (.post, "a=1", "3"), (.post, nil, "0"), (.put, "p", "1"), (.put, nil, "0"),
+            (.patch, "q", "1"),
+            (.delete, nil, nil), (.delete, "d", "1"), (.options, nil, nil), (purge, nil, nil), (purge, "e", "1"),
+        ] as [(LoaderRequest.Method, String?, String?)])
+    func sendsMethodAndBody(method: LoaderRequest.Method, body: String?, length: String?) async throws {
+        let request = try await mirrored(method, body: body, at: "/mirror/method")
+        #expect(request.method == method.rawValue)
+        #expect(request.body == body ?? "")
+        #expect(request.headers["content-length"] == length)
+        #expect(request.headers["content-type"] == nil && request.headers["expect"] == nil)
+    }
+
+    @Test func sendsTheTypeOfABodyAndItsTrueLength() async throws {
+        let headers = ["Content-Type": "text/x", "content-length": "1", "Transfer-Encoding": "chunked"]
+        let request = try await mirrored(.post, body: "abc", headers: headers, at: "/mirror/type")
+        #expect(request.body == "abc")
+        #expect(request.headers["content-type"] == "text/x" && request.headers["content-length"] == "3")
+        #expect(request.headers["transfer-encoding"] == nil)
+    }
+
+    @Test func aLongBodyArrivesWholeAndNothingOfItStaysForTheNext() async throws {
+        let body = String(repeating: "0123456789", count: 300_000)
+        let long = try await mirrored(.put, body: body, at: "/mirror/long")
+        #expect(long.body.utf8.count == 3_000_000 && long.headers["expect"] == nil)
+        let next = try await mirrored(.get, at: "/mirror/next")
+        #expect(next.method == "GET" && next.body.isEmpty && next.headers["content-length"] == nil)
+    }
+
+    @Test(arguments: [.get, .head, .trace] as [LoaderRequest.Method])
+    func refusesABodyThatMeansNothing(method: LoaderRequest.Method) async throws {
+        let url = try SharedServers.faults.get().url("/mirror/refused")
+        var request = LoaderRequest(url: url)
+        (request.method, request.body) = (method, Data([1]))
+        #expect(try await downloader.error(request) == .unsupportedMethod(method.rawValue, hasBody: true, url: url))
+    }
+
+    @Test(arguments: ["", "GE T", "GET\r\nX: y", "GÈT", "CONNECT", "A(B)"])
+    func aMethodIsAToken(name: String) { #expect(LoaderRequest.Method(rawValue: name) == nil) }
+
+    @Test func caseTellsMethodsApart() throws {
+        #expect(LoaderRequest.Method(rawValue: "GET") == .get)
+        #expect(try #require(LoaderRequest.Method(rawValue: "get")) != .get)
+    }
+
+    @Test func methodsAreSafeOrIdempotentAsTheirDefinitionsSay() {
+        let all: [LoaderRequest.Method] = [.get, .head, .options, .trace, .put, .delete, .post, .patch, Self.purge]
+        #expect(all.filter(\.isSafe) == [.get, .head, .options, .trace])
+        #expect(all.filter(\.isIdempotent) == [.get, .head, .options, .trace, .put, .delete])
+    }
+
+    @Test func aDigestIsMadeForTheMethodAndTheBodySentOnce() async throws {
+        let url = try SharedServers.faults.get().url("/digest/post")
+        var request = LoaderRequest(url: url, credential: Credential(username: "user", password: "secret"))
+        (request.method, request.body) = (.post, Data("a=1".utf8))
+        #expect(try await downloader.body(request) == FaultServer.pattern(10))
+    }
+}
+
+/// RFC 9110, 15.4.
+@Suite struct RedirectedMethodTests {
+    @Test(
+        arguments: [
+            (301, .get, .get), (301, .post, .get), (301, .put, .put), (301, .head, .head),
+            (302, .get, .get), (302, .post, .get), (302, .delete, .delete), (302, .head, .head),
+            (303, .get, .get), (303, .post, .get), (303, .put, .get), (303, .delete, .get), (303, .head, .head),
+            (307, .get, .get), (307, .post, .post), (307, .head, .head), (308, .post, .post), (308, .put, .put),
+        ] as [(Int, LoaderRequest.Method, LoaderRequest.Method)])
+    func changesAsTheStatusSays(
+        status: Int, method: LoaderRequest.Method, expected: LoaderRequest.Method
+    ) throws {
+        let hop = try Self.hop(after: status, method: method, to: "/b")
+        #expect(hop.method == expected)
+        #expect(hop.content == (method.forbidsBody || expected.forbidsBody ? nil : Data([1])))
+        // It stays what was sent, unless the request becomes another.
+        #expect(hop.headers.contains("content-type") == (method == expected))
+        #expect(hop.headers.contains("authorization"))
+    }
+
+    @Test func anotherOriginGetsTheBodyAndItsTypeButNoSecrets() throws {
+        let hop = try Self.hop(after: 307, method: .post, to: "http://elsewhere/b")
+        #expect(hop.content == Data([1]))
+        #expect(hop.headers.fields.map(\.name).sorted() == ["Accept", "Content-Type"])
+        let fetched = try Self.hop(after: 303, method: .post, to: "http://elsewhere/b")
+        #expect(fetched.headers.fields.map(\.name) == ["Accept"])
+    }
+
+    private static func hop(
+        after status: Int, method: LoaderRequest.Method, to location: String
+    ) throws -> DownloadState.Hop {
+        var request = LoaderRequest(
+            url: try #require(URL(string: "http://h/a")),
+            headers: ["Accept": "*/*", "Authorization": "x", "Content-Type": "y", "X-Key": "z"])
+        request.method = method
+        if !method.forbidsBody { request.body = Data([1]) }
+        var state = try DownloadState(request, configuration: .init())
+        let head = TransferHead(statusCode: status, fields: [HTTPField(name: "Location", value: location)])
+        _ = state.receive(head)
+        guard case .redirected(let hop) = state.conclude(.complete) else {
+            Issue.record("not followed")
+            return state.hop
+        }
+        return hop
+    }
+
+    @Test func aServerGetsThePostAgain() async throws {
+        let faults = try SharedServers.faults.get()
+        let target = try faults.otherOriginURL("/mirror/posted-again").absoluteString
+        var request = LoaderRequest(url: try faults.url("/redirect/post?code=308&to=\(target)"))
+        (request.method, request.body) = (.post, Data("a=1".utf8))
+        let body = String(decoding: try await ImageDownloader.forTests().body(request), as: UTF8.self)
+        #expect(body.contains(#""method": "POST""#) && body.contains(#""body": "a=1""#))
+    }
+}
