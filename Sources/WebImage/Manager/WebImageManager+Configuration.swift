@@ -1,3 +1,4 @@
+package import FoundationEssentials
 public import WebImageCaching
 public import WebImageCoding
 public import WebImageLoading
@@ -25,6 +26,8 @@ extension WebImageManager {
         /// Where bodies are kept while they arrive, and after: in memory up to 8 MiB, else in a temporary file. What a loader
         /// takes from this machine's disk always stays in memory.
         public var bodyStorage = BodyStorage()
+        /// What the age of stored answers is counted by: a clock that tests can set.
+        package var now: @Sendable () -> Date = { Date() }
 
         /// Makes a configuration; the defaults suit most programs.
         public init(

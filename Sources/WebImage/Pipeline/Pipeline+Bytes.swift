@@ -4,64 +4,62 @@ import WebImageCore
 import WebImageLoading
 
 extension Pipeline {
+    /// Joins the work for the bytes, or starts it; `handler` may be called before this returns.
+    ///
+    /// - Parameter trace: includes what the work notes.
     func joinBytes(
-        for context: LoadContext, sources: ByteSources, priority: LoadPriority,
+        for context: LoadContext, sources: ByteSources, priority: LoadPriority, trace: TraceRecorder? = nil,
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
-        bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            if sources.contains(.disk), cache.disk != nil {
-                work.run { priority in
-                    undecoded.admit(priority: priority) { [self] share in
-                        read(into: work, context, sources: sources, share: share)
-                    }
-                }
-            } else {
-                loadOrGiveUp(work, context, sources: sources)
-            }
+        bytes.join(context.bytesKey(sources: sources), priority: priority, trace: trace, handler: handler) { work in
+            BytesFetch(self, work, context, sources: sources).start()
         }
     }
 
-    private func read(
-        into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources,
-        share: BodyBudget.Share
-    ) {
-        work.run { priority in
-            let item = cache.readOriginal(of: context.key, priority: priority) { [self] stored in
-                share.settle(stored?.data.count ?? 0)
-                if let stored {
-                    work.finish(
-                        .success(
-                            LoadedBytes(data: stored.data, origin: .diskCache, stored: stored, share: share)))
-                } else {
-                    loadOrGiveUp(work, context, sources: sources)
-                }
-            }
-            return item.map { QueuedStep(item: $0) }
-        }
+    /// How stored answers count for a request.
+    func rules(for context: LoadContext) -> AnswerRules {
+        AnswerRules(
+            policy: context.request.cachePolicy,
+            request: HTTPCachePolicy.Request(
+                method: context.loaderRequest.method.rawValue,
+                headers: context.loader.requestHeaders(for: requestWithAccept(context))),
+            usesCookieJar: context.request.options.contains(.handleCookies), wantsPicture: context.call == nil)
     }
 
-    private func loadOrGiveUp(_ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources) {
-        guard sources.contains(.loader) else {
-            return work.finish(.failure(.notInCache(key: context.key.source)))
+    /// What the loader is asked for.
+    ///
+    /// - Parameter conditions: those under which the server need not send what is stored.
+    func loaderRequest(for context: LoadContext, conditions: [HTTPField]) -> LoaderRequest {
+        var request = requestWithAccept(context)
+        for condition in conditions { request.headers[condition.name] = condition.value }
+        // Caches on the way are to ask as well.
+        let wish: String? =
+            switch context.request.cachePolicy {
+            case .reload: "no-cache"
+            case .refresh: "max-age=0"
+            default: nil
+            }
+        if let wish, !request.hasHeader("cache-control"), context.loader.isCacheable(request.url) {
+            request.headers["Cache-Control"] = wish
         }
+        return request
+    }
+
+    private func requestWithAccept(_ context: LoadContext) -> LoaderRequest {
         var request = context.loaderRequest
-        if !request.headers.keys.contains(where: { $0.lowercased() == "accept" }) {
-            request.headers["Accept"] = codecs.acceptHeader
-        }
-        let loaded = BytesLoad(
-            work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
-            awaitsStorage: context.usesDiskCache, budget: undecoded)
-        work.run { priority in
-            let task = context.loader.load(request, priority: priority) { loaded.receive($0) }
-            loaded.attach(task)
-            return LoaderStep(task: task)
-        }
+        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
+        return request
     }
 
     /// A second copy on the disk would do nobody good.
-    private func bodyStorage(for context: LoadContext) -> BodyStorage {
+    func bodyStorage(for context: LoadContext) -> BodyStorage {
         var storage = bodyStorage
         if !context.loader.isCacheable(context.request.url) { storage.memoryByteLimit = .max }
         return storage
     }
+}
+
+extension LoaderRequest {
+    /// - Parameter name: in lower case.
+    fileprivate func hasHeader(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
 }
