@@ -47,7 +47,9 @@ private final class DataWait: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Answer, Never>?
         var step: (any WorkStep)?
-        var isCancelled = false
+        var isAnswered = false
+        /// The task was cancelled before there was an answer. What goes on behind an answer that was given goes on.
+        var isGivenUp = false
     }
 
     private let pipeline: Pipeline
@@ -62,7 +64,12 @@ private final class DataWait: Sendable {
     }
 
     func start(_ continuation: CheckedContinuation<Answer, Never>) {
-        state.withLock { $0.continuation = continuation }
+        let isGivenUp = state.withLock { state in
+            if !state.isGivenUp { state.continuation = continuation }
+            return state.isGivenUp
+        }
+        // The task was cancelled before it came here.
+        if isGivenUp { return continuation.resume(returning: .failure(.cancelled)) }
         let step = pipeline.joinData(for: context, trace: recorder) { [self] event in
             switch event {
             case .progress, .bytes: break
@@ -72,36 +79,33 @@ private final class DataWait: Sendable {
             case .finished(let result): end(result.map(response))
             }
         }
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.step = step }
-            return state.isCancelled
+        let isUnwanted = state.withLock { state in
+            if !state.isGivenUp, !state.isAnswered { state.step = step }
+            return state.isGivenUp
         }
-        // It may have come before there was anything to cancel.
-        if isCancelled { cancel(step) }
+        // It was cancelled while there was nothing yet to cancel.
+        if isUnwanted { step?.cancel() }
     }
 
     func cancel() {
-        let step = state.withLock { state in
-            state.isCancelled = true
-            return state.step
+        let (continuation, step) = state.withLock { state -> (CheckedContinuation<Answer, Never>?, (any WorkStep)?) in
+            guard !state.isAnswered else { return (nil, nil) }
+            state.isGivenUp = true
+            defer { (state.continuation, state.step) = (nil, nil) }
+            return (state.continuation, state.step)
         }
-        cancel(step)
+        step?.cancel()
+        continuation?.resume(returning: .failure(.cancelled))
     }
 
-    private func cancel(_ step: (any WorkStep)?) {
-        // What goes on behind an answer that was given goes on.
-        if end(.failure(.cancelled)) { step?.cancel() }
-    }
-
-    /// `false` where there was an answer already.
-    @discardableResult
-    private func end(_ answer: Answer) -> Bool {
-        let continuation = state.withLock { state in
-            defer { state.continuation = nil }
-            return state.continuation
+    private func end(_ answer: Answer) {
+        // Let go outside the lock, as the continuation.
+        let (continuation, step) = state.withLock { state in
+            state.isAnswered = true
+            defer { (state.continuation, state.step) = (nil, nil) }
+            return (state.continuation, state.step)
         }
-        continuation?.resume(returning: answer)
-        return continuation != nil
+        withExtendedLifetime(step) { continuation?.resume(returning: answer) }
     }
 
     private func response(of bytes: LoadedBytes) -> WebDataResponse {

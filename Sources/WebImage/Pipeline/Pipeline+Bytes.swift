@@ -17,12 +17,17 @@ extension Pipeline {
     }
 
     /// How stored answers count for a request.
-    func rules(for context: LoadContext) -> AnswerRules {
-        AnswerRules(
+    ///
+    /// - Parameter comparesHeaders: `false` where no answer varies, so that what the loader adds to the request's fields need
+    ///   not be known.
+    func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
+        let headers =
+            comparesHeaders
+            ? context.loader.requestHeaders(for: requestWithAccept(context))
+            : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
+        return AnswerRules(
             policy: context.request.cachePolicy,
-            request: HTTPCachePolicy.Request(
-                method: context.loaderRequest.method.rawValue,
-                headers: context.loader.requestHeaders(for: requestWithAccept(context))),
+            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
             usesCookieJar: context.request.options.contains(.handleCookies), wantsPicture: context.call == nil)
     }
 

@@ -1,6 +1,7 @@
 import WebImageCaching
 import WebImageCoding
 import WebImageCore
+import WebImageLoading
 
 extension Pipeline {
     /// Joins the work for a picture, or starts it; `handler` may be called before this returns.
@@ -46,7 +47,8 @@ extension Pipeline {
         let record = image.provenance as? ResponseRecord
         // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
         if policy == .cacheFirst || policy == .cacheOnly, record?.mayDependOnRequest != true { return image }
-        return rules(for: context).mayAnswer(record, now: now()) ? image : nil
+        if case .serve = decision(on: record, context) { return image }
+        return nil
     }
 
     /// The picture in memory that will do until the server has been asked.
@@ -54,10 +56,14 @@ extension Pipeline {
         guard [.http, .refresh].contains(context.request.cachePolicy),
             let image = cache.image(inMemoryFor: context.key)
         else { return nil }
-        let record = image.provenance as? ResponseRecord
-        let decision = rules(for: context).decide([record?.response], now: now())
-        if case .serveAndRevalidate = decision { return image }
+        if case .serveAndRevalidate = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
+    }
+
+    /// What the request's policy makes of what is in memory.
+    private func decision(on record: ResponseRecord?, _ context: LoadContext) -> HTTPCachePolicy.Decision {
+        let rules = rules(for: context, comparesHeaders: record?.mayDependOnRequest == true)
+        return rules.decide([record?.response], now: now())
     }
 
     private func load(

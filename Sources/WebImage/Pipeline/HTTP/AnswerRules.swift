@@ -27,15 +27,6 @@ struct AnswerRules: Sendable {
         }
     }
 
-    /// Whether a picture in memory may answer by itself.
-    func mayAnswer(_ record: ResponseRecord?, now: Date) -> Bool {
-        if policy == .cacheFirst || policy == .cacheOnly {
-            guard let record, record.mayDependOnRequest else { return true }
-        }
-        if case .serve = decide([record?.response], now: now) { return true }
-        return false
-    }
-
     /// Whether it answers the request as far as Vary tells, so that no other stored answer has to be looked for.
     func isForRequest(_ response: StoredResponse?) -> Bool {
         response?.firstDifference(from: request.headers, ignoring: ["*"]) == nil

@@ -286,9 +286,9 @@ final class BytesFetch: Sendable {
             let metadata = ResponseMetadata(response: response)
             cache.apply(ImageCache.OriginalChange((Data(), metadata.encoded)), for: context.key)
         } else if [404, 410].contains(response.statusCode) {
-            work.trace.note(.store, .removed(status: response.statusCode))
             cache.provenances.supersedeAll(of: context.key.source)
             guard answers?.candidates.isEmpty != true else { return }
+            work.trace.note(.store, .removed(status: response.statusCode))
             cache.apply(ImageCache.OriginalChange(nil), for: context.key)
         }
     }
