@@ -6,7 +6,7 @@ It prints its port and runs until its standard input ends. Control requests are 
     /control/answer?path=P&status=N&header=H&header=H&body=B   what P answers from now on; B is in base64url
     /control/log                                               JSON: method, path, status and header fields of each request so far
 
-What was not told is 404. An answer with ETag or Last-Modified that a condition of the request names becomes a 304 with the same
+It sends no Date, as servers without a clock do, so that tests can have a time of their own. What was not told is 404. An answer with ETag or Last-Modified that a condition of the request names becomes a 304 with the same
 fields. Other methods than GET and HEAD get 204, or the status of the answer told for `METHOD P`.
 """
 
@@ -30,8 +30,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def respond(self, status, headers, body=b""):
         self.send_response_only(status)
-        if not any(name.lower() == "date" for name, _ in headers):
-            self.send_header("Date", self.date_time_string())
         for name, value in headers:
             self.send_header(name, value)
         if status not in (204, 304):
