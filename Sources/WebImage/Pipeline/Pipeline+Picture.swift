@@ -186,7 +186,7 @@ extension Pipeline {
     ) -> ImageCache.OriginalChange? {
         cache.provenances.adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
         let response = bytes.record.response
-        if arrival.disk == .keeps || arrival.disk == .keepsBesideOthers {
+        if !bytes.data.isEmpty, arrival.disk == .keeps || arrival.disk == .keepsBesideOthers {
             trace.note(.store, .stored(byteCount: bytes.data.count))
         }
         switch arrival.disk {

@@ -86,6 +86,18 @@ import WebImageTestSupport
         _ = try await data { $0.answer(text, status: 200) }
     }
 
+    @Test func aHeadConfirmsWhatAGetHasStored() async throws {
+        _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
+        fixture.time.advance(seconds: 60)
+        let head = try await data(method: .head) { load in
+            #expect(load.request.headers["If-None-Match"] == "\"1\"")
+            load.confirm()
+        }
+        #expect(head.statusCode == 200 && head.isConfirmed && head.data.isEmpty)
+        #expect(try await stored().data == text)
+        #expect(fixture.loader.loadCount == 2)
+    }
+
     @Test func aHeadByItselfIsNotStored() async throws {
         for _ in 0..<2 {
             _ = try await data(method: .head) { $0.answer(Data(), status: 200, "Cache-Control: max-age=60") }

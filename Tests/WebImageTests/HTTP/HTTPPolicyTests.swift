@@ -172,6 +172,26 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
+    @Test func anErrorForOneLanguageLeavesThePicturesOfOthers() async throws {
+        func request(_ language: String) -> WebImageRequest {
+            WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
+        }
+        let headers = "Cache-Control: max-age=60\nVary: Accept-Language"
+        _ = try await load(request("de")) { try $0.answer(SolidPicture(1), headers) }
+        for _ in 0..<2 {
+            await #expect(throws: WebImageError.httpStatus(code: 404, url: url)) {
+                if fixture.loader.loadCount == 1 {
+                    _ = try await load(request("en")) { $0.refuse(404, headers) }
+                } else {
+                    _ = try await loadAlone(request("en"))
+                }
+            }
+        }
+        fixture.cache.memory.removeAll()
+        #expect(SolidPicture(1).matches(try await loadAlone(request("de")).image))
+        #expect(fixture.loader.loadCount == 2)
+    }
+
     @Test(arguments: [404, 410]) func anErrorThatSaysThatThereIsNothingEndsWhatWasStored(_ status: Int) async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 60)

@@ -17,11 +17,11 @@ import WebImageLoading
 ///     └► fail  ─► end: not in cache
 /// ```
 final class BytesFetch: Sendable {
-    private let pipeline: Pipeline
-    private let work: SharedWork<LoadedBytes>
-    private let context: LoadContext
+    let pipeline: Pipeline
+    let work: SharedWork<LoadedBytes>
+    let context: LoadContext
+    let rules: AnswerRules
     private let sources: ByteSources
-    private let rules: AnswerRules
 
     init(
         _ pipeline: Pipeline, _ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources
@@ -33,7 +33,7 @@ final class BytesFetch: Sendable {
         rules = pipeline.rules(for: context)
     }
 
-    private var cache: ImageCache { pipeline.cache }
+    var cache: ImageCache { pipeline.cache }
 
     func start() {
         guard sources.contains(.disk), cache.disk != nil else { return startWithoutDisk() }
@@ -211,103 +211,4 @@ final class BytesFetch: Sendable {
         }
         finish(with: stored.confirmed(by: answer), response)
     }
-
-    private func finish(with data: Data, _ answer: LoaderAnswer, knows answers: StoredAnswers?) {
-        let response = answer.record(under: rules)
-        let obstacle = response.flatMap(rules.storageObstacle)
-        let forbidsDisk = obstacle?.forbidsDisk ?? false
-        var disk = Arrival.DiskUse.none
-        // What is no picture is kept by the rules of HTTP alone.
-        if context.usesDiskCache, rules.wantsPicture || response != nil && (obstacle == nil || forbidsDisk) {
-            let mayLeaveRoom = response?.varyNames.isEmpty == false || (answers?.dependOnRequest ?? true)
-            disk = forbidsDisk ? .forgets : mayLeaveRoom ? .keepsBesideOthers : .keeps
-            if let obstacle {
-                work.trace.note(.store, forbidsDisk ? .notStored(obstacle) : .keptDespite(obstacle))
-            }
-        }
-        let arrival = Arrival(
-            disk: disk, isForMemory: !forbidsDisk || rules.policy == .cacheFirst,
-            requestHeaders: rules.request.headers)
-        // A body in a file takes no memory but what the system can take back.
-        let share = pipeline.undecoded.hold(answer.isInFile ? 0 : data.count)
-        let bytes = LoadedBytes(
-            data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(response), arrival: arrival,
-            share: share)
-        if rules.wantsPicture || disk == .none { work.finish(.success(bytes)) } else { keep(bytes) }
-    }
-
-    /// Keeps what need not prove to be a picture.
-    private func keep(_ bytes: LoadedBytes) {
-        work.run { priority in
-            let item = pipeline.decodingQueue.submit(priority: priority) { [self] in
-                if let arrival = bytes.claimArrival(),
-                    let change = pipeline.admit(bytes, arrival, context, work.trace)
-                {
-                    cache.apply(change, for: context.key)
-                }
-                work.finish(.success(bytes))
-            }
-            return QueuedStep(item: item)
-        }
-    }
-
-    /// What a HEAD says about what is stored.
-    private func update(_ answers: StoredAnswers?, byHead answer: LoaderAnswer) {
-        guard let answers, let statusCode = answer.statusCode,
-            let index = answers.candidates.firstIndex(where: { rules.isForRequest($0.response) }),
-            let stored = answers.candidates[index].response, let original = answers.original(at: index),
-            let updated = HTTPCachePolicy.updated(
-                stored, byHeadWithStatus: statusCode, headers: answer.head?.headers ?? [],
-                requestTime: answer.requestTime, responseTime: answer.responseTime)
-        else { return }
-        cache.provenances.record(of: stored, source: context.key.source).update(updated)
-        cache.update(original, with: updated)
-    }
-
-    private func fail(_ answer: LoaderAnswer, _ answers: StoredAnswers?) {
-        let error: WebImageError
-        switch answer.body {
-        case .failure(let failure): error = failure
-        // Nobody here has asked whether anything has changed.
-        case .success: error = .httpStatus(code: answer.statusCode ?? 304, url: context.request.url)
-        }
-        if answer.isRefused, rules.policy != .cacheFirst, context.usesDiskCache { keepError(answer, answers) }
-        work.finish(.failure(error))
-    }
-
-    /// An error with a lifetime answers again until that is over; one that says that there is nothing ends what was stored.
-    private func keepError(_ answer: LoaderAnswer, _ answers: StoredAnswers?) {
-        guard var response = answer.record(under: rules), response.statusCode < 500 else { return }
-        if response.isReusable, Freshness(of: response, now: pipeline.now()).isFresh {
-            response.lacksBody = true
-            work.trace.note(.store, .errorStored(status: response.statusCode))
-            cache.provenances.adopt(
-                ResponseRecord(response), source: context.key.source, requestHeaders: rules.request.headers)
-            let metadata = ResponseMetadata(response: response)
-            cache.apply(ImageCache.OriginalChange((Data(), metadata.encoded)), for: context.key)
-        } else if [404, 410].contains(response.statusCode) {
-            cache.provenances.supersedeAll(of: context.key.source)
-            guard answers?.candidates.isEmpty != true else { return }
-            work.trace.note(.store, .removed(status: response.statusCode))
-            cache.apply(ImageCache.OriginalChange(nil), for: context.key)
-        }
-    }
-}
-
-extension ImageCache {
-    /// Puts newer metadata of the same answer beside its body.
-    fileprivate func update(_ original: StoredOriginal, with response: StoredResponse) {
-        let known = original.responseMetadata.flatMap(ResponseMetadata.init(encoded:))
-        let metadata = ResponseMetadata(response: response, alternates: known?.alternates ?? [])
-        update(original, responseMetadata: metadata.encoded)
-    }
-}
-
-extension StoredResponse {
-    var isSuccess: Bool { (200..<300).contains(statusCode) }
-}
-
-extension HTTPCachePolicy.StorageObstacle {
-    /// Whether the answer may not be written down at all, not even for those who do not go by the rules of HTTP.
-    var forbidsDisk: Bool { self == .requestNoStore || self == .responseNoStore }
 }

@@ -63,6 +63,9 @@ extension AnswerRules {
     /// Why an answer may not answer again by the rules of HTTP; `nil` where it may.
     func storageObstacle(to response: StoredResponse) -> HTTPCachePolicy.StorageObstacle? {
         if usesCookieJar, response.varyNames.contains("cookie") { return .variesByAnything }
+        // A HEAD may confirm what a GET has stored.
+        var request = request
+        if request.method == "HEAD" { request.method = "GET" }
         let storability = HTTPCachePolicy.storability(
             of: request, statusCode: response.statusCode, headers: response.headers)
         if case .notStorable(let obstacle) = storability { return obstacle }
