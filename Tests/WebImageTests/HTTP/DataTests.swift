@@ -50,6 +50,12 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 3)
     }
 
+    @Test func anAnswerWithoutABodyIsKeptToo() async throws {
+        _ = try await data { $0.answer(Data(), status: 204, "Cache-Control: max-age=60") }
+        let response = try await stored()
+        #expect(response.statusCode == 204 && response.data.isEmpty && response.origin == .diskCache)
+    }
+
     @Test func aConfirmedAnswerHasTheFieldsOfTheConfirmation() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=1\nETag: \"1\"\nX-Number: 1") }
         fixture.time.advance(seconds: 5)

@@ -12,7 +12,7 @@ extension BytesFetch {
         var disk = Arrival.DiskUse.none
         // What is no picture is kept by the rules of HTTP alone.
         let mayKeep = rules.wantsPicture || response != nil && (obstacle == nil || forbidsDisk)
-        if context.usesDiskCache, mayKeep, rules.request.method != "HEAD" {
+        if hasDisk, mayKeep, rules.request.method != "HEAD" {
             disk = forbidsDisk ? .forgets : diskUse(of: response, knows: answers)
             if let obstacle {
                 work.trace.note(.store, forbidsDisk ? .notStored(obstacle) : .keptDespite(obstacle))
@@ -32,6 +32,8 @@ extension BytesFetch {
             keep(bytes, andFinish: .success(bytes))
         }
     }
+
+    private var hasDisk: Bool { context.usesDiskCache && cache.disk != nil }
 
     /// Whether others have to be looked at before it is kept.
     private func diskUse(of response: StoredResponse?, knows answers: StoredAnswers?) -> Arrival.DiskUse {
@@ -78,7 +80,7 @@ extension BytesFetch {
         guard answer.isRefused, rules.policy != .cacheFirst, let response = answer.record(under: rules),
             response.statusCode < 500
         else { return work.finish(.failure(error)) }
-        if response.isReusable, context.usesDiskCache, Freshness(of: response, now: pipeline.now()).isFresh {
+        if response.isReusable, hasDisk, Freshness(of: response, now: pipeline.now()).isFresh {
             return keep(response, answer, andFail: error, answers)
         }
         if [404, 410].contains(response.statusCode) { forgetStored(answers, status: response.statusCode) }
@@ -103,7 +105,7 @@ extension BytesFetch {
     /// The server has said that there is nothing.
     private func forgetStored(_ answers: StoredAnswers?, status: Int) {
         cache.provenances.supersedeAll(of: context.key.source)
-        guard context.usesDiskCache, answers?.candidates.isEmpty != true else { return }
+        guard hasDisk, answers?.candidates.isEmpty != true else { return }
         work.trace.note(.store, .removed(status: status))
         cache.apply(ImageCache.OriginalChange(nil), for: context.key)
     }

@@ -43,6 +43,11 @@ final class BytesFetch: Sendable {
     }
 
     private func startWithoutDisk() {
+        if rules.policy == .reload {
+            work.trace.note(.policy, .decided(.load(because: .policyWantsServer), rules.policy))
+        } else {
+            work.trace.note(.disk, .noDisk)
+        }
         guard sources.contains(.loader) else { return giveUp() }
         // A request of HTTP may forbid the server by itself.
         guard rules.policy == .http, case .fail = rules.decide([], now: pipeline.now()) else {
