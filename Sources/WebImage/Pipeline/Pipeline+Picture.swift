@@ -44,10 +44,9 @@ extension Pipeline {
     func imageInMemory(for context: LoadContext) -> Image? {
         let policy = context.request.cachePolicy
         guard policy != .reload, let image = cache.image(inMemoryFor: context.key) else { return nil }
-        let record = image.provenance as? ResponseRecord
         // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
-        if policy == .cacheFirst || policy == .cacheOnly, record?.mayDependOnRequest != true { return image }
-        if case .serve = decision(on: record, context) { return image }
+        if policy == .cacheFirst || policy == .cacheOnly, image.provenance?.mayDependOnRequest != true { return image }
+        if case .serve = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
     }
 

@@ -3,4 +3,7 @@
 package protocol ImageProvenance: AnyObject, Sendable {
     /// Whether newer bytes have come from the same place: then no cache may answer with such a picture any more.
     var isSuperseded: Bool { get }
+    /// Whether it may be the answer to some requests for that place and not to others. Mostly it is the answer to all, and then
+    /// nobody has to look at their header fields.
+    var mayDependOnRequest: Bool { get }
 }

@@ -9,6 +9,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(1))) struct ProvenanceTests {
     private final class Source: ImageProvenance {
         private let superseded = Atomic(false)
+        let mayDependOnRequest = false
         var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
         func supersede() { superseded.store(true, ordering: .relaxed) }
     }

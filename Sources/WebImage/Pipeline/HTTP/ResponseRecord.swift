@@ -14,7 +14,7 @@ import WebImageLoading
 final class ResponseRecord: ImageProvenance {
     private let state: Lock<StoredResponse?>
     private let superseded = Atomic(false)
-    /// Whether Vary may tell requests apart. Mostly it doesn't, and then nobody has to look at their fields.
+    /// Whether there is a Vary.
     private let varies: Atomic<Bool>
 
     /// - Parameter response: `nil` for bytes of which nothing is known.
