@@ -1,3 +1,4 @@
+package import FoundationEssentials
 public import WebImageCaching
 public import WebImageCoding
 public import WebImageLoading
@@ -43,6 +44,8 @@ extension WebImageManager {
             set { attempts.connectivityTimeLimit = newValue }
         }
         var attempts = AttemptSurroundings()
+        /// What the age of stored answers is counted by: a clock that tests can set.
+        package var now: @Sendable () -> Date = { Date() }
 
         /// Makes a configuration; the defaults suit most programs.
         public init(

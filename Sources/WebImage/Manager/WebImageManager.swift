@@ -17,7 +17,7 @@ public final class WebImageManager: Sendable {
     /// What it was made with.
     public let configuration: Configuration
 
-    private let pipeline: Pipeline
+    let pipeline: Pipeline
     private let callbackQueue: any CallbackQueue
     private let running = Lock<[ObjectIdentifier: WebImageOperation]>([:])
 
@@ -68,11 +68,12 @@ public final class WebImageManager: Sendable {
             return operation
         }
         if let image = pipeline.imageInMemory(for: context) {
+            operation.recorder.note(.memory, .memoryAnswered)
             operation.finish(.success(WebImageResponse(image: image, url: request.url, origin: .memoryCache)))
             return operation
         }
         keep(operation)
-        let step = pipeline.join(context) { event in
+        let step = pipeline.join(context, trace: operation.recorder) { event in
             switch event {
             case .progress(let progress): operation.report(progress)
             case .attempts(let attempts): operation.report(attempts)

@@ -7,6 +7,12 @@ public final class WebImageOperation: Sendable {
     /// What it loads.
     public let request: WebImageRequest
 
+    /// What has happened so far, also after a failure; made of notes each time it is asked for.
+    public var trace: LoadTrace { recorder.trace(from: start) }
+
+    let recorder = TraceRecorder()
+    private let start = ContinuousClock.now
+
     typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     typealias PreviewHandler = @Sendable (Image) -> Void
     typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
@@ -120,7 +126,12 @@ public final class WebImageOperation: Sendable {
     func finish(_ result: Result<WebImageResponse, WebImageError>) {
         callbackQueue.enqueue { [self] in
             guard !isCancelled else { return }
-            end(with: result)
+            end(
+                with: result.map { response in
+                    var response = response
+                    response.recorder = (recorder, start)
+                    return response
+                })
         }
     }
 

@@ -2,29 +2,36 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// One attempt of the bytes stage: turns a loader's events into news of the work.
+/// One attempt of the bytes stage: turns a loader's events into news of the work, and its answer.
 final class BytesLoad: AttemptReceiver {
     private let work: SharedWork<LoadedBytes>
     private let collector: BodyCollector
-    private let awaitsStorage: Bool
     private let budget: BodyBudget
     private let attempt: Int
+    private let now: @Sendable () -> Date
+    private let requestTime: Date
+    private let completion: @Sendable (LoaderAnswer) -> Void
     private let state: Lock<State>
 
     private struct State {
-        var contentType: String?
+        var head: LoaderResponse?
+        var isRefused = false
+        var responseTime: Date?
         var metrics: LoaderMetrics?
         var progress: ProgressSteps
     }
 
+    /// - Parameter completion: called once, on a thread of the loader's or of those that write bodies to files.
     init(
-        _ work: SharedWork<LoadedBytes>, storage: BodyStorage, minimumProgressInterval: Double, awaitsStorage: Bool,
-        budget: BodyBudget, attempt: Int = 1
+        _ work: SharedWork<LoadedBytes>, storage: BodyStorage, minimumProgressInterval: Double, budget: BodyBudget,
+        attempt: Int = 1, now: @escaping @Sendable () -> Date, completion: @escaping @Sendable (LoaderAnswer) -> Void
     ) {
         self.attempt = attempt
         self.budget = budget
         self.work = work
-        self.awaitsStorage = awaitsStorage
+        self.now = now
+        self.completion = completion
+        requestTime = now()
         collector = BodyCollector(storage)
         state = Lock(State(progress: ProgressSteps(minimumInterval: minimumProgressInterval)))
     }
@@ -35,17 +42,19 @@ final class BytesLoad: AttemptReceiver {
     func receive(_ event: LoaderEvent) {
         switch event {
         case .response(let response):
+            note(response)
+            // No picture comes with it.
+            if response.statusCode == 304 { return }
             collector.begin(response, isMemoryScarce: budget.isFull)
-            report { state in
-                state.contentType = response.headerValue("Content-Type")
-                return state.progress.begin(expected: response.expectedByteCount)
-            }
+            report { $0.progress.begin(expected: response.expectedByteCount) }
         case .bytes(let bytes):
             collector.append(bytes)
             let byteCount = collector.byteCount
             report { $0.progress.advance(to: Int64(byteCount)) }
             work.report(PartialBody(collector: collector, byteCount: byteCount))
-        case .refused: break
+        case .refused(let response):
+            note(response)
+            state.withLock { $0.isRefused = true }
         case .metrics(let metrics):
             state.withLock { $0.metrics = metrics }
         case .finished(.success):
@@ -54,11 +63,16 @@ final class BytesLoad: AttemptReceiver {
         case .finished(.failure(let error)):
             collector.loadDidEnd()
             // It was cancelled because the body could not be kept: that is the reason to tell.
-            work.finish(.failure(collector.failure ?? error))
+            end(with: .failure(collector.failure ?? error))
         }
     }
 
     func abandon() { collector.loadDidEnd() }
+
+    private func note(_ response: LoaderResponse) {
+        let responseTime = now()
+        state.withLock { ($0.head, $0.responseTime) = (response, responseTime) }
+    }
 
     private func report(_ change: (inout State) -> LoadProgress?) {
         guard var progress = state.withLock({ change(&$0) }) else { return }
@@ -67,14 +81,11 @@ final class BytesLoad: AttemptReceiver {
     }
 
     private func end(with body: Result<Data, WebImageError>) {
-        let (contentType, metrics) = state.withLock { ($0.contentType, $0.metrics) }
-        work.finish(
-            body.map { data in
-                // A body in a file takes no memory but what the system can take back.
-                LoadedBytes(
-                    data: data, origin: .remote, contentType: contentType, metrics: metrics,
-                    awaitsStorage: awaitsStorage,
-                    share: budget.hold(collector.isInFile ? 0 : data.count))
-            })
+        let state = state.withLock { $0 }
+        completion(
+            LoaderAnswer(
+                head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,
+                isInFile: collector.isInFile, requestTime: requestTime,
+                responseTime: state.responseTime ?? now()))
     }
 }

@@ -8,30 +8,78 @@ import WebImageLoading
 final class LoadedBytes: Sendable {
     let data: Data
     let origin: ImageOrigin
-    /// What the server called them.
-    let contentType: String?
+    /// What is known of the answer they came with.
+    let record: ResponseRecord
+    /// The head of the answer, where a loader has just brought it.
+    let head: LoaderResponse?
     /// How the transfer went, if there was one.
     let metrics: LoaderMetrics?
     /// How the disk cache has them, where they come from there.
     let stored: ImageCache.StoredOriginal?
-    private let awaitsStorage: Atomic<Bool>
+    /// Whether the server has just been asked about them, and they are still good.
+    let isConfirmed: Bool
+    /// What is to become of bytes that a loader has brought, once they have proved to be a picture.
+    let arrival: Arrival?
+    private let isArrivalClaimed: Atomic<Bool>
     /// Counts them as long as somebody is to decode them.
     private let share: BodyBudget.Share
 
-    /// - Parameter awaitsStorage: whether they belong into the disk cache once they have proved to be a picture.
+    /// Brought by a loader just now.
     init(
-        data: Data, origin: ImageOrigin, contentType: String? = nil, metrics: LoaderMetrics? = nil,
-        stored: ImageCache.StoredOriginal? = nil, awaitsStorage: Bool = false, share: BodyBudget.Share
+        _ data: Data, head: LoaderResponse?, metrics: LoaderMetrics?, record: ResponseRecord, arrival: Arrival,
+        share: BodyBudget.Share
     ) {
-        self.stored = stored
-        self.data = data
-        self.origin = origin
-        self.contentType = contentType
-        self.metrics = metrics
-        self.awaitsStorage = Atomic(awaitsStorage)
-        self.share = share
+        (self.data, self.head, self.metrics, self.record, self.arrival) = (data, head, metrics, record, arrival)
+        (origin, stored, isConfirmed, self.share) = (.remote, nil, false, share)
+        isArrivalClaimed = Atomic(false)
     }
 
-    /// `true` for the first caller, if they are to be stored: several pictures may be decoded from the same bytes.
-    func claimStorage() -> Bool { awaitsStorage.exchange(false, ordering: .relaxed) }
+    /// Read from the disk cache.
+    init(_ stored: ImageCache.StoredOriginal, record: ResponseRecord, share: BodyBudget.Share) {
+        (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)
+        (origin, head, metrics, arrival, isConfirmed) = (.diskCache, nil, nil, nil, false)
+        isArrivalClaimed = Atomic(false)
+    }
+
+    private init(confirming other: LoadedBytes, _ answer: LoaderAnswer) {
+        (data, stored, record, share) = (other.data, other.stored, other.record, other.share)
+        (origin, head, metrics, arrival, isConfirmed) = (other.origin, answer.head, answer.metrics, nil, true)
+        isArrivalClaimed = Atomic(false)
+    }
+
+    /// The same, after the server has said that they are still good.
+    func confirmed(by answer: LoaderAnswer) -> LoadedBytes { LoadedBytes(confirming: self, answer) }
+
+    /// Whether memory may keep what is made of them.
+    var isForMemory: Bool { arrival?.isForMemory ?? true }
+
+    /// What the server called them.
+    var contentType: String? { head?.headerValue("Content-Type") }
+
+    /// What is to become of them, for the first caller: several pictures may be decoded from the same bytes.
+    func claimArrival() -> Arrival? {
+        guard let arrival, !isArrivalClaimed.exchange(true, ordering: .relaxed) else { return nil }
+        return arrival
+    }
+}
+
+/// What the caches do with an answer that a loader has brought.
+struct Arrival: Sendable {
+    /// What the disk cache does.
+    enum DiskUse: Sendable {
+        /// It has no part in the request.
+        case none
+        /// It keeps the answer.
+        case keeps
+        /// It keeps it, and may have to leave room for other answers that Vary tells apart.
+        case keepsBesideOthers
+        /// The server forbids to keep it; what there was is out of date all the same.
+        case forgets
+    }
+
+    let disk: DiskUse
+    /// Whether memory may keep what is made of it.
+    let isForMemory: Bool
+    /// Of the request that it answers.
+    let requestHeaders: [HTTPField]
 }

@@ -4,64 +4,67 @@ import WebImageCore
 import WebImageLoading
 
 extension Pipeline {
+    /// Joins the work for the bytes, or starts it; `handler` may be called before this returns.
+    ///
+    /// - Parameter trace: includes what the work notes.
     func joinBytes(
-        for context: LoadContext, sources: ByteSources, priority: LoadPriority,
+        for context: LoadContext, sources: ByteSources, priority: LoadPriority, trace: TraceRecorder? = nil,
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
-        bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            if sources.contains(.disk), cache.disk != nil {
-                work.run { priority in
-                    undecoded.admit(priority: priority) { [self] share in
-                        read(into: work, context, sources: sources, share: share)
-                    }
-                }
-            } else {
-                loadOrGiveUp(work, context, sources: sources)
-            }
+        bytes.join(context.bytesKey(sources: sources), priority: priority, trace: trace, handler: handler) { work in
+            BytesFetch(self, work, context, sources: sources).start()
         }
     }
 
-    private func read(
-        into work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources,
-        share: BodyBudget.Share
-    ) {
-        work.run { priority in
-            let item = cache.readOriginal(of: context.key, priority: priority) { [self] stored in
-                share.settle(stored?.data.count ?? 0)
-                if let stored {
-                    work.finish(
-                        .success(
-                            LoadedBytes(data: stored.data, origin: .diskCache, stored: stored, share: share)))
-                } else {
-                    loadOrGiveUp(work, context, sources: sources)
-                }
-            }
-            return item.map { QueuedStep(item: $0) }
-        }
+    /// How stored answers count for a request.
+    ///
+    /// - Parameter comparesHeaders: `false` where no answer varies, so that what the loader adds to the request's fields need
+    ///   not be known.
+    func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
+        let headers =
+            comparesHeaders
+            ? context.loader.requestHeaders(for: requestWithAccept(context))
+            : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
+        return AnswerRules(
+            policy: context.request.cachePolicy,
+            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
+            usesCookieJar: context.request.options.contains(.handleCookies), wantsPicture: context.call == nil)
     }
 
-    private func loadOrGiveUp(_ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources) {
-        guard sources.contains(.loader) else {
-            return work.finish(.failure(.notInCache(key: context.key.source)))
+    /// What the loader is asked for.
+    ///
+    /// - Parameter conditions: those under which the server need not send what is stored.
+    func loaderRequest(for context: LoadContext, conditions: [HTTPField]) -> LoaderRequest {
+        var request = requestWithAccept(context)
+        for condition in conditions { request.headers[condition.name] = condition.value }
+        // Caches on the way are to ask as well.
+        let wish: String? =
+            switch context.request.cachePolicy {
+            case .reload: "no-cache"
+            case .refresh: "max-age=0"
+            default: nil
+            }
+        if let wish, !request.hasHeader("cache-control"), context.loader.isCacheable(request.url) {
+            request.headers["Cache-Control"] = wish
         }
+        return request
+    }
+
+    private func requestWithAccept(_ context: LoadContext) -> LoaderRequest {
         var request = context.loaderRequest
-        if !request.headers.keys.contains(where: { $0.lowercased() == "accept" }) {
-            request.headers["Accept"] = codecs.acceptHeader
-        }
-        work.run { [request] priority in
-            attempts(at: request, context, for: work, priority: priority) { [self] source, number in
-                BytesLoad(
-                    work, storage: bodyStorage(for: context), minimumProgressInterval: minimumProgressInterval,
-                    awaitsStorage: context.usesDiskCache && source.loader.isCacheable(source.request.url),
-                    budget: undecoded, attempt: number)
-            }
-        }
+        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
+        return request
     }
 
     /// A second copy on the disk would do nobody good.
-    private func bodyStorage(for context: LoadContext) -> BodyStorage {
+    func bodyStorage(for context: LoadContext) -> BodyStorage {
         var storage = bodyStorage
         if !context.loader.isCacheable(context.request.url) { storage.memoryByteLimit = .max }
         return storage
     }
+}
+
+extension LoaderRequest {
+    /// - Parameter name: in lower case.
+    fileprivate func hasHeader(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
 }

@@ -7,49 +7,80 @@ extension Pipeline {
     /// Joins the work for the picture that the processor works on, and processes that.
     func process(
         _ work: SharedWork<WebImageResponse>, _ context: LoadContext, with processor: any ImageProcessor,
-        input: LoadContext
+        input: LoadContext, _ preview: Preview
     ) {
         let watches = (result: cache.watch(context.key), original: cache.watch(context.key.original))
         work.run { priority in
-            join(input, priority: priority, wantsResult: false) { [self] event in
+            join(input, priority: priority, wantsResult: false, trace: work.trace) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
-                case .bytes, .provisional: break
+                case .bytes: break
+                case .provisional(let response, _):
+                    guard preview.begin(with: response.image.provenance) else { return }
+                    work.runBeside { priority in
+                        process(
+                            response, with: processor, for: work, context, since: [watches.result, watches.original],
+                            priority: priority
+                        ) { result in
+                            switch result {
+                            case .success(let result):
+                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
+                                work.report(provisional: result)
+                                if isEnd { work.finish(.success(result.unchanged)) }
+                            case .failure(let error):
+                                if preview.giveUp(response.image.provenance) { work.finish(.failure(error)) }
+                            }
+                        }
+                    }
                 case .finished(.success(let response)):
+                    switch preview.end(with: response.image.provenance) {
+                    case .unchanged(let response): return work.finish(.success(response.unchanged))
+                    case .awaited: return
+                    case .other: break
+                    }
                     // What a loader has just brought has changed the original itself.
                     let isNew = response.origin != .diskCache && response.origin != .memoryCache
-                    process(
-                        response, with: processor, into: work, context,
-                        since: isNew ? [watches.result] : [watches.result, watches.original])
+                    let watches = isNew ? [watches.result] : [watches.result, watches.original]
+                    work.run { priority in
+                        process(response, with: processor, for: work, context, since: watches, priority: priority) {
+                            work.finish($0)
+                        }
+                    }
                 case .finished(.failure(let error)): work.finish(.failure(error))
                 }
             }
         }
     }
 
-    /// - Parameter watches: of the result's key and of what it is made from, from before either was looked for.
+    /// - Parameters:
+    ///   - watches: of the result's key and of what it is made from, from before either was looked for.
+    ///   - completion: called on a thread for decoding.
     private func process(
-        _ response: WebImageResponse, with processor: any ImageProcessor, into work: SharedWork<WebImageResponse>,
-        _ context: LoadContext, since watches: [ImageCache.Watch]
-    ) {
-        work.run { priority in
-            let cancellation = Cancellation()
-            let item = decodingQueue.submit(priority: priority) { [self] in
-                do throws(WebImageError) {
-                    var response = response
-                    response.image = try processor.process(response.image, cancellation: cancellation)
-                    try cancellation.check()
-                    if work.isResultWanted, !response.image.isPartial {
-                        cache.keepVariant(
-                            response.image, for: context.key, expiration: response.expiration, since: watches)
-                    }
-                    work.finish(.success(response))
-                } catch {
-                    work.finish(.failure(error))
+        _ response: WebImageResponse, with processor: any ImageProcessor, for work: SharedWork<WebImageResponse>,
+        _ context: LoadContext, since watches: [ImageCache.Watch], priority: LoadPriority,
+        completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+    ) -> any WorkStep {
+        let cancellation = Cancellation()
+        let item = decodingQueue.submit(priority: priority) { [self] in
+            let start = ContinuousClock.now
+            do throws(WebImageError) {
+                var result = response
+                result.image = try processor.process(response.image, cancellation: cancellation)
+                try cancellation.check()
+                result.image.provenance = response.image.provenance
+                result.isUnchanged = false
+                work.trace.note(.process, since: start, .processed(processor.identifier.description))
+                if work.isResultWanted, !result.image.isPartial, result.isForMemory {
+                    cache.keepVariant(
+                        result.image, for: context.key, expiration: result.expiration, since: watches)
                 }
+                completion(.success(result))
+            } catch {
+                work.trace.note(.process, since: start, .failed(error))
+                completion(.failure(error))
             }
-            return QueuedStep(item: item, cancellation: cancellation)
         }
+        return QueuedStep(item: item, cancellation: cancellation)
     }
 }

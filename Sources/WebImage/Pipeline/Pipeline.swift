@@ -10,7 +10,7 @@ import WebImageProcessing
 /// ```
 ///  pictures[variant, a|b] ─┐                     memory? ─ picture[a] ─ process ─► memory ─► requests
 ///  pictures[variant, a] ───┴► pictures[variant] ─┐         memory? ─ bytes ─ decode ─► memory, disk ─► requests
-///  pictures[variant] ────────────────────────────┴─► bytes[source]   disk? ─ loader
+///  pictures[variant] ────────────────────────────┴─► bytes[source]   BytesFetch: disk? ─ loader
 /// ```
 ///
 /// Two sizes of one URL share its bytes; two requests for one size share the decode as well, and processors as far as
@@ -30,6 +30,8 @@ final class Pipeline: Sendable {
     let attempts: AttemptSurroundings
     /// Where interrupted bodies are kept; `nil` for nowhere.
     let partialBodies: PartialBodyStore?
+    /// What the age of answers is counted by.
+    let now: @Sendable () -> Date
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -49,12 +51,17 @@ final class Pipeline: Sendable {
         retryPolicy = configuration.retryPolicy
         attempts = configuration.attempts
         partialBodies = configuration.resumption.store(for: configuration.cache)
+        now = configuration.now
         decodingQueue = DecodingQueue.shared
     }
 
     /// What `request` comes to here; `nil` when no loader handles its URL.
-    func context(for request: WebImageRequest) -> LoadContext? {
-        loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0, retryPolicy: retryPolicy) }
+    ///
+    /// - Parameter call: for what is no picture.
+    func context(for request: WebImageRequest, call: LoadContext.Call? = nil) -> LoadContext? {
+        loaders.loader(for: request.url).map {
+            LoadContext(request: request, loader: $0, call: call, retryPolicy: retryPolicy)
+        }
     }
 }
 
@@ -63,12 +70,21 @@ struct LoadContext: Sendable {
     let request: WebImageRequest
     let loader: any ImageLoader
     let key: ImageCacheKey
+    /// What is wanted, where that is no picture.
+    let call: Call?
     /// For a request that has none of its own.
     private let retryPolicy: RetryPolicy
 
-    init(request: WebImageRequest, loader: any ImageLoader, retryPolicy: RetryPolicy = .none) {
+    /// A request for something that need not be a picture.
+    struct Call: Sendable {
+        var method: LoaderRequest.Method
+        var body: Data?
+    }
+
+    init(request: WebImageRequest, loader: any ImageLoader, call: Call? = nil, retryPolicy: RetryPolicy = .none) {
         self.request = request
         self.loader = loader
+        self.call = call
         self.retryPolicy = retryPolicy
         key = request.cacheKey
     }
@@ -100,6 +116,8 @@ struct BytesKey: Hashable, Sendable {
     let request: LoaderRequest
     let attempts: AttemptOptions
     let sources: ByteSources
+    /// What stored answers count for.
+    let policy: CachePolicy
     /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
     /// other way round.
     let isStored: Bool
@@ -117,16 +135,18 @@ extension LoadContext {
     var byteSources: ByteSources {
         let disk: ByteSources = usesDiskCache ? .disk : []
         return switch request.cachePolicy {
-        case .cacheFirst: disk.union(.loader)
+        case .cacheFirst, .http, .refresh: disk.union(.loader)
         case .reload: .loader
         case .cacheOnly: disk
+        // What lies on this machine anyway needs no server.
+        case .offline: loader.isCacheable(request.url) ? disk : .loader
         }
     }
 
     func bytesKey(sources: ByteSources) -> BytesKey {
         BytesKey(
             source: key.source, request: loaderRequest.identity, attempts: attemptOptions, sources: sources,
-            isStored: usesDiskCache)
+            policy: request.cachePolicy, isStored: usesDiskCache)
     }
 
     /// How often, and where, the loader is asked.
@@ -139,6 +159,11 @@ extension LoadContext {
     /// What the loader is asked for.
     var loaderRequest: LoaderRequest {
         var wanted = LoaderRequest(url: request.url, headers: request.headers, credential: request.credential)
+        if let call {
+            wanted.method = call.method
+            wanted.body = call.body
+            wanted.acceptsAnyAnswer = true
+        }
         wanted.idleTimeout = request.idleTimeout
         wanted.handlesCookies = request.options.contains(.handleCookies)
         wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)

@@ -29,6 +29,8 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     typealias Handler = @Sendable (Event) -> Void
 
+    /// What it has done so far.
+    let trace = TraceRecorder()
     private let state = Lock(State())
     /// Takes the work out of its table: called once, when it has ended or was abandoned.
     private let onEnd: @Sendable (SharedWork) -> Void

@@ -11,10 +11,11 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - wantsResult: see ``SharedWork/subscribe(priority:wantsResult:handler:)``.
+    ///   - trace: includes what the work notes.
     ///   - handler: gets the work's events; see ``SharedWork``. It may be called before this function returns.
     ///   - start: begins work that nobody has begun yet.
     func join(
-        _ key: Key, priority: LoadPriority, wantsResult: Bool = true,
+        _ key: Key, priority: LoadPriority, wantsResult: Bool = true, trace: TraceRecorder? = nil,
         handler: @escaping SharedWork<Output>.Handler,
         start: (SharedWork<Output>) -> Void
     ) -> Subscription<Output>? {
@@ -30,6 +31,7 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
             works[key] = work
             return (work, place(at: work), true)
         }
+        trace?.include(work.trace)
         if isNew {
             start(work)
         } else if let subscription {

@@ -15,10 +15,21 @@ public struct WebImageResponse: Sendable {
     public var metrics: LoaderMetrics?
     /// How often a loader was asked for it, and what came of it; empty for a picture that came without one.
     public var attempts: [LoadAttempt] = []
-    /// Whether it is the picture that was the last preview: the server has confirmed it, and there is nothing new to show.
+    /// Whether it is the picture that was the last preview: the server has confirmed it, or what it was shown for could not
+    /// be had, and there is nothing new to show.
     public var isUnchanged = false
     /// Until when the disk cache keeps what this was made of; `nil` where it says nothing.
     var expiration: CacheExpiration?
+    /// Whether memory may keep what is made of it.
+    var isForMemory = true
+    /// What has noted how it came about, and when that began for whoever asked.
+    var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
+
+    /// What happened on the way to it; made of notes each time it is asked for.
+    public var trace: LoadTrace {
+        guard let (recorder, start) = recorder else { return LoadTrace() }
+        return recorder.trace(from: start)
+    }
 
     /// Makes a response.
     public init(

@@ -8,6 +8,7 @@ struct GetCommand: Command {
 
     let inputs: [String]
     let isJSON: Bool
+    let explains: Bool
     let thumbnail: Thumbnail?
     let source: SourceOptions
     let output: PictureOutput?
@@ -26,6 +27,11 @@ struct GetCommand: Command {
                 FILE's extension, or its own, or PNG (JPEG with --quality) where that won't do. Where that format does
                 not have the option and no FILE or --format told so before, it has no effect. A file appears whole or
                 not at all.
+
+                --policy http goes by the server's word on how long a picture is good, and asks whether it still is;
+                refresh asks each time; reload loads each time; cacheOnly takes whatever is stored; offline takes what
+                the server does not forbid. With --explain lines follow that say what happened when, and why; with
+                --json they are in trace: stage, start and duration in milliseconds, message.
                 """)
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR",
@@ -35,11 +41,13 @@ struct GetCommand: Command {
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Load so many at once; 6 unless given")
+        let explain = parser.flag("explain", help: "Tell what happened, stage by stage, and why")
         let json = parser.flag("json", help: "Print one JSON object a line")
 
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
         isJSON = json.isSet
+        explains = explain.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
@@ -85,10 +93,12 @@ struct GetCommand: Command {
     ) async -> LoadReport {
         let start = ContinuousClock.now
         var report = LoadReport(url: input)
+        let trace = Lock(LoadTrace())
         do throws(WebImageError) {
             let input = try ImageInput(input)
             let request = session.request(for: input, thumbnail: thumbnail)
-            let response = try await session.load(request) { bar.update(index, received: $0, expected: $1) }
+            let response = try await session.load(
+                request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.writesBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
             report.path = try await output?.write(response.image, bytes: data, index: index)
@@ -96,6 +106,7 @@ struct GetCommand: Command {
             report.error = error
         }
         report.duration = ContinuousClock.now - start
+        if explains { report.trace = trace.withLock { $0 } }
         return report
     }
 }

@@ -13,6 +13,8 @@ struct LoadReport: Sendable {
     var duration = Duration.zero
     var path: String?
     var error: WebImageError?
+    /// What happened, where that is to be told.
+    var trace: LoadTrace?
 
     init(url: String) { self.url = url }
 
@@ -38,6 +40,7 @@ struct LoadReport: Sendable {
         } else if !isJSON {
             console.print(line)
         }
+        if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
     }
 
     private var line: String {
@@ -49,11 +52,24 @@ struct LoadReport: Sendable {
     }
 
     private var json: JSON {
-        [
-            "url": .string(url), "source": .string(source), "format": .optional(format?.name),
-            "width": .optional(size?.width), "height": .optional(size?.height), "frames": .optional(frameCount),
-            "bytes": .optional(byteCount), "milliseconds": .decimal(duration.milliseconds), "path": .optional(path),
-            "error": error.map(\.json) ?? .null,
+        let facts: [(String, JSON)] = [
+            ("url", .string(url)), ("source", .string(source)), ("format", .optional(format?.name)),
+            ("width", .optional(size?.width)), ("height", .optional(size?.height)), ("frames", .optional(frameCount)),
+            ("bytes", .optional(byteCount)), ("milliseconds", .decimal(duration.milliseconds)),
+            ("path", .optional(path)), ("error", error.map(\.json) ?? .null),
         ]
+        return .object((facts + (trace.map { [("trace", $0.json)] } ?? [])).map { JSON.Field(name: $0.0, value: $0.1) })
+    }
+}
+
+extension LoadTrace {
+    fileprivate var json: JSON {
+        .array(
+            entries.map { entry in
+                [
+                    "stage": .string(entry.stage.rawValue), "start": .decimal(entry.start * 1000),
+                    "duration": .decimal(entry.duration * 1000), "message": .string(entry.message),
+                ]
+            })
     }
 }

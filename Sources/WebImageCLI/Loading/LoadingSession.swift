@@ -26,14 +26,17 @@ final class LoadingSession: Sendable {
 
     /// Loads one picture.
     ///
-    /// - Parameter progress: called on the manager's callback queue, which may block.
+    /// - Parameters:
+    ///   - progress: called on the manager's callback queue, which may block.
+    ///   - trace: gets what happened, also on the way to a failure.
     func load(
         _ request: WebImageRequest,
-        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: Lock<LoadTrace>? = nil
     ) async throws(WebImageError) -> WebImageResponse {
-        let result = await withCheckedContinuation { continuation in
-            manager.load(request, progress: progress) { continuation.resume(returning: $0) }
-        }
+        let (results, end) = AsyncStream<Result<WebImageResponse, WebImageError>>.makeStream()
+        let operation = manager.load(request, progress: progress) { end.yield($0) }
+        let result = await results.first { _ in true } ?? .failure(.cancelled)
+        if let trace { trace.withLock { $0 = operation.trace } }
         return try result.get()
     }
 

@@ -39,7 +39,8 @@ struct SourceOptions: Sendable {
             directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
             noCache = parser.flag("no-cache", help: "Use no disk cache")
             policy = parser.option(
-                "policy", value: "NAME", help: "cacheFirst (default), reload (ask the server anyway) or cacheOnly")
+                "policy", value: "NAME",
+                help: "Who answers: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
             header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
             user = parser.option(
                 "user", value: "NAME:PASSWORD", help: "Show this to servers that ask for it (Basic or Digest)")

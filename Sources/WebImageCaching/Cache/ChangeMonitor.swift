@@ -78,6 +78,14 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         return isMade
     }
 
+    /// Runs `body` if the disk was not changed since the passage began; that is no change of what is stored, only of what is
+    /// known about it.
+    func ifUnchangedOnDisk(since passage: Passage, _ body: () -> Void) {
+        activities.withLock { activities in
+            if activities[passage.key]?.counts.onDisk == passage.expected.onDisk { body() }
+        }
+    }
+
     /// Makes a change of every key.
     func changeAll(reachesDisk: Bool = true) {
         activities.withLock { activities in

@@ -18,6 +18,12 @@ extension DiskCache {
         return findItem(key)
     }
 
+    /// ``entry(for:)``, on this thread.
+    public func cachedEntry(for key: String) -> Entry? {
+        openOnce()
+        return findEntry(key)
+    }
+
     /// ``contains(_:)``, on this thread.
     public func isCached(_ key: String) -> Bool {
         openOnce()

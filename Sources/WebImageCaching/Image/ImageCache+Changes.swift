@@ -219,6 +219,7 @@ extension ImageCache {
         let parts = Parts(disk == nil ? 1 : 2, completion: completion)
         var passage = changes.begin(key)
         changes.change(&passage, reachesDisk: disk != nil) {
+            for name in key.alternates { disk?.remove(for: name) }
             disk?.remove(for: key.description, completion: parts.end)
         }
         if tiers.contains(.memory) { forget(key) }

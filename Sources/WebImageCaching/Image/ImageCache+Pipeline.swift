@@ -31,8 +31,20 @@ extension ImageCache {
     package struct StoredOriginal: Sendable {
         private let bytes: StoredBytes
         fileprivate let watch: Watch
+        /// What the disk finds it by: the original's key, or that of another answer for it.
+        fileprivate let name: String
 
-        fileprivate init(_ bytes: StoredBytes, _ watch: Watch) { (self.bytes, self.watch) = (bytes, watch) }
+        fileprivate init(_ bytes: StoredBytes, _ watch: Watch, name: String) {
+            (self.bytes, self.watch, self.name) = (bytes, watch, name)
+        }
+
+        /// What an HTTP policy has noted of the answer that brought them.
+        package var responseMetadata: Data? { bytes.responseMetadata }
+
+        fileprivate var attributes: DiskCache.Attributes {
+            DiskCache.Attributes(
+                expiration: expiration ?? .never, extendedData: bytes.record.data, responseMetadata: responseMetadata)
+        }
 
         /// The bytes as they are stored.
         package var data: Data { bytes.data }
@@ -56,8 +68,20 @@ extension ImageCache {
     ) -> WorkItem? {
         let watch = watch(key.original)
         return disk?.loadItem(key.original.description, priority: priority) { item in
-            completion(item.map { StoredOriginal(StoredBytes($0), watch) })
+            completion(item.map { StoredOriginal(StoredBytes($0), watch, name: key.original.description) })
         }
+    }
+
+    /// Another answer for the original that was read, which the disk has under `name`; blocks on the disk.
+    package func readOriginal(named name: String, beside stored: StoredOriginal) -> StoredOriginal? {
+        disk?.cachedItem(for: name).map { StoredOriginal(StoredBytes($0), stored.watch, name: name) }
+    }
+
+    /// Puts other metadata beside an original's bytes, unless those were replaced or removed since they were read.
+    package func update(_ stored: StoredOriginal, responseMetadata: Data) {
+        var attributes = stored.attributes
+        attributes.responseMetadata = responseMetadata
+        changes.ifUnchangedOnDisk(since: stored.watch.passage) { disk?.update(attributes, for: stored.name) }
     }
 
     /// Puts a picture made of what the disk has into memory, unless there is one, or what was watched has changed.
@@ -73,7 +97,7 @@ extension ImageCache {
     /// Removes what could not be decoded from the disk, unless somebody has stored something else meanwhile.
     package func discard(_ stored: StoredOriginal, because error: WebImageError) {
         var passage = stored.watch.passage
-        let name = passage.key.description
+        let name = stored.name
         guard changes.changeDiskIfUnchanged(&passage, { disk?.remove(for: name) }) else { return }
         report(.damagedCacheEntry(key: name, reason: error.description))
     }
@@ -93,22 +117,54 @@ extension ImageCache {
         if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
     }
 
-    /// Keeps what a loader brought: the picture in memory, and its original's bytes, if there are any to store, on disk.
-    ///
-    /// - Parameter image: `nil` for one that nobody asked for: what memory had of the original is gone all the same.
-    package func storeLoaded(_ image: Image?, original data: Data?, for key: ImageCacheKey) {
-        let original = key.original
-        if let data, key != original {
-            var passage = changes.begin(original)
-            changes.change(&passage) { disk?.store(data, for: original.description) }
-            _ = changes.end(passage)
+    /// What a loader's answer makes of the disk's copy of the original.
+    package struct OriginalChange: Sendable {
+        /// The new bytes with what lies beside them; `nil` to remove what is there.
+        package var content: (data: Data, responseMetadata: Data?)?
+        /// What is to be kept under another name.
+        package var displaced: (data: Data, attributes: DiskCache.Attributes, name: String)?
+        /// Other names of which nothing is to be kept.
+        package var removed: [String]
+
+        package init(
+            _ content: (data: Data, responseMetadata: Data?)?,
+            displaced: (data: Data, attributes: DiskCache.Attributes, name: String)? = nil, removed: [String] = []
+        ) {
+            self.content = content
+            self.displaced = displaced
+            self.removed = removed
         }
+
+        fileprivate func make(on disk: DiskCache, for key: ImageCacheKey) {
+            for name in removed { disk.remove(for: name) }
+            if let displaced { disk.store(displaced.data, for: displaced.name, attributes: displaced.attributes) }
+            if let content {
+                let attributes = DiskCache.Attributes(responseMetadata: content.responseMetadata)
+                disk.store(content.data, for: key.description, attributes: attributes)
+            } else {
+                disk.remove(for: key.description)
+            }
+        }
+    }
+
+    /// Keeps what a loader brought: the picture in memory, and what it makes of the original on disk, if anything.
+    ///
+    /// - Parameter image: `nil` for one that nobody asked for: what memory had under the key is gone all the same.
+    package func storeLoaded(_ image: Image?, original change: OriginalChange?, for key: ImageCacheKey) {
+        if let change, key != key.original { apply(change, for: key) }
         var passage = changes.begin(key)
-        let storedHere = key == original ? data : nil
-        changes.change(&passage, reachesDisk: storedHere != nil) {
-            if let storedHere { disk?.store(storedHere, for: key.description) }
+        let changeHere = key == key.original ? change : nil
+        changes.change(&passage, reachesDisk: changeHere != nil) {
+            if let changeHere, let disk { changeHere.make(on: disk, for: key) }
         }
         keep(image, for: key, DiskCache.Attributes())
         if changes.end(passage) { forget(key) }
+    }
+
+    /// Changes the original of `key` on disk. Pictures in memory stay: what made them out of date marks them.
+    package func apply(_ change: OriginalChange, for key: ImageCacheKey) {
+        var passage = changes.begin(key.original)
+        changes.change(&passage) { if let disk { change.make(on: disk, for: key.original) } }
+        _ = changes.end(passage)
     }
 }

@@ -96,7 +96,7 @@ extension ImageCache {
     }
 
     private func dataInMemory(for key: ImageCacheKey) -> ImageCacheResult? {
-        guard let image = memory.value(for: key), let data = image.originalData else { return nil }
+        guard let image = currentImage(for: key), let data = image.originalData else { return nil }
         return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
     }
 

@@ -27,6 +27,8 @@ public final class ImageCache: ImageCaching {
 
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
+    /// Where the pictures in memory came from, by ``ImageCacheKey/source``.
+    package let provenances = ProvenanceTable()
     let queries = SharedQueries<Question, ImageCacheResult>()
     /// Bytes wait in memory for a thread that decodes: those of so many pictures that none of the threads has to wait.
     let turns = Turns(count: DecodingQueue.shared.threadCount + 2)
@@ -68,9 +70,18 @@ public final class ImageCache: ImageCaching {
     }
 
     func image(inMemoryFor key: ImageCacheKey, allowsAnimated: Bool) -> Image? {
-        let image = memory.value(for: key)
+        let image = currentImage(for: key)
         if allowsAnimated { return image }
-        return image?.firstFrame ?? memory.value(for: key.firstFrame)
+        return image?.firstFrame ?? currentImage(for: key.firstFrame)
+    }
+
+    /// What memory has, unless newer bytes have come since from where it came from. Such a picture goes, lest it keep the
+    /// place from a newer one.
+    func currentImage(for key: ImageCacheKey) -> Image? {
+        guard let image = memory.value(for: key) else { return nil }
+        guard image.provenance?.isSuperseded == true else { return image }
+        memory.remove(for: key)
+        return nil
     }
 
     func report(_ error: WebImageError) { onFailure(error) }

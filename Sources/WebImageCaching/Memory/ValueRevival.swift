@@ -33,13 +33,14 @@ extension ValueRevival where Value == Image {
             guard image.animation == nil, image.extendedData == nil else { return nil }
             let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
             let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
-            let keepsBytes = image.keptBytes != nil
+            let (keepsBytes, provenance) = (image.keptBytes != nil, image.provenance)
             return { [weak pixels = image.pixels, weak bytes = image.keptBytes] in
                 guard let pixels else { return nil }
                 var image = Image(
                     pixels: pixels, scale: scale, format: format, frameCount: frameCount, isPartial: isPartial,
                     isThumbnail: isThumbnail, isTransformed: isTransformed)
                 image.keptBytes = bytes
+                image.provenance = provenance
                 return keepsBytes == (image.keptBytes != nil) ? image : nil
             }
         }

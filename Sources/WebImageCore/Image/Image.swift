@@ -31,6 +31,8 @@ public struct Image: Sendable {
     public var isThumbnail: Bool
     /// Whether a processor has changed it.
     public var isTransformed: Bool
+    /// What is known about where its bytes came from; `nil` for one that no manager has loaded.
+    package var provenance: (any ImageProvenance)?
 
     /// Makes a picture of `pixels`.
     public init(
@@ -48,6 +50,7 @@ public struct Image: Sendable {
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
+        provenance = nil
     }
 
     /// Pixels across.

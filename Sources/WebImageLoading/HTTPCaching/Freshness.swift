@@ -16,16 +16,22 @@ package struct Freshness: Sendable, Equatable {
         case expires = "Expires"
         /// A tenth of the time since its last change.
         case heuristic
+        /// A redirect on the way to it, which is good for a shorter time than the answer itself.
+        case redirect
         /// The server says nothing that could tell.
         case none
     }
 
     package init(of response: StoredResponse, now: Date) {
-        (lifetime, source) = Self.lifetime(of: response)
+        let ownLifetime = Self.lifetime(of: response)
+        let initialAge = Self.initialAge(of: response)
+        // Redirects count from the moment they were followed.
+        let redirectLifetime = response.redirectLifetime.map { $0 + initialAge } ?? .infinity
+        (lifetime, source) = redirectLifetime < ownLifetime.0 ? (redirectLifetime, .redirect) : ownLifetime
         let residentTime = now.timeIntervalSince(response.responseTime)
         // A second or so may be lost where clocks are kept in step with others.
         clockWentBack = residentTime < -2
-        age = Self.initialAge(of: response) + max(0, residentTime)
+        age = initialAge + max(0, residentTime)
     }
 
     /// Whether it may be used without asking the server.

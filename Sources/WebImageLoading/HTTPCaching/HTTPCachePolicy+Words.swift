@@ -18,6 +18,13 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
             "\(whole(age)) s old, and the request wants at most \(whole(maxAge)) s (max-age)"
         case .requestWantsFresherFor(let seconds): "not fresh for another \(whole(seconds)) s (min-fresh)"
         case .responseWantsValidation: "the server wants it confirmed each time (no-cache)"
+        case .redirectWantsValidation: "a redirect on the way to it wants it confirmed each time"
+        case .notReusable: "what is stored may not answer again by the rules of HTTP"
+        case .storedIsGoodEnough: "what is stored is good, whatever its age"
+        case .policyWantsServer: "the policy asks the server each time"
+        case .immutable: "the server has said that it will not change (immutable)"
+        case .statusIsNoPicture(let code): "what is stored is an answer with status \(code)"
+        case .bodyWasNotKept: "its body was not kept"
         case .invalidated: "something has shown that it may have changed"
         case .clockWentBack: "this machine's clock was set back, so that its age can't be told"
         }

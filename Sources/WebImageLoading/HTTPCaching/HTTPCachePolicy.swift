@@ -28,7 +28,7 @@ package enum HTTPCachePolicy {
         }
 
         /// What the request wants of caches. The old `Pragma: no-cache` counts where nothing newer is said.
-        var cacheControl: CacheControl {
+        package var cacheControl: CacheControl {
             let control = CacheControl(headers)
             guard control.isEmpty,
                 headers.elements(ofFieldNamed: "Pragma").contains(where: { $0.lowercased() == "no-cache" })
@@ -37,7 +37,7 @@ package enum HTTPCachePolicy {
         }
 
         /// Whether it asks for a part, or sets conditions of its own: such a request goes past the cache.
-        var isConditionalOrPartial: Bool {
+        package var isConditionalOrPartial: Bool {
             headers.contains { Self.passingFields.contains($0.name.lowercased()) }
         }
 
@@ -66,6 +66,11 @@ package enum HTTPCachePolicy {
         package var conditions: [HTTPField]
         /// Whether what is stored is the answer when the server can't give one, by stale-if-error.
         package var mayServeOnError: Bool
+
+        package init(conditions: [HTTPField], mayServeOnError: Bool) {
+            self.conditions = conditions
+            self.mayServeOnError = mayServeOnError
+        }
     }
 
     /// Why; ``description`` has the words.
@@ -81,8 +86,19 @@ package enum HTTPCachePolicy {
         case requestWantsYounger(age: Double, maxAge: Double)
         case requestWantsFresherFor(seconds: Double)
         case responseWantsValidation
+        case redirectWantsValidation
         case invalidated
         case clockWentBack
+        /// Nothing is known about how it was answered, or it is kept although the rules do not let it answer again.
+        case notReusable
+        /// The policy asks for no more than that something is stored.
+        case storedIsGoodEnough
+        /// The policy asks the server each time.
+        case policyWantsServer
+        /// The policy asks the server each time, but the server has said that it will not change.
+        case immutable
+        case statusIsNoPicture(Int)
+        case bodyWasNotKept
     }
 
     /// What to do with a request, given the answers that are stored for its URL.
@@ -136,6 +152,7 @@ package enum HTTPCachePolicy {
         if control.has(.noCache), control.fieldNames(of: .noCache).isEmpty {
             return .unusable(.responseWantsValidation)
         }
+        if response.redirectsWantValidation { return .unusable(.redirectWantsValidation) }
         if wishes.has(.noCache) { return .unusable(.requestWantsValidation) }
         if freshness.clockWentBack { return .unusable(.clockWentBack) }
         if let maxAge = wishes.seconds(.maxAge)?.value, freshness.age > maxAge {
@@ -159,6 +176,11 @@ package enum HTTPCachePolicy {
             return .usableMeanwhile(.staleAllowed(seconds: freshness.staleness, by: "stale-while-revalidate"))
         }
         return .unusable(stale)
+    }
+
+    /// The question whether a stored answer is still good, whether or not it has to be asked.
+    package static func revalidation(of response: StoredResponse, for request: Request, now: Date) -> Revalidation {
+        revalidation(of: response, Freshness(of: response, now: now), request.cacheControl)
     }
 
     /// 4.3.1: both conditions where there are both, for servers that know only one.

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import WebImageCore
 
 /// What a cache keeps about an answer beside its body (RFC 9111, 3): enough to say later whether it may be used again.
 public struct StoredResponse: Sendable, Hashable, Codable {
@@ -7,7 +8,7 @@ public struct StoredResponse: Sendable, Hashable, Codable {
     /// The fields of the answer that are kept: those of the connection are not (3.1).
     public var headers: [HTTPField]
     /// The values that the request had in the fields that the answer's Vary names, normalized; `nil` for one it had not.
-    /// Names are in lower case.
+    /// Names are in lower case. Of fields that may hold a secret it is a digest: all but User-Agent and the Accept fields.
     public var varyingFields: [String: String?]
     /// When the request went out.
     public var requestTime: Date
@@ -16,6 +17,19 @@ public struct StoredResponse: Sendable, Hashable, Codable {
     /// Set by what makes the answer useless before its time, such as a HEAD that shows another length: it is to be confirmed
     /// before it is used (4.3.5, 4.4).
     public var isInvalidated = false
+    /// A number of its body's own, which stays when the metadata are freshened: who has made something of the body finds
+    /// out by it whether that is still what is stored.
+    package let bodyNumber: UInt64
+    /// Whether the rules of HTTP let it answer again; what is kept although they don't is for those who do not ask for them.
+    package var isReusable = true
+    /// Whether its body was not kept, as with an error whose page nobody wanted.
+    package var lacksBody = false
+    /// For how many seconds after ``responseTime`` the redirects that led to it are good; `nil` where they set no limit.
+    package var redirectLifetime: Double?
+    /// Where it came from in the end; `nil` without redirects.
+    package var finalURL: String?
+    /// Whether one of those redirects is to be confirmed each time.
+    package var redirectsWantValidation = false
 
     /// Describes the answer to a request.
     ///
@@ -27,10 +41,24 @@ public struct StoredResponse: Sendable, Hashable, Codable {
         self.headers = headers.withoutConnectionFields
         self.requestTime = requestTime
         self.responseTime = responseTime
+        bodyNumber = .random(in: .min ... .max)
         varyingFields = [:]
         for name in varyNames where name != "*" {
-            varyingFields[name] = .some(requestHeaders.normalizedValue(named: name))
+            varyingFields[name] = .some(requestHeaders.comparableValue(named: name))
         }
+    }
+
+    /// Takes together what was read from a store.
+    init(
+        statusCode: Int, headers: [HTTPField], varyingFields: [String: String?], requestTime: Date, responseTime: Date,
+        bodyNumber: UInt64
+    ) {
+        self.statusCode = statusCode
+        self.headers = headers
+        self.varyingFields = varyingFields
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.bodyNumber = bodyNumber
     }
 
     /// The names in its Vary, in lower case; `*` among them when anything may have made a difference.
@@ -40,9 +68,12 @@ public struct StoredResponse: Sendable, Hashable, Codable {
     package func matches(_ requestHeaders: [HTTPField]) -> Bool { firstDifference(from: requestHeaders) == nil }
 
     /// The field by which such a request differs from the one that was answered; `*` if nobody can tell.
-    package func firstDifference(from requestHeaders: [HTTPField]) -> String? {
+    ///
+    /// - Parameter ignored: names that are not compared, in lower case.
+    package func firstDifference(from requestHeaders: [HTTPField], ignoring ignored: Set<String> = []) -> String? {
         varyNames.first { name in
-            name == "*" || varyingFields[name].flatMap { $0 } != requestHeaders.normalizedValue(named: name)
+            !ignored.contains(name)
+                && (name == "*" || varyingFields[name].flatMap { $0 } != requestHeaders.comparableValue(named: name))
         }
     }
 
@@ -86,9 +117,17 @@ extension [HTTPField] {
         "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     ]
 
+    /// What tells the field's value from others, and may be written down.
+    func comparableValue(named name: String) -> String? {
+        guard let value = normalizedValue(named: name) else { return nil }
+        let name = name.lowercased()
+        if name == "user-agent" || name.hasPrefix("accept") { return value }
+        return "sha256=\(SHA256.hexDigest(of: [UInt8](value.utf8)))"
+    }
+
     /// The field's value with what makes no difference taken out: several fields are joined, white space around commas
     /// goes, and so do empty elements (RFC 9111, 4.1).
-    func normalizedValue(named name: String) -> String? {
+    private func normalizedValue(named name: String) -> String? {
         let values = values(named: name)
         return values.isEmpty ? nil : values.flatMap(\.listElements).joined(separator: ",")
     }

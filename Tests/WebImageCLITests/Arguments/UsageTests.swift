@@ -47,7 +47,7 @@ import Testing
         (["fetch"], "fetch"),
         (["get"], "no URL"),
         (["get", "--progressive", "d", "x.png"], "--progressive"),
-        (["get", "--policy", "offline", "x.png"], "cacheFirst, reload, cacheOnly"),
+        (["get", "--policy", "never", "x.png"], "cacheFirst, http, refresh, reload, cacheOnly, offline"),
         (["get", "--size", "12", "x.png"], "--size"),
         (["get", "--size", "0x0", "x.png"], "--size"),
         (["get", "--size", "-5x5", "x.png"], "--size"),

@@ -53,6 +53,35 @@ import WebImageTestSupport
         #expect(try await server.accessLog().count == 4)
     }
 
+    @Test func asksTheServerAgainAsThePolicySaysAndExplainsIt() async throws {
+        try root.write(TestPicture().data(.png), to: "a.png")
+        let address = try url("/a.png")
+        #expect(try await tool.run("get", address, "--policy", "http").status == 0)
+        let run = try await tool.run("get", address, "--policy", "refresh", "--explain")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains(", disk, "))
+        #expect(run.output.contains("transfer: asked with If-None-Match: "))
+        #expect(run.output.contains("validation: the server has confirmed what is stored"))
+        #expect(try await server.accessLog().map(\.status) == [200, 304])
+
+        let explained = try await tool.run("get", address, "--policy", "offline", "--explain", "--json")
+        let trace = try #require(explained.objects(ExplainedObject.self).first).trace
+        #expect(trace.map(\.stage) == ["disk", "policy", "decode"])
+        #expect(trace.allSatisfy { $0.start >= 0 && $0.duration >= 0 && !$0.message.isEmpty })
+
+        let failed = try await tool.run("get", url("/none"), "--policy", "cacheOnly", "--explain")
+        #expect(failed.status == 1)
+        #expect(failed.output.contains("policy: cacheOnly: no server may be asked: nothing is stored"))
+    }
+
+    private struct ExplainedObject: Decodable {
+        struct Entry: Decodable {
+            let stage: String, message: String
+            let start: Double, duration: Double
+        }
+        let trace: [Entry]
+    }
+
     @Test func writesBytesOfAPictureThatMemoryHas() async throws {
         let data = try TestPicture().data(.png)
         try root.write(data, to: "a.png")

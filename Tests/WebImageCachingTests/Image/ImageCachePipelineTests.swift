@@ -98,10 +98,10 @@ import WebImageTestSupport
 
     @Test func storesWhatWasLoaded() async throws {
         let png = try solidPNG()
-        cache.storeLoaded(try solidImage(), original: png, for: key)
+        cache.storeLoaded(try solidImage(), original: change(png), for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 8)
         #expect(await cache.disk?.data(for: key.source) == png)
-        cache.storeLoaded(try solidImage(2, 1), original: try solidPNG(3, 3), for: fixture.thumbnailKey)
+        cache.storeLoaded(try solidImage(2, 1), original: change(try solidPNG(3, 3)), for: fixture.thumbnailKey)
         #expect(cache.image(inMemoryFor: fixture.thumbnailKey)?.width == 2)
         #expect(await cache.disk?.data(for: key.source) == (try solidPNG(3, 3)))
         #expect(await cache.disk?.count == 1)
@@ -117,7 +117,7 @@ import WebImageTestSupport
         await cache.store(nil, data: try solidPNG(1, 1), for: key, in: .disk)
         let query = Task { await cache.image(for: key)?.image?.width }
         try await gate.reached.wait()
-        cache.storeLoaded(try solidImage(), original: try solidPNG(2, 2), for: fixture.thumbnailKey)
+        cache.storeLoaded(try solidImage(), original: change(try solidPNG(2, 2)), for: fixture.thumbnailKey)
         gate.open()
         #expect(await query.value == 1)
         #expect(!cache.memory.contains(key))
@@ -128,7 +128,7 @@ import WebImageTestSupport
         let cache = fixture.cache { $0.allowsAnimated = false }
         let gif = try animatedGIF()
         let animated = try CodecRegistry.shared.decode(gif)
-        cache.storeLoaded(animated, original: gif, for: key)
+        cache.storeLoaded(animated, original: change(gif), for: key)
         #expect(cache.image(inMemoryFor: key)?.animation == nil && cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)
         cache.memory.removeAll()
@@ -139,3 +139,5 @@ import WebImageTestSupport
         #expect(cache.memory.value(for: key) == nil)
     }
 }
+
+private func change(_ data: Data) -> ImageCache.OriginalChange { ImageCache.OriginalChange((data, nil)) }

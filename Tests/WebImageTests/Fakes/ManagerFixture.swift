@@ -8,22 +8,26 @@ struct ManagerFixture {
     let loader: ScriptedLoader
     let cache: ImageCache
     let manager: WebImageManager
+    /// What the age of stored answers is counted by; it stands still.
+    let time: TestTime
 
     init(
         decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil,
-        damage: DecodingOptions.Damage? = nil,
+        damage: DecodingOptions.Damage? = nil, hasDisk: Bool = true,
         configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
         loader = ScriptedLoader(isCacheable: isCacheable)
         cache = ImageCache(
             memory: MemoryCache(costLimit: 64 << 20),
-            disk: DiskCache(in: directory))
+            disk: hasDisk ? DiskCache(in: directory) : nil)
+        time = TestTime()
         let codecs = CodecRegistry()
         if let decoder { codecs.register(decoder) }
         var configuration = WebImageManager.Configuration(
             cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
         if let damage { configuration.damage = damage }
+        configuration.now = { [time] in time.now }
         configure(&configuration)
         manager = WebImageManager(configuration: configuration)
     }
@@ -41,6 +45,17 @@ struct ManagerFixture {
     }
 
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
+}
+
+/// A clock on the wall, which the test sets.
+final class TestTime: Sendable {
+    private let date: Lock<Date>
+
+    init(_ date: Date = Date(timeIntervalSince1970: 1_000_000_000)) { self.date = Lock(date) }
+
+    var now: Date { date.withLock { $0 } }
+
+    func advance(seconds: Double) { date.withLock { $0 += seconds } }
 }
 
 extension DiskCache {

@@ -64,6 +64,59 @@ final class ScriptedLoad: LoaderTask {
         end(.success(()))
     }
 
+    /// Sends `picture` with these fields, a line each.
+    func answer(_ picture: SolidPicture, _ headers: String) throws {
+        try answer(picture.png(), status: 200, headers)
+    }
+
+    /// Sends a whole answer with these fields, a line each.
+    func answer(_ data: Data, status: Int, _ headers: String = "") {
+        handler(.response(response(status, headers, expectedByteCount: Int64(data.count))))
+        if !data.isEmpty { send(data) }
+        end(.success(()))
+    }
+
+    /// Sends `data` as a loader does that knows no statuses.
+    func answerWithoutHead(_ data: Data) {
+        handler(.response(LoaderResponse(url: request.url)))
+        send(data)
+        end(.success(()))
+    }
+
+    /// Says that what the request's conditions name is still good.
+    func confirm(_ headers: String = "") {
+        handler(.response(response(304, headers)))
+        end(.success(()))
+    }
+
+    /// Refuses, as the downloader does with statuses that bring no picture.
+    func refuse(_ status: Int, _ headers: String = "") {
+        handler(.refused(response(status, headers)))
+        end(.failure(.httpStatus(code: status, url: request.url)))
+    }
+
+    /// The redirects that the next head has behind it.
+    func redirect(_ status: Int, _ headers: String = "") {
+        redirects.withLock {
+            $0.append(LoaderResponse.Redirection(url: request.url, statusCode: status, headers: Self.fields(headers)))
+        }
+    }
+
+    private let redirects = Lock<[LoaderResponse.Redirection]>([])
+
+    private func response(_ status: Int, _ headers: String, expectedByteCount: Int64? = nil) -> LoaderResponse {
+        LoaderResponse(
+            url: request.url, statusCode: status, headers: Self.fields(headers), expectedByteCount: expectedByteCount,
+            redirects: redirects.withLock { $0 })
+    }
+
+    private static func fields(_ text: String) -> [HTTPField] {
+        text.split(separator: "\n").map { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return HTTPField(name: String(parts[0]), value: String(parts[1]).trimmingHTTPSpace)
+        }
+    }
+
     func begin(expectedByteCount: Int64?, contentType: String = "image/png", statusCode: Int = 200) {
         handler(
             .response(
@@ -74,7 +127,7 @@ final class ScriptedLoad: LoaderTask {
     }
 
     /// Refuses to answer, for the status.
-    func refuse(_ statusCode: Int, headers: [HTTPField] = []) {
+    func refuse(_ statusCode: Int, headers: [HTTPField]) {
         handler(.refused(LoaderResponse(url: request.url, statusCode: statusCode, headers: headers)))
         end(.failure(.httpStatus(code: statusCode, url: request.url)))
     }

@@ -1,0 +1,112 @@
+import FoundationEssentials
+import WebImageLoading
+
+/// What a request's ``CachePolicy`` makes of stored answers: the rules of HTTP, or simpler ones.
+///
+/// Pure, as ``HTTPCachePolicy``, whose decisions it gives.
+struct AnswerRules: Sendable {
+    let policy: CachePolicy
+    /// As it goes out, without the conditions that the cache adds.
+    let request: HTTPCachePolicy.Request
+    /// Whether cookies come from a jar, so that nobody can tell which ones an answer was for.
+    let usesCookieJar: Bool
+    /// Whether only pictures will do: a stored answer with another status than success is none.
+    let wantsPicture: Bool
+
+    /// What to do, given what is stored.
+    ///
+    /// - Parameter stored: `nil` for one of which nothing but the body is known.
+    func decide(_ stored: [StoredResponse?], now: Date) -> HTTPCachePolicy.Decision {
+        switch policy {
+        case .cacheFirst: serveAny(stored) { .load(because: $0) }
+        case .cacheOnly: serveAny(stored) { .fail(because: $0) }
+        case .reload: .load(because: .policyWantsServer)
+        case .http: byHTTP(stored, request, now)
+        case .refresh: refresh(stored, now)
+        case .offline: offline(stored, now)
+        }
+    }
+
+    /// Whether it answers the request as far as Vary tells, so that no other stored answer has to be looked for.
+    func isForRequest(_ response: StoredResponse?) -> Bool {
+        response?.firstDifference(from: request.headers, ignoring: ["*"]) == nil
+    }
+
+    private func serveAny(
+        _ stored: [StoredResponse?], otherwise: (HTTPCachePolicy.Reason) -> HTTPCachePolicy.Decision
+    ) -> HTTPCachePolicy.Decision {
+        if !wantsPicture, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
+        var reason = HTTPCachePolicy.Reason.nothingStored
+        for (index, response) in stored.enumerated() {
+            guard let obstacle = obstacle(to: response) else {
+                return .serve(index: index, because: .storedIsGoodEnough)
+            }
+            if index == 0 { reason = obstacle }
+        }
+        return otherwise(reason)
+    }
+
+    /// Why it is no answer at all, whatever its age.
+    private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
+        guard let response else { return nil }
+        if wantsPicture, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
+        if response.lacksBody { return .bodyWasNotKept }
+        let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
+        return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
+    }
+
+    private func byHTTP(
+        _ stored: [StoredResponse?], _ request: HTTPCachePolicy.Request, _ now: Date
+    ) -> HTTPCachePolicy.Decision {
+        let indices = stored.indices.filter { isReusable(stored[$0]) }
+        let decision = HTTPCachePolicy.decide(request, stored: indices.compactMap { stored[$0] }, now: now)
+        switch decision {
+        case .serve(let index, let reason): return .serve(index: indices[index], because: reason)
+        case .serveAndRevalidate(let index, let revalidation, let reason):
+            return .serveAndRevalidate(index: indices[index], revalidation, because: reason)
+        case .revalidate(let index, let revalidation, let reason):
+            return .revalidate(index: indices[index], revalidation, because: reason)
+        case .load(.nothingStored) where !stored.isEmpty: return .load(because: .notReusable)
+        case .fail(.nothingStored) where !stored.isEmpty: return .fail(because: .notReusable)
+        case .load, .fail: return decision
+        }
+    }
+
+    private func isReusable(_ response: StoredResponse?) -> Bool {
+        guard let response, response.isReusable else { return false }
+        if usesCookieJar, response.varyNames.contains("cookie") { return false }
+        // Of an error a picture needs no more than the head.
+        return !response.lacksBody || wantsPicture && !(200..<300).contains(response.statusCode)
+    }
+
+    /// The stored one is the preview; whether it is still good is for the server to say.
+    private func refresh(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
+        guard !request.isConditionalOrPartial else { return .load(because: .conditionalRequest) }
+        guard let index = stored.indices.first(where: { obstacle(to: stored[$0]) == nil }) else {
+            return .load(because: stored.first.flatMap { $0 }.flatMap(obstacle) ?? .nothingStored)
+        }
+        guard let response = stored[index], isReusable(response) else {
+            let question = HTTPCachePolicy.Revalidation(conditions: [], mayServeOnError: false)
+            return .serveAndRevalidate(index: index, question, because: .policyWantsServer)
+        }
+        if case .serve = byHTTP([response], request, now), response.cacheControl.has(.immutable) {
+            return .serve(index: index, because: .immutable)
+        }
+        var question = HTTPCachePolicy.revalidation(of: response, for: request, now: now)
+        // It may be fresh, and yet not what was asked for.
+        question.mayServeOnError = question.mayServeOnError && response.cacheControl.has(.staleIfError)
+        return .serveAndRevalidate(index: index, question, because: .policyWantsServer)
+    }
+
+    /// What the server has not forbidden to use without it.
+    private func offline(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
+        var request = request
+        request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached, max-stale"))
+        let decision = byHTTP(stored, request, now)
+        if case .fail(.notReusable) = decision, let index = stored.firstIndex(where: { $0 == nil }) {
+            // Nothing is known about it, and so nothing against it.
+            return .serve(index: index, because: .storedIsGoodEnough)
+        }
+        return decision
+    }
+}

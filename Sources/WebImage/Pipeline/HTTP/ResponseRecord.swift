@@ -1,0 +1,105 @@
+import Synchronization
+import WebImageCore
+import WebImageLoading
+
+/// What is known about the answer that some bytes came with: the one source of truth for all pictures made of them, which
+/// refer to it, and for the disk, whose metadata it has.
+///
+/// ```
+///  picture, 200 px ─┐                       304 ─► update: all of them are fresh again
+///  picture, whole ──┼─► ResponseRecord ◄─┬
+///  picture, round ──┘        ▲           newer bytes ─► supersede: none of them answers any more
+///                    ProvenanceTable (weak)
+/// ```
+final class ResponseRecord: ImageProvenance {
+    private let state: Lock<StoredResponse?>
+    private let superseded = Atomic(false)
+    /// Whether there is a Vary.
+    private let varies: Atomic<Bool>
+
+    /// - Parameter response: `nil` for bytes of which nothing is known.
+    init(_ response: StoredResponse?) {
+        state = Lock(response)
+        varies = Atomic(response?.isTiedToRequest ?? false)
+    }
+
+    var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
+
+    var mayDependOnRequest: Bool { varies.load(ordering: .relaxed) }
+
+    /// The answer, as last confirmed.
+    var response: StoredResponse? { state.withLock { $0 } }
+
+    /// Takes over what the server has just said about the same body.
+    func update(_ response: StoredResponse) {
+        state.withLock { state in
+            guard state?.bodyNumber == response.bodyNumber else { return }
+            state = response
+            varies.store(response.isTiedToRequest, ordering: .relaxed)
+        }
+    }
+
+    /// Takes over what the disk has, if that is newer: another process may have asked the server since.
+    func update(fromDisk response: StoredResponse) {
+        if let known = self.response, known.responseTime < response.responseTime { update(response) }
+    }
+
+    /// Says that newer bytes have come.
+    func supersede() { superseded.store(true, ordering: .relaxed) }
+}
+
+extension StoredResponse {
+    fileprivate var isTiedToRequest: Bool { !varyNames.isEmpty }
+}
+
+extension ProvenanceTable {
+    /// The record of what the disk has. Where it is newer than what pictures in memory were made of, another process has
+    /// stored it, and those are out of date.
+    func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
+        change(of: source) { live in
+            let records = live.lazy.compactMap { $0 as? ResponseRecord }.filter { !$0.isSuperseded }
+            for record in records where record.response?.bodyNumber == stored?.bodyNumber {
+                if let stored { record.update(fromDisk: stored) }
+                return record
+            }
+            let new = ResponseRecord(stored)
+            for record in records where record.isOlder(than: stored) { record.supersede() }
+            live.append(new)
+            return new
+        }
+    }
+
+    /// Notes what a loader has just brought. What answered the same request until now is out of date.
+    ///
+    /// - Parameter requestHeaders: of that request.
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
+        change(of: source) { live in
+            for case let record as ResponseRecord in live where record !== new && record.answers(requestHeaders) {
+                record.supersede()
+            }
+            live.removeAll { $0.isSuperseded || $0 === new }
+            live.append(new)
+        }
+    }
+
+    /// Says that nothing that is in memory of `source` is good any more.
+    func supersedeAll(of source: String) {
+        change(of: source) { live in
+            for case let record as ResponseRecord in live { record.supersede() }
+            live = []
+        }
+    }
+}
+
+extension ResponseRecord {
+    fileprivate func answers(_ requestHeaders: [HTTPField]) -> Bool {
+        response.map { $0.firstDifference(from: requestHeaders, ignoring: ["*"]) == nil } ?? true
+    }
+
+    fileprivate func isOlder(than stored: StoredResponse?) -> Bool {
+        guard let stored, let own = response else { return false }
+        // Others that Vary tells apart are as good as before.
+        return own.responseTime < stored.responseTime && own.varyNames == stored.varyNames
+            && own.varyingFields == stored.varyingFields
+    }
+}

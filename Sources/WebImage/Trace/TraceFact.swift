@@ -1,0 +1,94 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageLoading
+
+/// What a ``TraceRecorder`` notes; ``description`` has the words.
+enum TraceFact: Sendable {
+    case memoryAnswered
+    case memoryShown
+    case diskRead(answerCount: Int, byteCount: Int?)
+    case decided(HTTPCachePolicy.Decision, CachePolicy)
+    case noDisk
+    case answered(LoaderAnswer, conditions: [HTTPField])
+    case confirmed
+    case unconfirmed
+    case standsIn
+    case stored(byteCount: Int)
+    case notStored(HTTPCachePolicy.StorageObstacle)
+    case keptDespite(HTTPCachePolicy.StorageObstacle)
+    case errorStored(status: Int)
+    case removed(status: Int)
+    case decoded(PixelSize, ImageFormat?)
+    case processed(String)
+    case failed(WebImageError)
+    case invalidated(count: Int)
+}
+
+extension TraceFact: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .memoryAnswered: "the picture is in memory"
+        case .memoryShown: "the picture in memory is shown until the server has answered"
+        case .noDisk: "the disk cache has no part in it"
+        case .diskRead(0, _): "nothing is stored"
+        case .diskRead(let count, let byteCount):
+            "\(byteCount.map { "\($0) bytes are" } ?? "something is") stored"
+                + (count > 1 ? ", one of \(count) answers for this URL" : "")
+        case .decided(let decision, let policy): "\(policy.rawValue): \(decision.words)"
+        case .answered(let answer, let conditions): answer.words(conditions: conditions)
+        case .confirmed: "the server has confirmed what is stored"
+        case .unconfirmed:
+            "the server has confirmed something else than what is stored: it is asked again for all of it"
+        case .standsIn: "what is stored stands in for the server's answer"
+        case .stored(let byteCount): "\(byteCount) bytes go to the disk cache"
+        case .notStored(let obstacle): "not on disk: \(obstacle)"
+        case .keptDespite(let obstacle): "on disk only for requests that do not go by HTTP: \(obstacle)"
+        case .errorStored(let status): "status \(status) is kept as the answer, as long as it is fresh"
+        case .removed(let status): "status \(status): what was stored goes"
+        case .decoded(let size, let format): "\(size)\(format.map { " \($0.name)" } ?? "")"
+        case .processed(let identifier): identifier
+        case .failed(let error): error.description
+        case .invalidated(let count):
+            count == 1
+                ? "what was stored for the URL is out of date" : "what was stored for \(count) URLs is out of date"
+        }
+    }
+}
+
+extension HTTPCachePolicy.Decision {
+    fileprivate var words: String {
+        switch self {
+        case .serve(_, let reason): "answered from the cache: \(reason)"
+        case .serveAndRevalidate(_, let question, let reason):
+            "shown from the cache while the server is asked: \(reason)\(question.words)"
+        case .revalidate(_, let question, let reason): "the server is asked: \(reason)\(question.words)"
+        case .load(let reason): "loaded: \(reason)"
+        case .fail(let reason): "no server may be asked: \(reason)"
+        }
+    }
+}
+
+extension HTTPCachePolicy.Revalidation {
+    fileprivate var words: String {
+        conditions.isEmpty ? "; without anything to ask by, for all of it" : ""
+    }
+}
+
+extension LoaderAnswer {
+    fileprivate func words(conditions: [HTTPField]) -> String {
+        var words =
+            conditions.isEmpty
+            ? "" : "asked with " + conditions.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "; "
+        switch body {
+        case .success(let data):
+            words += head?.statusCode.map { "status \($0), \(data.count) bytes" } ?? "\(data.count) bytes"
+        case .failure(let error): words += error.description
+        }
+        guard let exchange = metrics?.exchanges.last else { return words }
+        if let redirectCount = metrics?.redirectCount, redirectCount > 0 {
+            words += ", after \(redirectCount) redirects"
+        }
+        if let version = exchange.httpVersion { words += ", \(version.rawValue)" }
+        return words + (exchange.isConnectionReused ? ", on a connection that was there" : ", on a new connection")
+    }
+}

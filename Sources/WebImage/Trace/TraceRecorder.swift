@@ -1,0 +1,58 @@
+import WebImageCore
+
+/// Notes what a piece of work does. Notes are facts, of which words are made only for those who want to read them.
+///
+/// Work that waits for other work includes its notes, which may still be growing:
+///
+/// ```
+///  picture, 200 px ─┐
+///                   ├─includes─► bytes
+///  picture, whole ──┘
+/// ```
+final class TraceRecorder: Sendable {
+    private struct Note {
+        let stage: LoadTrace.Stage
+        let start: ContinuousClock.Instant
+        let end: ContinuousClock.Instant
+        let fact: TraceFact
+    }
+
+    private struct State {
+        var notes: [Note] = []
+        var included: [TraceRecorder] = []
+    }
+
+    private let state = Lock(State())
+
+    /// Notes what happened just now, or has gone on since `start`.
+    func note(_ stage: LoadTrace.Stage, since start: ContinuousClock.Instant? = nil, _ fact: TraceFact) {
+        let end = ContinuousClock.now
+        state.withLock { $0.notes.append(Note(stage: stage, start: start ?? end, end: end, fact: fact)) }
+    }
+
+    /// Counts all that `other` notes as its own.
+    func include(_ other: TraceRecorder) { state.withLock { $0.included.append(other) } }
+
+    /// All that was noted so far.
+    ///
+    /// - Parameter start: what times are counted from.
+    func trace(from start: ContinuousClock.Instant) -> LoadTrace {
+        let entries = allNotes.sorted { $0.start < $1.start }.map { note in
+            LoadTrace.Entry(
+                stage: note.stage, start: start.duration(to: note.start).inSeconds,
+                duration: note.start.duration(to: note.end).inSeconds, message: note.fact.description)
+        }
+        return LoadTrace(entries: entries)
+    }
+
+    private var allNotes: [Note] {
+        let state = state.withLock { $0 }
+        return state.included.reduce(into: state.notes) { $0 += $1.allNotes }
+    }
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

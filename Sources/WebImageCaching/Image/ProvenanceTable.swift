@@ -1,0 +1,48 @@
+package import WebImageCore
+
+/// Where living pictures came from, by source. The pictures keep what is here alive; it goes with the last of them.
+///
+/// Two loads of one source find the same provenance here, and a load that brings newer bytes finds those that are out of date.
+package final class ProvenanceTable: Sendable {
+    private struct Reference {
+        weak var provenance: (any ImageProvenance)?
+    }
+
+    private struct State {
+        var references: [String: [Reference]] = [:]
+        /// How many sources there may be before those that nobody refers to are looked for.
+        var sweepCount = ProvenanceTable.minimumSweepCount
+
+        mutating func sweep() {
+            references = references.filter { $0.value.contains { $0.provenance != nil } }
+            sweepCount = max(ProvenanceTable.minimumSweepCount, references.count * 2)
+        }
+    }
+
+    private static let minimumSweepCount = 256
+    private let state = Lock(State())
+
+    package init() {}
+
+    /// How many sources are known, those that are about to be forgotten included.
+    var sourceCount: Int { state.withLock { $0.references.count } }
+
+    /// Looks at what lives of `source`, and adds to it.
+    ///
+    /// - Parameter body: runs under a lock, and must be short.
+    package func change<Result>(
+        of source: String, _ body: (inout [any ImageProvenance]) -> Result
+    ) -> Result {
+        // What may be the last reference to one is let go outside the lock.
+        var (before, after): ([any ImageProvenance], [any ImageProvenance]) = ([], [])
+        defer { withExtendedLifetime((before, after)) {} }
+        return state.withLock { state in
+            before = state.references[source]?.compactMap(\.provenance) ?? []
+            after = before
+            let result = body(&after)
+            state.references[source] = after.isEmpty ? nil : after.map { Reference(provenance: $0) }
+            if state.references.count > state.sweepCount { state.sweep() }
+            return result
+        }
+    }
+}

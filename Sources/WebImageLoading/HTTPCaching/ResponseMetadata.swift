@@ -1,0 +1,171 @@
+package import FoundationEssentials
+
+/// What is stored beside a body: the answer's head, and where other answers for the same URL are.
+///
+/// | bytes | |
+/// |---|---|
+/// | 0–2 | "WHR" |
+/// | 3 | version, 1 |
+/// | 4 | flags, see `Flags` |
+/// | 5–6 | status |
+/// | 7–14 | body number |
+/// | 15–22, 23–30 | times of request and answer: seconds since 2001, IEEE 754 doubles |
+/// | 31–38 | seconds for which redirects let it stay, a double; infinite for no limit |
+/// | 39 | slots of alternates, a bit each |
+/// | 40– | number of fields, then name and value of each; number of varying fields, then name, a byte that says whether there is a value, value; the final URL where there were redirects |
+///
+/// Numbers are little-endian, of two bytes where nothing is said, four for the length of a value; texts are UTF-8 after
+/// their length. Reading takes a microsecond or two, which JSON would not.
+package struct ResponseMetadata: Sendable, Equatable {
+    package var response: StoredResponse
+    /// The slots of other answers; see ``ResponseStore``.
+    package var alternates: [Int] = []
+
+    /// The most answers beside the latest.
+    package static let alternateLimit = 8
+
+    package init(response: StoredResponse, alternates: [Int] = []) {
+        self.response = response
+        self.alternates = alternates
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let isInvalidated = Flags(rawValue: 1)
+        static let isReusable = Flags(rawValue: 2)
+        static let lacksBody = Flags(rawValue: 4)
+        static let redirectsWantValidation = Flags(rawValue: 8)
+    }
+
+    /// From the year 1700 to 2300: others are no times of ours, and ages that come of them could not be counted.
+    private static let times = -1e10...1e10
+
+    private static let signature: [UInt8] = Array("WHR".utf8) + [1]
+
+    /// The form that is stored.
+    package var encoded: Data {
+        var writer = ByteWriter(bytes: Self.signature)
+        var flags: Flags = []
+        if response.isInvalidated { flags.insert(.isInvalidated) }
+        if response.isReusable { flags.insert(.isReusable) }
+        if response.lacksBody { flags.insert(.lacksBody) }
+        if response.redirectsWantValidation { flags.insert(.redirectsWantValidation) }
+        writer.write(flags.rawValue)
+        writer.write(UInt16(clamping: response.statusCode))
+        writer.write(response.bodyNumber)
+        writer.write(response.requestTime.timeIntervalSinceReferenceDate.bitPattern)
+        writer.write(response.responseTime.timeIntervalSinceReferenceDate.bitPattern)
+        writer.write((response.redirectLifetime ?? .infinity).bitPattern)
+        writer.write(alternates.reduce(UInt8(0)) { $0 | 1 << UInt8(clamping: $1) })
+        let headers = response.headers.prefix(Int(UInt16.max))
+        writer.write(UInt16(headers.count))
+        for field in headers {
+            writer.write(name: field.name)
+            writer.write(value: field.value)
+        }
+        let varyingFields = response.varyingFields.sorted { $0.key < $1.key }.prefix(Int(UInt16.max))
+        writer.write(UInt16(varyingFields.count))
+        for (name, value) in varyingFields {
+            writer.write(name: name)
+            writer.write(UInt8(value == nil ? 0 : 1))
+            if let value { writer.write(value: value) }
+        }
+        if let finalURL = response.finalURL { writer.write(value: finalURL) }
+        return Data(writer.bytes)
+    }
+
+    /// `nil` for what is something else, of another version or damaged.
+    package init?(encoded: Data) {
+        var reader = ByteReader(encoded)
+        guard reader.skip(Self.signature), let flags = reader.read(UInt8.self).map(Flags.init),
+            let statusCode = reader.read(UInt16.self), let bodyNumber = reader.read(UInt64.self),
+            let requestTime = reader.readDouble(), let responseTime = reader.readDouble(),
+            let redirectLifetime = reader.readDouble(), let slots = reader.read(UInt8.self),
+            let fieldCount = reader.read(UInt16.self), Self.times.contains(requestTime),
+            Self.times.contains(responseTime), redirectLifetime == .infinity || (0...1e10).contains(redirectLifetime)
+        else { return nil }
+        var headers: [HTTPField] = []
+        for _ in 0..<fieldCount {
+            guard let name = reader.readName(), let value = reader.readValue() else { return nil }
+            headers.append(HTTPField(name: name, value: value))
+        }
+        var varyingFields: [String: String?] = [:]
+        guard let varyingCount = reader.read(UInt16.self) else { return nil }
+        for _ in 0..<varyingCount {
+            guard let name = reader.readName(), let hasValue = reader.read(UInt8.self) else { return nil }
+            let value = hasValue == 0 ? nil : reader.readValue()
+            guard hasValue == 0 || value != nil else { return nil }
+            varyingFields[name] = .some(value)
+        }
+        let hasFinalURL = !reader.isAtEnd
+        let finalURL = hasFinalURL ? reader.readValue() : nil
+        guard reader.isAtEnd, hasFinalURL == (finalURL != nil) else { return nil }
+        response = StoredResponse(
+            statusCode: Int(statusCode), headers: headers, varyingFields: varyingFields,
+            requestTime: Date(timeIntervalSinceReferenceDate: requestTime),
+            responseTime: Date(timeIntervalSinceReferenceDate: responseTime), bodyNumber: bodyNumber)
+        response.finalURL = finalURL
+        response.isInvalidated = flags.contains(.isInvalidated)
+        response.isReusable = flags.contains(.isReusable)
+        response.lacksBody = flags.contains(.lacksBody)
+        response.redirectsWantValidation = flags.contains(.redirectsWantValidation)
+        response.redirectLifetime = redirectLifetime.isFinite ? redirectLifetime : nil
+        alternates = (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }
+    }
+}
+
+/// Appends numbers and texts.
+private struct ByteWriter {
+    var bytes: [UInt8]
+
+    mutating func write(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+    }
+
+    mutating func write(name: String) {
+        let name = name.utf8.prefix(Int(UInt16.max))
+        write(UInt16(name.count))
+        bytes += name
+    }
+
+    mutating func write(value: String) {
+        let value = value.utf8.prefix(Int(Int32.max))
+        write(UInt32(value.count))
+        bytes += value
+    }
+}
+
+/// Takes numbers and texts from the front, as long as there are any.
+private struct ByteReader {
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    init(_ data: Data) { bytes = [UInt8](data) }
+
+    var isAtEnd: Bool { offset == bytes.count }
+
+    mutating func skip(_ expected: [UInt8]) -> Bool {
+        guard let found = take(expected.count) else { return false }
+        return found.elementsEqual(expected)
+    }
+
+    mutating func read<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? {
+        take(Number.bitWidth / 8).map { $0.reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) } }
+    }
+
+    mutating func readDouble() -> Double? { read(UInt64.self).map(Double.init(bitPattern:)) }
+
+    mutating func readName() -> String? { read(UInt16.self).flatMap { readText(Int($0)) } }
+
+    mutating func readValue() -> String? { read(UInt32.self).flatMap { readText(Int($0)) } }
+
+    private mutating func readText(_ count: Int) -> String? {
+        take(count).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+        guard count <= bytes.count - offset else { return nil }
+        defer { offset += count }
+        return bytes[offset..<offset + count]
+    }
+}

@@ -1,0 +1,64 @@
+import Synchronization
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// Pictures that share where they came from.
+@Suite(.timeLimit(.minutes(1))) struct ProvenanceTests {
+    private final class Source: ImageProvenance {
+        private let superseded = Atomic(false)
+        let mayDependOnRequest = false
+        var isSuperseded: Bool { superseded.load(ordering: .relaxed) }
+        func supersede() { superseded.store(true, ordering: .relaxed) }
+    }
+
+    private let fixture: ImageCacheFixture
+    private let cache: ImageCache
+
+    init() throws {
+        fixture = try ImageCacheFixture()
+        cache = fixture.cache()
+    }
+
+    @Test func picturesOfSupersededBytesAreInMemoryNoMore() throws {
+        let source = Source()
+        var image = try solidImage()
+        image.provenance = source
+        for key in [fixture.key, fixture.thumbnailKey] { cache.store(image, for: key, in: .memory) }
+        #expect(cache.image(inMemoryFor: fixture.key)?.provenance === source)
+        source.supersede()
+        #expect(cache.image(inMemoryFor: fixture.key) == nil)
+        #expect(cache.image(inMemoryFor: fixture.thumbnailKey) == nil)
+        // They do not keep the place of a new one.
+        #expect(cache.memory.count == 0)
+    }
+
+    @Test func aPictureThatIsFoundAgainKnowsWhereItCameFrom() throws {
+        let source = Source()
+        var image = try solidImage()
+        image.provenance = source
+        let reference = try #require(ValueRevival.weakPixels.makeReference(image))
+        #expect(reference()?.provenance === source)
+    }
+
+    @Test func theTableKeepsNobodyAlive() {
+        let table = ProvenanceTable()
+        var source: Source? = Source()
+        table.change(of: "a") { [source] living in living.append(contentsOf: [source].compactMap { $0 }) }
+        #expect(table.change(of: "a") { $0.count } == 1)
+        source = nil
+        #expect(table.change(of: "a") { $0.count } == 0)
+        #expect(table.sourceCount == 0)
+    }
+
+    @Test func theTableForgetsSourcesThatNobodyRefersTo() {
+        let table = ProvenanceTable()
+        let kept = Source()
+        table.change(of: "kept") { $0.append(kept) }
+        for number in 0..<10_000 { table.change(of: "\(number)") { $0.append(Source()) } }
+        #expect(table.sourceCount <= 257)
+        #expect(table.change(of: "kept") { $0.count } == 1)
+    }
+}

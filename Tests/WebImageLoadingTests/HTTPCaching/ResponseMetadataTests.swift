@@ -1,0 +1,96 @@
+import FoundationEssentials
+import Testing
+import WebImageLoading
+import WebImageTestSupport
+
+@Suite struct ResponseMetadataTests {
+    private func metadata() -> ResponseMetadata {
+        var response = StoredResponse(
+            200, "ETag: \"ü\"\nCache-Control: max-age=60\nVary: Accept, Authorization, X-None",
+            requestHeaders: "Accept: a,b\nAuthorization: secret")
+        response.isInvalidated = true
+        response.redirectLifetime = 12.5
+        response.redirectsWantValidation = true
+        response.finalURL = "https://host/final"
+        return ResponseMetadata(response: response, alternates: [0, 3, 7])
+    }
+
+    @Test func comesBackAsItWas() throws {
+        let metadata = metadata()
+        #expect(try #require(ResponseMetadata(encoded: metadata.encoded)) == metadata)
+        let plain = ResponseMetadata(response: StoredResponse(404, ""))
+        #expect(try #require(ResponseMetadata(encoded: plain.encoded)) == plain)
+    }
+
+    @Test func doesNotShowSecrets() {
+        #expect(!String(decoding: metadata().encoded, as: UTF8.self).contains("secret"))
+        let response = metadata().response
+        #expect(response.matches(fields("Accept: a, b\nAuthorization: secret")))
+        #expect(response.firstDifference(from: fields("Accept: a, b\nAuthorization: other")) == "authorization")
+    }
+
+    @Test func isNoneWhereAnythingIsMissingOrTooMuch() {
+        let encoded = metadata().encoded
+        for count in 0..<encoded.count where count != encoded.count - 22 {
+            #expect(ResponseMetadata(encoded: encoded.prefix(count)) == nil)
+        }
+        #expect(ResponseMetadata(encoded: encoded + [0]) == nil)
+        var other = encoded
+        other[3] = 9
+        #expect(ResponseMetadata(encoded: other) == nil)
+    }
+
+    @Test func survivesAnyBytes() {
+        var random = SplitMix64(seed: 9)
+        let encoded = metadata().encoded
+        for _ in 0..<5000 {
+            var bytes = encoded
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 4..<bytes.count, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            if let metadata = ResponseMetadata(encoded: bytes) {
+                let decision = HTTPCachePolicy.decide(
+                    HTTPCachePolicy.Request(), stored: [metadata.response], now: epoch)
+                if case .serve(_, let reason) = decision { #expect(!reason.description.isEmpty) }
+                #expect(!metadata.response.headers(servedAt: epoch).isEmpty)
+            }
+        }
+    }
+}
+
+@Suite struct RedirectRuleTests {
+    private func rule(_ redirects: (Int, String)...) -> HTTPCachePolicy.RedirectRule {
+        HTTPCachePolicy.RedirectRule(
+            redirects.map { ($0.0, fields($0.1)) }, requestTime: epoch, responseTime: epoch)
+    }
+
+    @Test func permanentRedirectsWithoutAWordSetNoLimit() {
+        #expect(rule((301, ""), (308, "")) == rule())
+        #expect(rule().lifetime == nil && !rule().wantsValidation)
+    }
+
+    @Test func othersWithoutAWordAreGoodForOnce() {
+        for status in [302, 303, 307] { #expect(rule((status, "")).lifetime == 0) }
+    }
+
+    @Test func theShortestLifetimeCounts() {
+        #expect(rule((302, "Cache-Control: max-age=60"), (301, "Cache-Control: max-age=20")).lifetime == 20)
+        #expect(rule((302, "Cache-Control: max-age=60\nAge: 50")).lifetime == 10)
+        #expect(rule((302, "Cache-Control: max-age=60\nAge: 90")).lifetime == 0)
+    }
+
+    @Test func someAreToBeConfirmedEachTime() {
+        #expect(rule((301, "Cache-Control: no-store")).wantsValidation)
+        #expect(rule((302, "Cache-Control: no-cache, max-age=60")).wantsValidation)
+    }
+
+    @Test func theLifetimeCountsFromTheMomentTheyWereFollowed() {
+        var response = StoredResponse(200, "Cache-Control: max-age=100\nAge: 50")
+        response.apply(rule((302, "Cache-Control: max-age=20")))
+        #expect(Freshness(of: response, now: epoch + 19).isFresh)
+        #expect(!Freshness(of: response, now: epoch + 21).isFresh)
+        response.apply(rule((302, "Cache-Control: max-age=90")))
+        #expect(Freshness(of: response, now: epoch + 49).isFresh)
+        #expect(!Freshness(of: response, now: epoch + 51).isFresh)
+    }
+}

@@ -1,0 +1,109 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// What must hold for any sequence of requests, answers and times.
+@Suite(.timeLimit(.minutes(1))) struct CachePropertyTests {
+    /// An answer of the server, which its body names.
+    private struct Sent {
+        let path: String
+        let time: Date
+        let lifetime: Double
+        let mayStore: Bool
+        /// The language it is for; `nil` where it is for all.
+        let language: String?
+    }
+
+    @Test(arguments: 0..<8) func nothingStaleForbiddenOrForOthersIsEverServed(_ seed: UInt64) async throws {
+        let directory = try TemporaryDirectory()
+        let time = TestTime()
+        let random = Lock(SplitMix64(seed: seed))
+        let sent = Lock<[Sent]>([])
+        let loader = AnsweringLoader { request in
+            random.withLock { random in
+                let lifetime = Double(Int.random(in: 0...60, using: &random))
+                let mayStore = Int.random(in: 0..<4, using: &random) > 0
+                let varies = Bool.random(using: &random)
+                var headers = [
+                    HTTPField(name: "Cache-Control", value: mayStore ? "max-age=\(Int(lifetime))" : "no-store")
+                ]
+                if varies { headers.append(HTTPField(name: "Vary", value: "accept-language")) }
+                let number = sent.withLock { sent in
+                    sent.append(
+                        Sent(
+                            path: request.url.path, time: time.now, lifetime: lifetime, mayStore: mayStore,
+                            language: varies ? request.headers["Accept-Language"] : nil))
+                    return sent.count - 1
+                }
+                return (200, headers, Data("\(number)".utf8))
+            }
+        }
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory)),
+            loaders: [loader])
+        configuration.now = { time.now }
+        let manager = WebImageManager(configuration: configuration)
+
+        var servedCount = 0
+        for _ in 0..<300 {
+            let (path, language, pause, changes) = random.withLock { random in
+                (
+                    "/\(Int.random(in: 0..<3, using: &random))",
+                    ["de", "en", "fr"].randomElement(using: &random) ?? "",
+                    Double(Int.random(in: 0...20, using: &random)), Int.random(in: 0..<20, using: &random) == 0
+                )
+            }
+            time.advance(seconds: pause)
+            let url = try #require(URL(string: "answering://host\(path)"))
+            let request = WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
+            if changes {
+                _ = try await manager.data(for: request, method: .post)
+                continue
+            }
+            let before = sent.withLock { $0.count }
+            let response = try await manager.data(for: request)
+            let number = try #require(Int(String(decoding: response.data, as: UTF8.self)))
+            let (answer, after) = sent.withLock { ($0[number], $0.count) }
+            #expect(answer.path == path)
+            #expect(answer.language == nil || answer.language == language)
+            guard response.origin == .diskCache else {
+                #expect(number == before && after == before + 1)
+                continue
+            }
+            servedCount += 1
+            #expect(after == before)
+            #expect(answer.mayStore)
+            #expect(time.now.timeIntervalSince(answer.time) < answer.lifetime)
+        }
+        #expect(servedCount > 20, "the cache did answer")
+    }
+}
+
+/// A loader that answers each request at once.
+private final class AnsweringLoader: ImageLoader {
+    typealias Answer = (status: Int, headers: [HTTPField], body: Data)
+    private let answer: @Sendable (LoaderRequest) -> Answer
+    private let queue = WorkQueue(label: "answering", threadCount: 1)
+
+    init(_ answer: @escaping @Sendable (LoaderRequest) -> Answer) { self.answer = answer }
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == "answering" }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        queue.submit { [answer] in
+            let (status, headers, body) = answer(request)
+            handler(.response(LoaderResponse(url: request.url, statusCode: status, headers: headers)))
+            handler(.bytes(body))
+            handler(.finished(.success(())))
+        }
+        return Ended()
+    }
+
+    private final class Ended: LoaderTask {
+        func cancel() {}
+        func setPriority(_ priority: LoadPriority) {}
+    }
+}
