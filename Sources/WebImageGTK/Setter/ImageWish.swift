@@ -8,6 +8,8 @@ struct ImageWish {
     var manager: WebImageManager
     var progress: ProgressHandler?
     var completion: CompletionHandler?
+    /// Whether it has waited for scrolling to end.
+    var hasRested = false
 
     typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     typealias CompletionHandler = @MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void

@@ -53,7 +53,7 @@ struct PictureFixture {
     func show(_ picture: WebPicture) {
         add(picture.widget)
         present()
-        pump("the map") { picture.isOnScreen }
+        pump("the map") { picture.imageSlot.isOnScreen }
     }
 
     func close() {
