@@ -81,17 +81,22 @@ internal import WebImage
     /// Pixels in a point of the screen it is on.
     var scaleFactor: Double { widget.map { Double(max(1, gtk_widget_get_scale_factor($0))) } ?? 1 }
 
-    /// What the layout gave it, in points; `nil` while it has nothing.
+    /// What the layout gave it, in points; `nil` while that is nothing, or left to the picture.
     var room: PointSize? {
         guard let widget else { return nil }
         let (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
-        if width > 0, height > 0 { return PointSize(width: Double(width), height: Double(height)) }
+        if width > Self.emptySize || height > Self.emptySize {
+            return PointSize(width: Double(width), height: Double(height))
+        }
         // Before the first layout: what it asks for, as a cell of a list does.
         var (wantedWidth, wantedHeight): (gint, gint) = (0, 0)
         gtk_widget_get_size_request(widget, &wantedWidth, &wantedHeight)
         return wantedWidth > 0 && wantedHeight > 0
             ? PointSize(width: Double(wantedWidth), height: Double(wantedHeight)) : nil
     }
+
+    /// What a `GtkPicture` without a picture asks for: one that has no more takes its size from the picture to come.
+    private static let emptySize: gint = 16
 
     /// The user's wish in the desktop's settings.
     var allowsAnimations: Bool {

@@ -22,15 +22,19 @@ public final class BarIndicator: DrawnImageIndicator {
     /// Whether it runs along: while it is active and knows no progress.
     public var isMoving: Bool { isActive && progress == nil }
 
+    /// Begins without progress.
     public func start() {
         isActive = true
         progress = nil
     }
 
+    /// It stands still.
     public func stop() { isActive = false }
 
+    /// Fills the bar so far.
     public func update(progress: Double?) { self.progress = progress }
 
+    /// Draws the bar.
     public func draw(_ frame: IndicatorFrame) {
         let (width, height) = (frame.width * widthShare, min(thickness, frame.height))
         frame.drawCentred(width: width, height: height) { context in

@@ -19,15 +19,19 @@ public final class RingIndicator: DrawnImageIndicator {
     /// Whether it turns: while it runs and knows no progress.
     public var isMoving: Bool { isActive && progress == nil }
 
+    /// Begins without progress.
     public func start() {
         isActive = true
         progress = nil
     }
 
+    /// It stands still.
     public func stop() { isActive = false }
 
+    /// Closes the ring so far, clockwise from the top.
     public func update(progress: Double?) { self.progress = progress }
 
+    /// Draws the ring.
     public func draw(_ frame: IndicatorFrame) {
         let diameter = min(diameter, frame.width, frame.height)
         frame.drawCentred(width: diameter, height: diameter) { context in

@@ -20,10 +20,14 @@ public final class SpinnerIndicator: DrawnImageIndicator {
     /// Whether it turns: between start and stop.
     public private(set) var isMoving = false
 
+    /// It turns from now on.
     public func start() { isMoving = true }
+    /// It stands still.
     public func stop() { isMoving = false }
+    /// Progress does not change it.
     public func update(progress: Double?) {}
 
+    /// Draws the spokes, the newest one brightest.
     public func draw(_ frame: IndicatorFrame) {
         let diameter = min(diameter, frame.width, frame.height)
         frame.drawCentred(width: diameter, height: diameter) { context in

@@ -28,17 +28,20 @@ public final class WidgetIndicator: ImageIndicator {
         return pointer.isInstance(of: type) ? pointer.opaque : nil
     }
 
+    /// Shows the widget.
     public func start() {
         gtk_widget_set_visible(widget, gboolean(1))
         if let spinner { gtk_spinner_start(spinner) }
         update(progress: nil)
     }
 
+    /// Hides the widget.
     public func stop() {
         if let spinner { gtk_spinner_stop(spinner) }
         gtk_widget_set_visible(widget, gboolean(0))
     }
 
+    /// Passes the progress on.
     public func update(progress: Double?) {
         if let onProgress { return onProgress(progress) }
         guard let progressBar else { return }

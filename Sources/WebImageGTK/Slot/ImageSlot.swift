@@ -1,6 +1,5 @@
 public import CWebImageGTK
-public import FoundationEssentials
-public import WebImage
+internal import WebImage
 
 /// One place of a view that shows the picture of a URL: it loads, shows what comes, and tells how far it is.
 ///

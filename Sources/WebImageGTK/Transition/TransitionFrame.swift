@@ -81,10 +81,12 @@ internal import WebImage
             let (from, to) = (seen(start).place, seen(end).place)
             let across = seen((start + end) / 2).scale
             let along = (to - from) / (end - start)
+            // Each goes on under the next one: edges that only meet let the ground shine through.
+            let extent = to - from + 1
             let area =
                 isVertical
-                ? graphene_rect_t(x: -breadth, y: from + length / 2, width: 3 * breadth, height: to - from)
-                : graphene_rect_t(x: from + length / 2, y: -breadth, width: to - from, height: 3 * breadth)
+                ? graphene_rect_t(x: -breadth, y: from + length / 2, width: 3 * breadth, height: extent)
+                : graphene_rect_t(x: from + length / 2, y: -breadth, width: extent, height: 3 * breadth)
             clipped(to: area) {
                 // The strip's start comes to lie where it is seen.
                 let shift = from + length / 2 - (start + length / 2) * along
