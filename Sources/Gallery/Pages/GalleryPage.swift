@@ -38,6 +38,18 @@ extension GalleryPage {
         return box
     }
 
+    /// A widget in so many points, whatever its picture would like.
+    static func sized(
+        _ child: UnsafeMutablePointer<GtkWidget>, width: Int, height: Int
+    ) -> UnsafeMutablePointer<GtkWidget> {
+        let overlay = ObjectPointer(gtk_overlay_new())
+        let room = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)
+        gtk_widget_set_size_request(room, gint(width), gint(height))
+        gtk_overlay_set_child(overlay.opaque, room)
+        gtk_overlay_add_overlay(overlay.opaque, child)
+        return overlay.widget
+    }
+
     /// A grid for such cells.
     static func makeGrid() -> (widget: UnsafeMutablePointer<GtkWidget>, attach: AttachToGrid) {
         let grid = ObjectPointer(gtk_grid_new()).widget

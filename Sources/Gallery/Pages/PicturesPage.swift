@@ -25,14 +25,14 @@ import WebImageGTK
             picture.decodesAtDisplaySize = true
             picture.alternativeText = "A sunrise over hills"
             picture.setImage(wide, manager: self.manager)
-            attach(Self.captioned(picture.widget, name), column, 0)
+            attach(cell(picture, name), column, 0)
             pictures.append(picture)
         }
         let highlighted = makePicture()
         highlighted.contentMode = .scaleAspectFill
         highlighted.setImage(wide, manager: self.manager)
         highlighted.highlighted.setImage(try Samples.photograph(hour: 0.9, hue: 0.7), manager: self.manager)
-        attach(Self.captioned(highlighted.widget, "another one under the pointer"), 0, 1)
+        attach(cell(highlighted, "another one under the pointer"), 0, 1)
 
         let changing = makePicture()
         changing.contentMode = .scaleAspectFill
@@ -48,7 +48,7 @@ import WebImageGTK
                 changing?.setImage(
                     urls[number % 2], options: [.forceTransition, .ignorePlaceholder], manager: self.manager)
             }
-            attach(Self.captioned(changing.widget, "a transition"), 1, 1)
+            attach(cell(changing, "a transition"), 1, 1)
             attach(flip, 1, 2)
         }
         pictures += [highlighted, changing]
@@ -58,9 +58,12 @@ import WebImageGTK
 
     private func makePicture() -> WebPicture {
         let picture = WebPicture()
-        gtk_widget_set_size_request(picture.widget, 200, 200)
         gtk_widget_add_css_class(picture.widget, "frame-of-picture")
         return picture
+    }
+
+    private func cell(_ picture: WebPicture, _ text: String) -> UnsafeMutablePointer<GtkWidget>? {
+        Self.captioned(Self.sized(picture.widget, width: 240, height: 240), text)
     }
 
     private func attachIcon(_ url: URL, _ attach: AttachToGrid) {
@@ -83,7 +86,7 @@ import WebImageGTK
         let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6))
         for (number, indicator) in indicators.enumerated() {
             let picture = WebPicture()
-            gtk_widget_set_size_request(picture.widget, 62, 200)
+            gtk_widget_set_size_request(picture.widget, 76, 240)
             picture.imageSlot.indicator = indicator
             picture.setImage(
                 "half:\(number < 2 ? "known" : "unknown")/\(number)",

@@ -23,9 +23,10 @@ import WebImageGTK
         }
         for (number, (name, data)) in try Self.makeFiles().enumerated() {
             let picture = WebPicture()
-            gtk_widget_set_size_request(picture.widget, 330, 220)
+            gtk_widget_add_css_class(picture.widget, "frame-of-picture")
             files.append((data, picture))
-            attach(Self.captioned(picture.widget, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
+            let frame = Self.sized(picture.widget, width: 330, height: 220)
+            attach(Self.captioned(frame, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
         }
         adjustment.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
         showPrefixes()

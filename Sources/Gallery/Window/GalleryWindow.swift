@@ -23,11 +23,11 @@ import WebImageGTK
         let window = widget.address.assumingMemoryBound(to: GtkWindow.self)
         gtk_window_set_title(window, "Gallery")
         gtk_window_set_default_size(window, gint(arguments.windowSize.width), gint(arguments.windowSize.height))
-        gtk_window_set_titlebar(window, makeHeaderBar())
-        gtk_window_set_child(window, stack.widget)
         addPages()
         stack.onChange(of: "visible-child") { [weak self] in self?.fillPage() }
         gtk_stack_set_visible_child_name(stack.opaque, arguments.page.rawValue)
+        gtk_window_set_titlebar(window, makeHeaderBar())
+        gtk_window_set_child(window, stack.widget)
         fillPage()
         addStyle()
         // What loads later must not reach for a label that is gone.
@@ -86,13 +86,25 @@ import WebImageGTK
         gtk_widget_add_css_class(figuresLabel.widget, "numeric")
         gtk_label_set_ellipsize(figuresLabel.opaque, PANGO_ELLIPSIZE_END)
         gtk_header_bar_set_title_widget(header, figuresLabel.widget)
-        let switcher = ObjectPointer(gtk_stack_switcher_new())
-        gtk_stack_switcher_set_stack(switcher.opaque, stack.opaque)
-        gtk_header_bar_pack_end(header, switcher.widget)
+        gtk_header_bar_pack_end(header, makePageMenu())
         let spinner = ObjectPointer(gtk_spinner_new())
         gtk_header_bar_pack_start(header, spinner.widget)
         NetworkActivity.shared.bind(spinner.widget)
         return bar
+    }
+
+    private func makePageMenu() -> UnsafeMutablePointer<GtkWidget> {
+        let names = gtk_string_list_new(nil)
+        for name in GalleryPageName.allCases { gtk_string_list_append(names, name.title) }
+        let menu = ObjectPointer(gtk_drop_down_new(names, nil))
+        let index = shownName.flatMap { GalleryPageName.allCases.firstIndex(of: $0) } ?? 0
+        gtk_drop_down_set_selected(menu.opaque, guint(index))
+        menu.onChange(of: "selected") { [weak self] in
+            let index = Int(gtk_drop_down_get_selected(menu.opaque))
+            guard let self, GalleryPageName.allCases.indices.contains(index) else { return }
+            gtk_stack_set_visible_child_name(stack.opaque, GalleryPageName.allCases[index].rawValue)
+        }
+        return menu.widget
     }
 
     private func button(_ title: String, _ action: @escaping @MainActor () -> Void) -> UnsafeMutablePointer<GtkWidget>?

@@ -27,7 +27,8 @@ public import WebImage
 
     /// Takes over a `GtkButton`, or one of its kind such as a `GtkToggleButton`, whose child is replaced.
     ///
-    /// The child is a `GtkOverlay` of two `GtkPicture`s, the background below the image.
+    /// The child is a `GtkOverlay` of two `GtkPicture`s, the background below the image. The button is as large as its image
+    /// wants, or as it is told; the background fills it.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>) {
         self.widget = widget
         host = ViewHost.of(widget)
@@ -35,8 +36,10 @@ public import WebImage
         backgroundLayer = ButtonLayer("background", host: host)
         let pointer = ObjectPointer(widget)
         Self.key.set(self, on: pointer)
+        // The image has a say in the button's size, the background has none.
         let overlay = ObjectPointer(gtk_overlay_new())
-        gtk_overlay_set_child(overlay.opaque, backgroundLayer.widget)
+        gtk_overlay_set_child(overlay.opaque, gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0))
+        gtk_overlay_add_overlay(overlay.opaque, backgroundLayer.widget)
         gtk_overlay_add_overlay(overlay.opaque, imageLayer.widget)
         gtk_overlay_set_measure_overlay(overlay.opaque, imageLayer.widget, gboolean(1))
         gtk_picture_set_content_fit(ObjectPointer(imageLayer.widget).opaque, GTK_CONTENT_FIT_SCALE_DOWN)

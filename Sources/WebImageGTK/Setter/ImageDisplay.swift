@@ -17,6 +17,11 @@ internal import WebImage
     /// - Returns: `false` if it is not; then `body` is not called.
     func waitsForRest(_ body: @escaping @MainActor () -> Void) -> Bool
 
+    /// Calls `body` at the end of the transition under way, however it ends.
+    ///
+    /// - Returns: `false` if there is none; then `body` is not called.
+    func waitsForTransition(_ body: @escaping @MainActor @Sendable () -> Void) -> Bool
+
     /// Shows `image` in place of what is there.
     func show(_ image: Image, with transition: ImageTransition?)
 

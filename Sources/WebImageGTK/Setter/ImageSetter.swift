@@ -29,6 +29,8 @@ internal import WebImage
     private var sentinel = 0
     /// Whether ``image`` is a preview of what is under way.
     private var hasPreview = false
+    /// The completions of earlier wishes whose loads go on, by the sentinel they were started under.
+    private var completionsBeside: [Int: ImageWish.CompletionHandler] = [:]
 
     private enum Phase {
         case waiting(Obstacle)
@@ -70,6 +72,7 @@ internal import WebImage
     /// returns.
     func set(_ newWish: ImageWish) {
         if isServed(newWish) { return }
+        if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
         fitted = display?.fitted(newWish.request)
@@ -128,6 +131,13 @@ internal import WebImage
         case .ended(isShown: false), .waiting, .loading, .paused:
             return false
         }
+    }
+
+    /// Lets the load under way go on, for its completion alone.
+    private func leaveRunning() {
+        guard case .loading = phase else { return }
+        if let completion = closeWish() { completionsBeside[sentinel] = completion }
+        phase = .ended(isShown: false)
     }
 
     private func giveUp(keepsWork: Bool = false) {
@@ -192,7 +202,7 @@ internal import WebImage
     private func begin() {
         guard let wish, let fitted else { return wait(for: .room) }
         // What the user is to see soon is not to disturb what is seen now.
-        if wish.request.priority <= .low, !wish.hasRested {
+        if wish.priority <= .low, !wish.hasRested {
             let number = sentinel
             let waits = display?.waitsForRest { [weak self] in self?.didRest(number) } ?? false
             if waits { return wait(for: .scrolling) }
@@ -266,6 +276,7 @@ internal import WebImage
     }
 
     private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        if let completion = completionsBeside.removeValue(forKey: number) { return completion(result) }
         guard number == sentinel else { return }
         switch result {
         case .success(let response):
@@ -336,7 +347,11 @@ internal import WebImage
     /// Calls out last, with everything in its final state: observer and completion may set another URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
         phase = .ended(isShown: isShown)
+        let waits = wish?.request.options.contains(.waitTransition) == true
         let completion = closeWish()
+        if waits, let completion, display?.waitsForTransition({ completion(result) }) == true {
+            return move(to: newState)
+        }
         move(to: newState)
         completion?(result)
     }
@@ -355,7 +370,7 @@ internal import WebImage
 
     private func showPlaceholder(_ placeholder: Placeholder?) {
         image = nil
-        display?.show(placeholder)
+        display?.show(placeholder?.resolved(for: wish))
     }
 
     private func move(to newState: LoadState) {

@@ -27,7 +27,10 @@ struct ImageWish {
             && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
     }
 
-    func priority(isOnScreen: Bool) -> LoadPriority {
-        isOnScreen ? request.priority : min(request.priority, .low)
+    /// That on screen.
+    var priority: LoadPriority {
+        request.options.contains(.lowPriority) ? min(request.priority, .low) : request.priority
     }
+
+    func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }
 }

@@ -48,6 +48,7 @@ internal import WebImage
     private(set) var isRetired = false
 
     private var transitionRun: TransitionRun?
+    private var transitionEnds: [@MainActor @Sendable () -> Void] = []
     private lazy var transitionTicker = FrameTicker(host: host) { [weak self] in
         self?.advanceTransition(to: $0) ?? false
     }
@@ -143,8 +144,17 @@ internal import WebImage
     private func advanceTransition(to time: gint64) -> Bool {
         guard let run = transitionRun else { return false }
         if run.advance(to: time) { return true }
-        if transitionRun === run { transitionRun = nil }
+        if transitionRun === run {
+            transitionRun = nil
+            tellTransitionEnd()
+        }
         return transitionRun != nil
+    }
+
+    private func tellTransitionEnd() {
+        let bodies = transitionEnds
+        transitionEnds = []
+        for body in bodies { body() }
     }
 
     private func endTransition(isFinished: Bool) {
@@ -153,6 +163,10 @@ internal import WebImage
         transitionTicker.stop()
         surface.setProgress(1)
         run.end(isFinished: isFinished)
+        // Later, because this happens inside calls of the client's.
+        let bodies = transitionEnds
+        transitionEnds = []
+        if !bodies.isEmpty { ApplyQueue.main.enqueue { MainActor.assumeIsolated { for body in bodies { body() } } } }
     }
 
     // MARK: Indicator
@@ -237,6 +251,12 @@ extension ImageSlot: ImageDisplay {
     func waitsForRest(_ body: @escaping @MainActor () -> Void) -> Bool {
         guard let watch = host?.scrollWatch, watch.isScrolling else { return false }
         watch.whenAtRest(body)
+        return true
+    }
+
+    func waitsForTransition(_ body: @escaping @MainActor @Sendable () -> Void) -> Bool {
+        guard transitionRun != nil else { return false }
+        transitionEnds.append(body)
         return true
     }
 

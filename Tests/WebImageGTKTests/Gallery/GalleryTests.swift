@@ -38,6 +38,18 @@ final class GalleryScreenshotTests: GTKTestCase {
         }
     }
 
+    func testEachKindOfViewHasAPage() throws {
+        for page in ["pictures", "buttons", "animated", "progressive"] {
+            let file = folder.appendingPathComponent("\(page).png")
+            let run = try GalleryRun(["--page", page, "--size", "900x700", "--screenshot", file.path])
+            XCTAssertEqual(run.exitStatus, 0, run.errors)
+            XCTAssertEqual(run.errors, "", page)
+            let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
+            XCTAssertGreaterThan(
+                Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3, page)
+        }
+    }
+
     func testTellsWhichPicturesFailed() throws {
         let picture = try write(.red, to: "red.png")
         let text = folder.appendingPathComponent("text.png")
@@ -104,6 +116,8 @@ final class GalleryArgumentsTests: XCTestCase {
             (["--list", "/nonexistent"], "/nonexistent can't be read"),
             (["--size", "big", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
+            (["--page", "nonsense"], "--page takes grid, pictures"),
+            (["--page", "buttons", "--screenshot", "s.png", "--report", "r.json"], "--report is for the grid"),
         ]
         for (arguments, complaint) in cases {
             let run = try GalleryRun(arguments, hasDisplay: false)
@@ -115,7 +129,7 @@ final class GalleryArgumentsTests: XCTestCase {
     func testHelpNamesEveryOption() throws {
         let run = try GalleryRun(["--help"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 0)
-        for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size"] {
+        for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page"] {
             XCTAssertTrue(run.output.contains(name), name)
         }
     }

@@ -104,6 +104,23 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
+    func testAnEarlierLoadMayGoOnBesideALaterOne() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (early, late) = (try fixture.url("early"), try fixture.url("late"))
+            let outcomes = Outcomes()
+            picture.setImage(early, manager: fixture.manager, completion: { outcomes.append($0) })
+            picture.setImage(late, options: .avoidAutoCancel, manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.lastLoad(of: early)?.isCancelled, false)
+            fixture.loader.lastLoad(of: late)?.answer(.blue)
+            pump("the picture") { picture.image != nil }
+            fixture.loader.lastLoad(of: early)?.answer(.red)
+            pump("the other end") { outcomes.successCount == 1 }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
     func testDestroyingManyViewsInTheMiddleOfTheirLoads() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture()

@@ -195,6 +195,38 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
+    func testACompletionCanWaitForItsEnd() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            picture.imageSlot.transition = .fade(duration: .milliseconds(60))
+            let (red, blue) = (try fixture.url("red"), try fixture.url("blue"))
+            var wasInTransition: [Bool] = []
+            let outcomes = Outcomes()
+            picture.setImage(
+                red, options: .waitTransition, manager: fixture.manager,
+                completion: {
+                    outcomes.append($0)
+                    wasInTransition.append(picture.imageSlot.isInTransition)
+                })
+            fixture.loader.lastLoad(of: red)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            XCTAssertTrue(outcomes.results.isEmpty)
+            pump("the completion") { outcomes.successCount == 1 }
+            XCTAssertEqual(wasInTransition, [false])
+            // Cut short, it is called all the same, and once.
+            picture.setImage(
+                blue, options: .waitTransition, manager: fixture.manager, completion: { outcomes.append($0) })
+            fixture.loader.lastLoad(of: blue)?.answer(.blue)
+            pump("the other picture") { picture.loadState == .loaded(.remote) }
+            picture.imageURL = nil
+            pump("the other completion") { outcomes.successCount == 2 }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.results.count, 2)
+        }
+    }
+
     func testCanLeaveTheSettingToItsClosures() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
