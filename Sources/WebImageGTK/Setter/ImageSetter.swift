@@ -26,7 +26,7 @@ internal import WebImage
     private var phase = Phase.ended(isShown: false)
     /// Grows whenever what is under way stops being wanted. Results carry the number they were started under, and it is
     /// compared on main at the moment of setting: a stale picture can't be set, however late its cancel came.
-    private var sentinel = 0
+    private(set) var sentinel = 0
     /// Whether ``image`` is a preview of what is under way.
     private var hasPreview = false
     /// The completions of earlier wishes whose loads go on, by the sentinel they were started under.
@@ -268,7 +268,7 @@ internal import WebImage
         wish?.progress?(received, expected)
     }
 
-    private func loadDidPreview(_ number: Int, _ preview: Image) {
+    func loadDidPreview(_ number: Int, _ preview: Image) {
         guard number == sentinel, let wish, !wish.request.options.contains(.avoidSettingImage) else { return }
         hasPreview = true
         image = preview

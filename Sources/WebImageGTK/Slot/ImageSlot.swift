@@ -59,6 +59,7 @@ internal import WebImage
     /// Looks for room once the layout is done.
     private var roomCall: IdleCall?
     private var isRoomless = false
+    private var isHostVisible = false
 
     init(key: String, host: ViewHost?, surface: any ImageSurface) {
         self.key = key
@@ -96,14 +97,15 @@ internal import WebImage
         let isVisible = isOnScreen
         surface.visibilityDidChange(to: isVisible)
         setter.visibilityDidChange()
-        if host?.isVisible == true {
+        if !isVisible { endTransition(isFinished: false) }
+        let wasHostVisible = isHostVisible
+        isHostVisible = host?.isVisible == true
+        if isHostVisible {
             pauseCall = nil
             lookForRoom()
-        } else {
-            endTransition(isFinished: false)
-            if offscreenLoading == .pause {
-                pauseCall = IdleCall { [weak self] in self?.setter.pause() }
-            }
+        } else if wasHostVisible, offscreenLoading == .pause {
+            // Not what was asked for off screen, as a cell that is bound does.
+            pauseCall = IdleCall { [weak self] in self?.setter.pause() }
         }
         updateIndicatorTicker()
     }

@@ -104,6 +104,61 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
+    func testShowsPreviewsUntilThePictureIsThere() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let setter = picture.imageSlot.setter
+            let (first, second) = (try fixture.url("1"), try fixture.url("2"))
+            picture.setImage(first, manager: fixture.manager)
+            let staleSentinel = setter.sentinel
+            picture.setImage(second, options: .fadeIn, manager: fixture.manager)
+            setter.loadDidPreview(staleSentinel, try Swatch.red.image())
+            XCTAssertNil(picture.image)
+            setter.loadDidPreview(setter.sentinel, try Swatch.green.image())
+            XCTAssertEqual(picture.image?.pixels[0, 0], Swatch.green.pixel)
+            XCTAssertTrue(picture.imageSlot.isInTransition)
+            XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
+            fixture.loader.lastLoad(of: second)?.answer(.blue)
+            pump("the picture") { picture.loadState == .loaded(.remote) }
+            pump("the end of the fade") { !picture.imageSlot.isInTransition }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+        }
+    }
+
+    func testTransitionsKnowTheDirectionOfText() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            gtk_widget_set_direction(picture.widget, GTK_TEXT_DIR_RTL)
+            window.show(picture)
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.imageSlot.transition = .slide(from: .leading, duration: .seconds(60))
+            picture.setImage(url, options: .forceTransition, manager: fixture.manager)
+            picture.imageSlot.surface.setProgress(0.5)
+            let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 20, height: 20)
+            XCTAssertEqual(drawing[15, 10], Swatch.red.pixel)
+            XCTAssertEqual(drawing[5, 10].w, 0)
+        }
+    }
+
+    func testALoadAskedForOffScreenGoesOnThere() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (normal, other) = (try fixture.url("normal"), try fixture.url("other"))
+            try fixture.remember(.blue, at: other)
+            picture.setImage(normal, manager: fixture.manager)
+            // Another slot of the view comes to show something.
+            picture.isHighlighted = true
+            picture.highlighted.setImage(other, manager: fixture.manager)
+            pumpUntilIdle()
+            XCTAssertEqual(fixture.loader.lastLoad(of: normal)?.isCancelled, false)
+            destroyUnparented(picture)
+        }
+    }
+
     func testAnEarlierLoadMayGoOnBesideALaterOne() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
