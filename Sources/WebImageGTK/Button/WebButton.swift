@@ -25,7 +25,8 @@ public import WebImage
     /// Makes a new `GtkButton`.
     public convenience init() { self.init(wrapping: gtk_button_new()) }
 
-    /// Takes over a `GtkButton`, or one of its kind such as a `GtkToggleButton`, whose child is replaced.
+    /// Takes over a `GtkButton`, or one of its kind such as a `GtkToggleButton`, whose child is replaced. A `WebButton`
+    /// that it has already loses its place.
     ///
     /// The child is a `GtkOverlay` of two `GtkPicture`s, the background below the image. The button is as large as its image
     /// wants, or as it is told; the background fills it.
@@ -35,6 +36,7 @@ public import WebImage
         imageLayer = ButtonLayer("image", host: host)
         backgroundLayer = ButtonLayer("background", host: host)
         let pointer = ObjectPointer(widget)
+        Self.key.value(of: pointer)?.retire()
         Self.key.set(self, on: pointer)
         // The image has a say in the button's size, the background has none.
         let overlay = ObjectPointer(gtk_overlay_new())
@@ -162,6 +164,11 @@ public import WebImage
     private func update() {
         imageLayer.update()
         backgroundLayer.update()
+    }
+
+    /// Another one takes the widget over.
+    private func retire() {
+        for layer in [imageLayer, backgroundLayer] { for slot in layer.slots.values { host.remove(slot) } }
     }
 
     /// As with ``WebPicture``: from now on this object, if anybody has it still, keeps the empty widget.

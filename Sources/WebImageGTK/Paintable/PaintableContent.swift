@@ -22,11 +22,9 @@ internal import WebImage
 
     /// The content that stands for a picture that is not there.
     static func placeholder(_ placeholder: Placeholder?) -> PaintableContent {
-        switch placeholder {
-        case .image(let image): .image(image)
-        case .color(let color): .color(color)
-        case nil: .empty
-        }
+        if case .image(let image) = placeholder { return .image(image) }
+        if case .color(let color) = placeholder { return .color(color) }
+        return .empty
     }
 
     var isEmpty: Bool { if case .empty = self { true } else { false } }

@@ -282,6 +282,10 @@ extension ImageSlot: ImageDisplay {
     func loadStateDidChange(to state: LoadState) {
         if setter.waitsForRoom { lookForRoom() }
         updateIndicator(for: state)
+        if case .loaded = state, decodesAtDisplaySize {
+            // The view may have grown meanwhile.
+            roomCall = IdleCall { [weak self] in self?.setter.roomDidChange() }
+        }
         onLoadStateChange?(state)
     }
 }

@@ -141,6 +141,21 @@ final class WebButtonTests: GTKTestCase {
         }
     }
 
+    func testWrappingTwiceRetiresTheFirst() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window) = (PictureFixture(), TestWindow())
+            defer { window.close() }
+            let first = WebButton()
+            window.add(first.widget)
+            let url = try fixture.url("pressed")
+            first.setImage(url, for: [.highlighted], manager: fixture.manager)
+            let second = WebButton(wrapping: first.widget)
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            XCTAssertTrue(WebButton.attached(to: first.widget) === second)
+            XCTAssertNil(ImageSlot.attached(to: first.widget, key: "image-highlighted"))
+        }
+    }
+
     func testSaysWhatItShows() {
         MainActor.assumeIsolated {
             let (window, button) = (TestWindow(), WebButton())

@@ -72,6 +72,34 @@ final class DisplaySizeTests: GTKTestCase {
         }
     }
 
+    func testNoticesThatTheViewHasGrownWhileItLoaded() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(decodesPNG: true), TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.decodesAtDisplaySize = true
+            gtk_widget_set_size_request(picture.widget, 40, 20)
+            gtk_widget_set_halign(picture.widget, GTK_ALIGN_START)
+            window.show(picture)
+            pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
+            let url = try fixture.url("photograph")
+            picture.setImage(url, manager: fixture.manager)
+            gtk_widget_set_size_request(picture.widget, 200, 100)
+            pump("the layout") { gtk_widget_get_width(picture.widget) == 200 }
+            let file = try CodecRegistry.shared.encode(Swatch(red: 1, green: 2, blue: 3, width: 250).image(), as: .png)
+            @MainActor func answer() {
+                let load = fixture.loader.lastLoad(of: url)
+                guard load?.isEnded == false else { return }
+                load?.begin(expectedByteCount: Int64(file.count))
+                load?.send(file)
+                load?.end()
+            }
+            pump("the larger one") {
+                answer()
+                return picture.image?.width == 200 * Int(gtk_widget_get_scale_factor(picture.widget))
+            }
+        }
+    }
+
     func testASizeOfTheRequestsOwnStays() {
         MainActor.assumeIsolated {
             let (fixture, picture) = (PhotographFixture(), WebPicture())
