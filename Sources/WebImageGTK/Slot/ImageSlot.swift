@@ -71,6 +71,8 @@ internal import WebImage
     /// Makes a slot of any widget, which owns it from then on. One that it has under the same key is cancelled and retired.
     ///
     /// - Parameters:
+    ///   - widget: any `GtkWidget`.
+    ///   - key: the operation key.
     ///   - setContent: shows pictures, placeholders and nothing; called on the main thread only, and not any more once the
     ///     widget is destroyed.
     public convenience init(
@@ -118,10 +120,10 @@ internal import WebImage
     /// Ends everything: cancels, lets the picture go, and never does anything again.
     func retire() {
         guard !isRetired else { return }
+        isRetired = true
         onLoadStateChange = nil
         endTransition(isFinished: false)
         setter.clear(keepsWork: true)
-        isRetired = true
         indicator = nil
         surface.visibilityDidChange(to: false)
         (pauseCall, roomCall) = (nil, nil)
@@ -276,6 +278,8 @@ extension ImageSlot: ImageDisplay {
 
     func show(_ placeholder: Placeholder?) {
         endTransition(isFinished: false)
+        // Drawn pictures are let go; a closure is not called in the middle of its widget's destruction.
+        if isRetired, painted == nil { return }
         surface.show(placeholder)
     }
 

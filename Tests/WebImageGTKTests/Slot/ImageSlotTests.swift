@@ -49,6 +49,25 @@ final class ImageSlotTests: GTKTestCase {
         }
     }
 
+    func testItsClosureIsNotCalledWhileItsWidgetIsDestroyed() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window) = (PictureFixture(), TestWindow())
+            let outcomes = Outcomes()
+            var callCount = 0
+            let slot = ImageSlot(on: window.box) { _ in callCount += 1 }
+            let url = try fixture.url("red")
+            slot.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            XCTAssertEqual(callCount, 1)
+            window.close()
+            pump("the cancel") { outcomes.errors == [.cancelled] }
+            slot.setImage(url, manager: fixture.manager)
+            slot.setImage(try Swatch.red.image())
+            pumpUntilIdle()
+            XCTAssertEqual(callCount, 1)
+            XCTAssertNil(slot.image)
+        }
+    }
+
     func testAnotherSlotUnderTheSameKeyRetiresTheFirst() throws {
         try MainActor.assumeIsolated {
             let (fixture, window) = (PictureFixture(), TestWindow())
