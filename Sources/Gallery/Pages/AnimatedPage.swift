@@ -11,9 +11,10 @@ import WebImageGTK
         let (grid, attach) = Self.makeGrid()
         widget = grid
         let files: [(ImageFormat, String)] = [(.gif, "GIF"), (.png, "APNG"), (.webp, "WebP")]
+        let day = try Samples.day()
         for (column, (format, name)) in files.enumerated() {
             let picture = makePicture()
-            picture.setImage(try Samples.animation(format), manager: manager)
+            picture.setImage(try Samples.animation(of: day, format), manager: manager)
             attach(cell(picture, name), column, 0)
         }
         let (sequence, sheet) = (makePicture(), makePicture())
@@ -35,7 +36,8 @@ import WebImageGTK
 
     private func cell(_ picture: WebPicture, _ name: String) -> UnsafeMutablePointer<GtkWidget>? {
         let cell = Self.captioned(picture.widget, name)
-        guard let scale = gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 23, 1) else { return cell }
+        guard let scale = gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Double(Samples.frameCount - 1), 1)
+        else { return cell }
         let range = ObjectPointer(scale)
         gtk_scale_set_draw_value(range.address.assumingMemoryBound(to: GtkScale.self), gboolean(0))
         let adjustment = ObjectPointer(
@@ -51,7 +53,7 @@ import WebImageGTK
     }
 
     /// A few frames into the day, so that something is to be seen.
-    var isSettled: Bool { pictures.allSatisfy { ($0.player?.currentFrameIndex ?? 0) >= 7 || $0.loadState.isFailed } }
+    var isSettled: Bool { pictures.allSatisfy { ($0.player?.currentFrameIndex ?? 0) >= 5 || $0.loadState.isFailed } }
     var isComplete: Bool { pictures.allSatisfy { $0.player != nil } }
 }
 

@@ -7,30 +7,36 @@ import WebImageGTK
     let widget: UnsafeMutablePointer<GtkWidget>
     private var slots: [ImageSlot] = []
     private let manager: WebImageManager
+    private let urls: [(state: WebButton.State, image: URL, background: URL)]
 
     init(manager: WebImageManager) throws(WebImageError) {
         self.manager = manager
+        var urls: [(state: WebButton.State, image: URL, background: URL)] = []
+        for (number, state) in WebButton.State.allCases.reversed().enumerated() {
+            let part = Double(number) / Double(WebButton.State.allCases.count - 1)
+            let image = try Samples.photograph(hour: 0.5, hue: part, width: 96, height: 64)
+            urls.append((state, image, try Samples.photograph(hour: part, width: 300, height: 200)))
+        }
+        self.urls = urls
         let (grid, attach) = Self.makeGrid()
         widget = grid
-        let button = try makeButton(WebButton(wrapping: gtk_toggle_button_new()))
+        let button = makeButton(WebButton(wrapping: gtk_toggle_button_new()))
         attach(Self.captioned(button.widget, "hover, press, toggle, reach it with Tab"), 1, 0)
         for (number, state) in WebButton.State.allCases.enumerated() {
-            let held = try makeButton(WebButton())
+            let held = makeButton(WebButton())
             hold(held.widget, in: state)
             attach(Self.captioned(held.widget, state.rawValue), number % 3, 1 + number / 3)
         }
     }
 
-    private func makeButton(_ button: WebButton) throws(WebImageError) -> WebButton {
+    private func makeButton(_ button: WebButton) -> WebButton {
         gtk_widget_set_size_request(button.widget, 220, 140)
         gtk_widget_set_size_request(button.imageWidget, 64, 64)
-        for (number, state) in WebButton.State.allCases.reversed().enumerated() {
-            let part = Double(number) / Double(WebButton.State.allCases.count - 1)
-            let thumbnail = Thumbnail(width: 64, height: 64, mode: .aspectFill)
+        for (state, image, background) in urls {
             button.setImage(
-                try Samples.photograph(hour: 0.5, hue: part), for: [state], thumbnail: thumbnail,
+                image, for: [state], thumbnail: Thumbnail(width: 64, height: 64, mode: .aspectFill),
                 processors: [.circle(border: Border(width: 2, color: .white))], manager: manager)
-            button.setBackgroundImage(try Samples.photograph(hour: part), for: [state], manager: manager)
+            button.setBackgroundImage(background, for: [state], manager: manager)
             slots += [button.imageSlot(for: state), button.backgroundSlot(for: state)]
         }
         button.alternativeText = "A landscape"

@@ -18,20 +18,20 @@ enum Samples {
         return try url(of: CodecRegistry.shared.encode(landscape.image(), as: .jpeg), as: .jpeg)
     }
 
-    /// The sun's way in 24 frames of 80 ms.
+    /// The sun's way, a frame every 80 ms.
     static func day(hue: Double = 0) throws(WebImageError) -> [Image] {
         var frames: [Image] = []
-        for frame in 0..<24 {
-            frames.append(
-                try Landscape(size: PixelSize(width: 180, height: 120), hour: Double(frame) / 23, hue: hue).image())
+        for frame in 0..<frameCount {
+            let hour = Double(frame) / Double(frameCount - 1)
+            frames.append(try Landscape(size: PixelSize(width: 150, height: 100), hour: hour, hue: hue).image())
         }
         return frames
     }
 
-    /// The day as a file that moves.
-    static func animation(_ format: ImageFormat, hue: Double = 0) throws(WebImageError) -> URL {
+    /// The frames of a day as a file that moves.
+    static func animation(of frames: [Image], _ format: ImageFormat) throws(WebImageError) -> URL {
         var animation = EncodableAnimation()
-        for frame in try day(hue: hue) { animation.append(frame, duration: frameDuration) }
+        for frame in frames { animation.append(frame, duration: frameDuration) }
         return try url(of: CodecRegistry.shared.encode(animation, as: format), as: format)
     }
 
@@ -46,21 +46,23 @@ enum Samples {
     static func spriteSheet() throws(WebImageError) -> AnimatedImage {
         let frames = try day(hue: 0.8)
         let (width, height) = (frames[0].width, frames[0].height)
-        var sheet = try MutablePixelBuffer(width: width * 6, height: height * 4)
+        var sheet = try MutablePixelBuffer(width: width * 4, height: height * 4)
         let stride = sheet.bytesPerRow
         sheet.withUnsafeMutableBytes { bytes in
             for (number, frame) in frames.enumerated() {
                 for y in 0..<height {
                     for x in 0..<width {
-                        let offset = (number / 6 * height + y) * stride + (number % 6 * width + x) * 4
+                        let offset = (number / 4 * height + y) * stride + (number % 4 * width + x) * 4
                         bytes.storeBytes(of: frame.pixels[x, y], toByteOffset: offset, as: SIMD4<UInt8>.self)
                     }
                 }
             }
         }
         return try AnimatedImage(
-            SpriteSheetImage(sheet: sheet.freeze(isOpaque: true), columns: 6, rows: 4, frameDuration: frameDuration))
+            SpriteSheetImage(sheet: sheet.freeze(isOpaque: true), columns: 4, rows: 4, frameDuration: frameDuration))
     }
 
+    /// Four columns and four rows of a sprite sheet.
+    static let frameCount = 16
     private static let frameDuration = 0.08
 }
