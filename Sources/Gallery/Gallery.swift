@@ -1,11 +1,12 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// The application: one window on one list of pictures.
+/// The application: one window on one list of pictures, and on what the views can do.
 @MainActor final class Gallery {
     private let arguments: GalleryArguments
     private var window: GalleryWindow?
     private var recorder: ScreenshotRecorder?
+    private var lifecycle: ApplicationLifecycle?
     private var exitStatus: Int32 = 0
 
     init(arguments: GalleryArguments) { self.arguments = arguments }
@@ -35,6 +36,7 @@ import WebImageGTK
     }
 
     private func activate(_ application: ObjectPointer, _ loads: PhotoLoads) {
+        lifecycle = ApplicationLifecycle(of: application.address, managers: [loads.manager])
         let window = GalleryWindow(application: application, arguments: arguments, loads: loads)
         self.window = window
         window.present()

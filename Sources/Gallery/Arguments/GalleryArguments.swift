@@ -14,6 +14,8 @@ struct GalleryArguments {
     var reportPath: String?
     /// The window's size in points. By default there is room for 30 cells.
     var windowSize = PixelSize(width: 1280, height: 900)
+    /// The page to begin with; those but the grid need no URLs.
+    var page = GalleryPageName.grid
 
     /// Why arguments were refused.
     struct Refusal: Error {
@@ -32,12 +34,22 @@ struct GalleryArguments {
         }
         urls = []
         for text in texts.map(Self.trimmed) where !text.isEmpty { urls.append(try Self.url(text)) }
-        guard !urls.isEmpty else { throw Refusal(reason: "no URL is given, neither as argument nor in a --list") }
+        if let name = options.page {
+            guard let page = GalleryPageName(rawValue: name) else {
+                throw Refusal(
+                    reason: "--page takes \(GalleryPageName.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            self.page = page
+        }
+        guard !urls.isEmpty || page != .grid else {
+            throw Refusal(reason: "no URL is given, neither as argument nor in a --list")
+        }
 
         cacheDirectory = options.cacheDirectory.map { URL(filePath: $0) }
         screenshotPath = options.screenshot
         reportPath = options.report
         if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
+        if reportPath != nil, page != .grid { throw Refusal(reason: "--report is for the grid") }
         if let size = options.size { windowSize = try Self.size(size) }
     }
 

@@ -7,10 +7,11 @@ struct GalleryOptions {
     private(set) var screenshot: String?
     private(set) var report: String?
     private(set) var size: String?
+    private(set) var page: String?
     private(set) var operands: [String] = []
 
     init(parsing arguments: [String]) throws(GalleryArguments.Refusal) {
-        let texts = (0..<5).map { _ in Cell() }
+        let texts = (0..<6).map { _ in Cell() }
         let rest = Cell()
         let entries =
             [
@@ -19,6 +20,8 @@ struct GalleryOptions {
                 Self.entry("screenshot", texts[2], "FILE", "Save a PNG of the window when all is loaded, and exit"),
                 Self.entry("report", texts[3], "FILE", "Save figures and the places of the cells as JSON"),
                 Self.entry("size", texts[4], "WxH", "Size of the window in points; 1280x900 by default"),
+                Self.entry(
+                    "page", texts[5], "NAME", "Begin with a page: grid, pictures, buttons, animated or progressive"),
                 // G_OPTION_REMAINING is the empty name.
                 Self.entry("", rest, "URL...", "", G_OPTION_ARG_FILENAME_ARRAY),
             ] + [GOptionEntry()]
@@ -27,7 +30,7 @@ struct GalleryOptions {
         defer { g_option_context_free(context) }
         g_option_context_set_summary(
             context,
-            "Shows pictures from the web, or files, in a grid. The exit status is 0, with --screenshot only if every\n"
+            "Shows pictures from the web, or files, in a grid, and what the views can do on pages of their own. The exit status is 0, with --screenshot only if every\n"
                 + "picture in sight has loaded; 1 if not, or without a display; 2 for wrong arguments.")
         g_option_context_add_main_entries(context, entries, nil)
 
@@ -44,6 +47,7 @@ struct GalleryOptions {
         screenshot = texts[2].takeText()
         report = texts[3].takeText()
         size = texts[4].takeText()
+        page = texts[5].takeText()
         operands = rest.takeTexts()
     }
 

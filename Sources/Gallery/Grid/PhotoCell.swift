@@ -113,7 +113,7 @@ import WebImageGTK
     /// Whether nothing will change any more by itself. Off screen, a load that was given up counts too.
     var isSettled: Bool {
         switch picture.loadState {
-        case .loaded, .failed: !picture.isFading
+        case .loaded, .failed: !picture.imageSlot.isInTransition
         case .loading: false
         case .idle: !isOnScreen
         }

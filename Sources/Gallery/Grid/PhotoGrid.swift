@@ -50,3 +50,14 @@ import WebImageGTK
         cells[listItem] = nil
     }
 }
+
+extension PhotoGrid: GalleryPage {
+    var isSettled: Bool {
+        let cells = boundCells
+        return cells.contains(where: \.isOnScreen) && cells.allSatisfy(\.isSettled)
+    }
+
+    var isComplete: Bool {
+        boundCells.filter(\.isOnScreen).allSatisfy { $0.picture.image != nil }
+    }
+}

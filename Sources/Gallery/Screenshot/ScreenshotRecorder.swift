@@ -31,9 +31,7 @@ import WebImageGTK
 
     /// - Returns: non-zero to be called for the next frame.
     private func frameBegins() -> gboolean {
-        let cells = window.grid.boundCells
-        let isSettled = cells.contains(where: \.isOnScreen) && cells.allSatisfy(\.isSettled)
-        settledFrameCount = isSettled ? settledFrameCount + 1 : 0
+        settledFrameCount = window.page?.isSettled != false ? settledFrameCount + 1 : 0
         let isLate = ContinuousClock.now > deadline
         if isLate { complain("some pictures are still loading after \(Self.timeLimit) s") }
         // What has changed since the last frame is laid out and drawn by the second one.
@@ -44,9 +42,10 @@ import WebImageGTK
 
     private func record() {
         let screenshot = WindowScreenshot(of: window.widget)
-        let report = GalleryReport(of: window, in: screenshot)
         var isWritten = screenshot.save(to: path)
         if !isWritten { complain("the screenshot can't be written to \(path)") }
+        guard window.page === window.grid else { return whenDone(isWritten && window.page?.isComplete == true) }
+        let report = GalleryReport(of: window, in: screenshot)
         if let reportPath, !report.write(to: reportPath) {
             isWritten = false
             complain("the report can't be written to \(reportPath)")

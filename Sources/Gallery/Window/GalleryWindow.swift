@@ -1,13 +1,17 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// A header bar with two buttons and a line of figures, above the grid.
+/// A header bar with two buttons, a line of figures and a spinner, above the pages: the grid, and one for each kind of view.
 @MainActor final class GalleryWindow {
     let widget: ObjectPointer
     let grid: PhotoGrid
     let loads: PhotoLoads
+    /// Those that were looked at so far.
+    private var pages: [GalleryPageName: any GalleryPage] = [:]
+    private let stack = ObjectPointer(gtk_stack_new())
     private let figuresLabel: ObjectPointer
     private var isUpdateQueued = false
+    private var isClosed = false
 
     init(application: ObjectPointer, arguments: GalleryArguments, loads: PhotoLoads) {
         self.loads = loads
@@ -19,13 +23,60 @@ import WebImageGTK
         let window = widget.address.assumingMemoryBound(to: GtkWindow.self)
         gtk_window_set_title(window, "Gallery")
         gtk_window_set_default_size(window, gint(arguments.windowSize.width), gint(arguments.windowSize.height))
+        addPages()
+        stack.onChange(of: "visible-child") { [weak self] in self?.fillPage() }
+        gtk_stack_set_visible_child_name(stack.opaque, arguments.page.rawValue)
         gtk_window_set_titlebar(window, makeHeaderBar())
-        gtk_window_set_child(window, grid.widget)
+        gtk_window_set_child(window, stack.widget)
+        fillPage()
         addStyle()
+        // What loads later must not reach for a label that is gone.
+        widget.onSignal("destroy") { [weak self] in self?.isClosed = true }
         loads.onChange = { [weak self] in self?.queueUpdate() }
     }
 
     func present() { gtk_window_present(widget.address.assumingMemoryBound(to: GtkWindow.self)) }
+
+    // MARK: Pages
+
+    /// The page in sight; `nil` if it can't be made.
+    var page: (any GalleryPage)? { shownName.flatMap { pages[$0] } }
+
+    private var shownName: GalleryPageName? {
+        gtk_stack_get_visible_child_name(stack.opaque).flatMap { GalleryPageName(rawValue: String(cString: $0)) }
+    }
+
+    private func addPages() {
+        for name in GalleryPageName.allCases {
+            gtk_stack_add_titled(stack.opaque, gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), name.rawValue, name.title)
+        }
+    }
+
+    /// Makes a page when it is first looked at: their pictures take time.
+    private func fillPage() {
+        guard let name = shownName, pages[name] == nil else { return }
+        do {
+            let page = try makePage(name)
+            pages[name] = page
+            gtk_widget_set_vexpand(page.widget, gboolean(1))
+            let box = gtk_stack_get_child_by_name(stack.opaque, name.rawValue)
+            gtk_box_append(box.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: GtkBox.self) }, page.widget)
+        } catch {
+            complain("the page \(name.rawValue) can't be made: \(error)")
+        }
+    }
+
+    private func makePage(_ name: GalleryPageName) throws(WebImageError) -> any GalleryPage {
+        switch name {
+        case .grid: grid
+        case .pictures: try PicturesPage(manager: loads.manager)
+        case .buttons: try ButtonsPage(manager: loads.manager)
+        case .animated: try AnimatedPage(manager: loads.manager)
+        case .progressive: try ProgressivePage()
+        }
+    }
+
+    // MARK: Header
 
     private func makeHeaderBar() -> UnsafeMutablePointer<GtkWidget>? {
         let bar = gtk_header_bar_new()
@@ -35,7 +86,25 @@ import WebImageGTK
         gtk_widget_add_css_class(figuresLabel.widget, "numeric")
         gtk_label_set_ellipsize(figuresLabel.opaque, PANGO_ELLIPSIZE_END)
         gtk_header_bar_set_title_widget(header, figuresLabel.widget)
+        gtk_header_bar_pack_end(header, makePageMenu())
+        let spinner = ObjectPointer(gtk_spinner_new())
+        gtk_header_bar_pack_start(header, spinner.widget)
+        NetworkActivity.shared.bind(spinner.widget)
         return bar
+    }
+
+    private func makePageMenu() -> UnsafeMutablePointer<GtkWidget> {
+        let names = gtk_string_list_new(nil)
+        for name in GalleryPageName.allCases { gtk_string_list_append(names, name.title) }
+        let menu = ObjectPointer(gtk_drop_down_new(names, nil))
+        let index = shownName.flatMap { GalleryPageName.allCases.firstIndex(of: $0) } ?? 0
+        gtk_drop_down_set_selected(menu.opaque, guint(index))
+        menu.onChange(of: "selected") { [weak self] in
+            let index = Int(gtk_drop_down_get_selected(menu.opaque))
+            guard let self, GalleryPageName.allCases.indices.contains(index) else { return }
+            gtk_stack_set_visible_child_name(stack.opaque, GalleryPageName.allCases[index].rawValue)
+        }
+        return menu.widget
     }
 
     private func button(_ title: String, _ action: @escaping @MainActor () -> Void) -> UnsafeMutablePointer<GtkWidget>?
@@ -51,6 +120,7 @@ import WebImageGTK
             style,
             """
             gridview > child { padding: 0; }
+            .frame-of-picture { background-color: alpha(currentColor, 0.08); }
             .photo { margin: 4px; background-color: \(PhotoCell.backdrop); }
             """, -1)
         // 600: GTK_STYLE_PROVIDER_PRIORITY_APPLICATION
@@ -88,5 +158,8 @@ import WebImageGTK
         }
     }
 
-    private func show(_ line: String) { gtk_label_set_text(figuresLabel.opaque, line) }
+    private func show(_ line: String) {
+        guard !isClosed else { return }
+        gtk_label_set_text(figuresLabel.opaque, line)
+    }
 }

@@ -28,7 +28,7 @@ public struct ScheduledCall: Sendable {
 
 extension Duration {
     /// Whole nanoseconds; what does not fit is the largest or the smallest number.
-    var nanoseconds: Int64 {
+    package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflow else { return seconds < 0 ? .min : .max }

@@ -1,5 +1,5 @@
 /// Calls in the order in which they are due.
-struct CallSchedule: Sendable {
+package struct CallSchedule: Sendable {
     private struct Call {
         let time: Int64
         let number: Int
@@ -11,12 +11,14 @@ struct CallSchedule: Sendable {
     private var lastNumber = 0
 
     /// When the next call is due, in nanoseconds; `nil` if there is none.
-    var nextTime: Int64? { calls.last?.time }
+    package var nextTime: Int64? { calls.last?.time }
 
-    var count: Int { calls.count }
+    package var count: Int { calls.count }
+
+    package init() {}
 
     /// Adds a call, behind those of the same time, and returns the number by which it can be removed.
-    mutating func add(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Int {
+    package mutating func add(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Int {
         lastNumber += 1
         let call = Call(time: time, number: lastNumber, body: body)
         calls.insert(call, at: position(of: time, lastNumber))
@@ -24,14 +26,14 @@ struct CallSchedule: Sendable {
     }
 
     /// Takes a call out again; its body is returned, to be released outside a lock.
-    mutating func remove(at time: Int64, number: Int) -> (@Sendable () -> Void)? {
+    package mutating func remove(at time: Int64, number: Int) -> (@Sendable () -> Void)? {
         let position = position(of: time, number)
         guard calls.indices.contains(position), calls[position].number == number else { return nil }
         return calls.remove(at: position).body
     }
 
     /// Takes out the next call, if it is due at `time`.
-    mutating func removeNext(dueAt time: Int64) -> (@Sendable () -> Void)? {
+    package mutating func removeNext(dueAt time: Int64) -> (@Sendable () -> Void)? {
         guard let next = calls.last, next.time <= time else { return nil }
         return calls.removeLast().body
     }

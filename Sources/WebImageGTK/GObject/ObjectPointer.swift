@@ -15,4 +15,9 @@ package struct ObjectPointer: Hashable {
     package var object: UnsafeMutablePointer<GObject> { address.assumingMemoryBound(to: GObject.self) }
     /// For calls on a widget.
     package var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
+
+    /// Whether the object is of a class, or of one derived from it.
+    package func isInstance(of type: GType) -> Bool {
+        g_type_check_instance_is_a(address.assumingMemoryBound(to: GTypeInstance.self), type) != 0
+    }
 }

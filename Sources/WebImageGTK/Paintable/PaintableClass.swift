@@ -1,15 +1,15 @@
 internal import CWebImageGTK
 
 /// The GObject class behind ``PicturePaintable``: a plain object that implements `GdkPaintable` with the
-/// ``PaintableLayers`` it carries.
+/// ``PicturePaintable.Painter`` it carries.
 @MainActor enum PaintableClass {
-    static func makeInstance(with layers: PaintableLayers) -> ObjectPointer {
+    static func makeInstance(with painter: PicturePaintable.Painter) -> ObjectPointer {
         let instance = ObjectPointer(g_object_new_with_properties(type, 0, nil, nil))
-        layersKey.set(layers, on: instance)
+        painterKey.set(painter, on: instance)
         return instance
     }
 
-    private static let layersKey = AssociationKey<PaintableLayers>("web-image-paintable-layers")
+    private static let painterKey = AssociationKey<PicturePaintable.Painter>("web-image-painter")
 
     private static let type: GType = {
         let type = g_type_register_static_simple(
@@ -22,15 +22,15 @@ internal import CWebImageGTK
                 methods.pointee.snapshot = { paintable, snapshot, width, height in
                     guard let paintable, let snapshot else { return }
                     nonisolated(unsafe) let target = snapshot
-                    PaintableClass.withLayers(of: paintable) {
+                    PaintableClass.withPainter(of: paintable) {
                         $0.snapshot(into: target, width: width, height: height)
                     }
                 }
                 methods.pointee.get_intrinsic_width = { paintable in
-                    PaintableClass.withLayers(of: paintable) { $0.top.intrinsicSize.width } ?? 0
+                    PaintableClass.withPainter(of: paintable) { $0.layers.top.intrinsicSize.width } ?? 0
                 }
                 methods.pointee.get_intrinsic_height = { paintable in
-                    PaintableClass.withLayers(of: paintable) { $0.top.intrinsicSize.height } ?? 0
+                    PaintableClass.withPainter(of: paintable) { $0.layers.top.intrinsicSize.height } ?? 0
                 }
             }, interface_finalize: nil, interface_data: nil)
         g_type_add_interface_static(type, gdk_paintable_get_type(), &interface)
@@ -38,11 +38,11 @@ internal import CWebImageGTK
     }()
 
     /// GDK calls the methods above on the main thread only.
-    nonisolated private static func withLayers<Result: Sendable>(
-        of paintable: OpaquePointer?, _ body: @MainActor (PaintableLayers) -> Result
+    nonisolated private static func withPainter<Result: Sendable>(
+        of paintable: OpaquePointer?, _ body: @MainActor (PicturePaintable.Painter) -> Result
     ) -> Result? {
         guard let paintable else { return nil }
         nonisolated(unsafe) let instance = ObjectPointer(paintable)
-        return MainActor.assumeIsolated { layersKey.value(of: instance).map(body) }
+        return MainActor.assumeIsolated { painterKey.value(of: instance).map(body) }
     }
 }

@@ -1,7 +1,7 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// One layer of a ``PicturePaintable``.
+/// What a slot shows, as it is drawn.
 @MainActor enum PaintableContent {
     /// Draws nothing.
     case empty
@@ -11,16 +11,23 @@ internal import WebImage
     case texture(ObjectReference, size: PointSize)
 
     /// The content that draws `image`.
-    static func image(_ image: Image) -> PaintableContent { .texture(Texture.of(image), size: image.size) }
+    static func image(_ image: Image) -> PaintableContent { .texture(Texture.of(image.pixels), size: image.size) }
+
+    /// The content that draws a frame of an animation.
+    ///
+    /// - Parameter size: the animation's, in points.
+    static func frame(_ pixels: PixelBuffer, size: PointSize) -> PaintableContent {
+        .texture(Texture.of(pixels), size: size)
+    }
 
     /// The content that stands for a picture that is not there.
     static func placeholder(_ placeholder: Placeholder?) -> PaintableContent {
-        switch placeholder {
-        case .image(let image): .image(image)
-        case .color(let color): .color(color)
-        case nil: .empty
-        }
+        if case .image(let image) = placeholder { return .image(image) }
+        if case .color(let color) = placeholder { return .color(color) }
+        return .empty
     }
+
+    var isEmpty: Bool { if case .empty = self { true } else { false } }
 
     /// The size it would like to have, in whole points; 0 by 0 when any will do.
     var intrinsicSize: (width: gint, height: gint) {
@@ -29,44 +36,57 @@ internal import WebImage
         return (whole(size.width), whole(size.height))
     }
 
-    /// Draws it over the whole of `width` by `height`, whatever that does to its proportions.
-    func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
-        var area = graphene_rect_t(width: width, height: height)
+    /// Draws it in an area of `width` by `height` points; what reaches beyond is cut off.
+    func snapshot(into snapshot: OpaquePointer, width: Double, height: Double, mode: ImageContentMode) {
+        let area = PointRect(x: 0, y: 0, width: width, height: height)
+        guard case .texture(let texture, let size) = self, mode != .scaleToFill, mode != .redraw, size.width > 0,
+            size.height > 0
+        else { return fill(area, in: snapshot) }
+        let place = mode.rect(of: size, in: area)
+        guard place.x < 0 || place.y < 0 || place.width > width || place.height > height else {
+            return append(texture, to: snapshot, at: place)
+        }
+        var clip = graphene_rect_t(area)
+        gtk_snapshot_push_clip(snapshot, &clip)
+        append(texture, to: snapshot, at: place)
+        gtk_snapshot_pop(snapshot)
+    }
+
+    private func fill(_ area: PointRect, in snapshot: OpaquePointer) {
         switch self {
         case .empty:
             break
         case .color(let color):
-            var components = GdkRGBA(
-                red: Float(color.red), green: Float(color.green), blue: Float(color.blue), alpha: Float(color.alpha))
-            gtk_snapshot_append_color(snapshot, &components, &area)
+            var components = GdkRGBA(color)
+            var rect = graphene_rect_t(area)
+            gtk_snapshot_append_color(snapshot, &components, &rect)
         case .texture(let texture, _):
-            gtk_snapshot_append_texture(snapshot, texture.pointer.opaque, &area)
+            append(texture, to: snapshot, at: area)
         }
     }
 
-    /// Draws it so that it covers `width` by `height` with its own proportions; what sticks out is cut off.
-    func snapshotCovering(into snapshot: OpaquePointer, width: Double, height: Double) {
-        guard case .texture(_, let size) = self, size.width > 0, size.height > 0 else {
-            self.snapshot(into: snapshot, width: width, height: height)
-            return
-        }
-        let scale = max(width / size.width, height / size.height)
-        let (drawnWidth, drawnHeight) = (size.width * scale, size.height * scale)
-        var area = graphene_rect_t(width: width, height: height)
-        var corner = graphene_point_t(x: Float((width - drawnWidth) / 2), y: Float((height - drawnHeight) / 2))
-        gtk_snapshot_push_clip(snapshot, &area)
-        gtk_snapshot_save(snapshot)
-        gtk_snapshot_translate(snapshot, &corner)
-        self.snapshot(into: snapshot, width: drawnWidth, height: drawnHeight)
-        gtk_snapshot_restore(snapshot)
-        gtk_snapshot_pop(snapshot)
+    private func append(_ texture: ObjectReference, to snapshot: OpaquePointer, at place: PointRect) {
+        var rect = graphene_rect_t(place)
+        gtk_snapshot_append_texture(snapshot, texture.pointer.opaque, &rect)
     }
 }
 
 extension graphene_rect_t {
     /// A rectangle at the origin.
-    init(width: Double, height: Double) {
+    init(width: Double, height: Double) { self.init(x: 0, y: 0, width: width, height: height) }
+
+    init(x: Double, y: Double, width: Double, height: Double) {
         self.init(
-            origin: graphene_point_t(x: 0, y: 0), size: graphene_size_t(width: Float(width), height: Float(height)))
+            origin: graphene_point_t(x: Float(x), y: Float(y)),
+            size: graphene_size_t(width: Float(width), height: Float(height)))
+    }
+
+    init(_ rect: PointRect) { self.init(x: rect.x, y: rect.y, width: rect.width, height: rect.height) }
+}
+
+extension GdkRGBA {
+    init(_ color: Color) {
+        self.init(
+            red: Float(color.red), green: Float(color.green), blue: Float(color.blue), alpha: Float(color.alpha))
     }
 }

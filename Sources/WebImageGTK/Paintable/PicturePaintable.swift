@@ -9,63 +9,61 @@ internal import WebImage
     /// The `GdkPaintable`.
     let reference: ObjectReference
     /// The GObject owns it too, and draws with it for as long as anybody shows the paintable.
-    private let layers = PaintableLayers()
+    private let painter: Painter
 
-    init() {
-        reference = ObjectReference(owning: PaintableClass.makeInstance(with: layers))
-    }
+    /// What the GObject draws with.
+    @MainActor final class Painter {
+        var layers: PaintableLayers
+        var onSnapshot: (@MainActor () -> Void)?
+        /// Since when it asks to be drawn in vain, in microseconds.
+        var undrawnSince: gint64?
 
-    /// Shows `content` from the next frame on.
-    func show(_ content: PaintableContent) { replaceLayers(top: content, fade: nil) }
+        init(_ layers: PaintableLayers) { self.layers = layers }
 
-    /// Starts to fade from what is shown to `content`; ``setFadeProgress(_:)`` moves it on.
-    func beginFade(to content: PaintableContent) {
-        replaceLayers(top: content, fade: PaintableLayers.Fade(bottom: layers.top, progress: 0))
-    }
-
-    /// - Parameter progress: 0 shows the old content, 1 and more the new one and ends the fade.
-    func setFadeProgress(_ progress: Double) {
-        guard layers.fade != nil else { return }
-        layers.fade?.progress = progress
-        if progress >= 1 { layers.fade = nil }
-        gdk_paintable_invalidate_contents(reference.pointer.opaque)
-    }
-
-    /// Whether a fade has begun and not ended.
-    var isFading: Bool { layers.fade != nil }
-
-    private func replaceLayers(top: PaintableContent, fade: PaintableLayers.Fade?) {
-        let oldSize = layers.top.intrinsicSize
-        layers.top = top
-        layers.fade = fade
-        if oldSize != top.intrinsicSize { gdk_paintable_invalidate_size(reference.pointer.opaque) }
-        gdk_paintable_invalidate_contents(reference.pointer.opaque)
-    }
-}
-
-/// What a paintable draws.
-@MainActor final class PaintableLayers {
-    /// What it shows, or fades to; its size is the paintable's.
-    var top = PaintableContent.empty
-    var fade: Fade?
-
-    /// A cross-fade under way.
-    struct Fade {
-        var bottom: PaintableContent
-        /// 0 to 1.
-        var progress: Double
-    }
-
-    func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
-        guard let fade else {
-            top.snapshot(into: snapshot, width: width, height: height)
-            return
+        func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
+            undrawnSince = nil
+            onSnapshot?()
+            layers.snapshot(into: snapshot, width: width, height: height)
         }
-        gtk_snapshot_push_cross_fade(snapshot, fade.progress)
-        // The area has the new picture's proportions: the old one must not be squeezed into them.
-        fade.bottom.snapshotCovering(into: snapshot, width: width, height: height)
-        gtk_snapshot_pop(snapshot)
-        top.snapshot(into: snapshot, width: width, height: height)
-        gtk_snapshot_pop(snapshot)
     }
+
+    init(_ layers: PaintableLayers = PaintableLayers()) {
+        painter = Painter(layers)
+        reference = ObjectReference(owning: PaintableClass.makeInstance(with: painter))
+        layers.paintable = self
+    }
+
+    /// What it draws: that of the slot on show.
+    var layers: PaintableLayers {
+        get { painter.layers }
+        set {
+            guard newValue !== painter.layers else { return }
+            let oldSize = painter.layers.top.intrinsicSize
+            painter.layers.paintable = nil
+            painter.layers = newValue
+            newValue.paintable = self
+            if oldSize != newValue.top.intrinsicSize { invalidateSize() }
+            invalidateContents()
+        }
+    }
+
+    /// Called whenever somebody draws it, before that: not the place to change anything that is drawn.
+    var onSnapshot: (@MainActor () -> Void)? {
+        get { painter.onSnapshot }
+        set { painter.onSnapshot = newValue }
+    }
+
+    /// Called whenever it asks to be drawn anew.
+    var onInvalidate: (@MainActor () -> Void)?
+
+    /// How long it asks to be drawn in vain, in microseconds.
+    var undrawnMicroseconds: gint64 { painter.undrawnSince.map { g_get_monotonic_time() - $0 } ?? 0 }
+
+    func invalidateContents() {
+        painter.undrawnSince = painter.undrawnSince ?? g_get_monotonic_time()
+        onInvalidate?()
+        gdk_paintable_invalidate_contents(reference.pointer.opaque)
+    }
+
+    func invalidateSize() { gdk_paintable_invalidate_size(reference.pointer.opaque) }
 }

@@ -1,14 +1,14 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// An image's pixels as GDK draws them: not a copy, the texture keeps the ``PixelBuffer`` alive.
+/// Pixels as GDK draws them: not a copy, the texture keeps the ``PixelBuffer`` alive.
 @MainActor enum Texture {
-    /// The texture of `image`; views that show the same pixels at the same time share one, and with it the upload to
+    /// The texture of `pixels`; views that show the same pixels at the same time share one, and with it the upload to
     /// the graphics card.
-    static func of(_ image: Image) -> ObjectReference {
-        let address = Unmanaged.passUnretained(image.pixels).toOpaque()
+    static func of(_ pixels: PixelBuffer) -> ObjectReference {
+        let address = Unmanaged.passUnretained(pixels).toOpaque()
         if let texture = live[address] { return ObjectReference(retaining: texture) }
-        let texture = make(image.pixels)
+        let texture = make(pixels)
         live[address] = texture
         g_object_weak_ref(
             texture.object,

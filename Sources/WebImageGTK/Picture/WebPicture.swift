@@ -2,7 +2,7 @@ public import CWebImageGTK
 public import FoundationEssentials
 public import WebImage
 
-/// Shows the picture of a URL in a `GtkPicture`.
+/// Shows the picture of a URL in a `GtkPicture`, and another one while it is highlighted.
 ///
 /// ```swift
 /// let picture = WebPicture()
@@ -16,21 +16,20 @@ public import WebImage
 /// Loads follow what can be seen. Off screen (not mapped) a load has low priority; on screen it has its own. One whose
 /// widget leaves the screen is given up as soon as the main loop is idle, so that moving a widget between containers does
 /// not count, and starts again when the widget comes back. In a list, set the URL when an item is bound and call
-/// ``prepareForReuse()`` when it is unbound.
-@MainActor public final class WebPicture {
+/// ``ImageSlotOwner/prepareForReuse()`` when it is unbound, or let a ``WebPictureFactory`` do it.
+///
+/// Animations play while the widget is on screen (``ImageSlotOwner/autoplay``).
+@MainActor public final class WebPicture: ImageSlotOwner {
     /// The `GtkPicture`; valid as long as this object.
     public let widget: UnsafeMutablePointer<GtkWidget>
+    /// The picture's slot, of the operation key `image`.
+    public let imageSlot: ImageSlot
 
-    /// Called after each change of ``loadState``, on the main thread: inside `setImage` for what is known at once. Not
-    /// called when the widget is destroyed, since its neighbours may be gone by then.
-    public var onLoadStateChange: (@MainActor (LoadState) -> Void)?
-
-    let setter = ImageSetter()
-    let paintable = PicturePaintable()
-    /// The tick callback that moves a fade on; 0 when there is none.
-    var fadeTickID: guint = 0
-    /// Pauses the load some time after the widget left the screen.
-    var pauseCall: IdleCall?
+    let paintable: PicturePaintable
+    private let host: ViewHost
+    private var highlightedSlot: ImageSlot?
+    private var roomCall: DelayedCall?
+    private var knownRoom: PointSize?
     private(set) var isDestroyed = false
 
     /// Makes a new `GtkPicture`. GTK must be initialised, as it is inside an application's `activate`.
@@ -39,16 +38,21 @@ public import WebImage
     /// Takes over a `GtkPicture` that exists: its paintable is replaced, its other properties stay. A `WebPicture` that
     /// it has already loses its place.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>) {
-        MainLoop.install()
         self.widget = widget
+        host = ViewHost.of(widget)
+        let surface = PaintedSurface(host: host)
+        imageSlot = ImageSlot(key: "image", host: host, surface: surface)
+        paintable = PicturePaintable(surface.layers)
         let pointer = ObjectPointer(widget)
-        Self.key.value(of: pointer)?.prepareForReuse()
+        if let former = Self.key.value(of: pointer)?.highlightedSlot { host.remove(former) }
+        host.add(imageSlot)
         Self.key.set(self, on: pointer)
-        setter.display = self
+        imageSlot.resizeMode = { [weak self] in self?.resizeMode }
         gtk_picture_set_paintable(pointer.opaque, paintable.reference.pointer.opaque)
-        pointer.onSignal("map") { [weak self] in self?.didMap() }
-        pointer.onSignal("unmap") { [weak self] in self?.didUnmap() }
+        paintable.onSnapshot = { [weak self] in self?.willDraw() }
+        host.whenStateChanges { [weak self] in self?.updateHighlight() }
         pointer.onSignal("destroy") { [weak self] in self?.didDestroyWidget() }
+        imageSlot.visibilityDidChange()
     }
 
     /// Takes over a `GtkPicture` that exists, given as the pointer type Swift uses for classes with hidden fields.
@@ -66,35 +70,106 @@ public import WebImage
 
     private static let key = AssociationKey<WebPicture>("web-image-picture")
 
-    // MARK: State
+    // MARK: Highlight
 
-    /// How far the picture is.
-    public var loadState: LoadState { setter.state }
-
-    /// The picture on display; `nil` while there is none or only a placeholder.
-    public var image: Image? { setter.image }
-
-    /// The URL last set; setting it is `setImage` with the defaults.
-    public var imageURL: URL? {
-        get { setter.url }
-        set { setImage(newValue) }
+    /// The slot of the picture that is shown, once it is there, while the pointer is over the widget or presses it, while it
+    /// is selected or checked, and while ``isHighlighted``. Its operation key is `highlighted`.
+    public var highlighted: ImageSlot {
+        if let highlightedSlot { return highlightedSlot }
+        let surface = PaintedSurface(host: host)
+        let slot = ImageSlot(key: "highlighted", host: host, surface: surface)
+        slot.isOnShow = false
+        highlightedSlot = slot
+        guard !isDestroyed else {
+            slot.retire()
+            return slot
+        }
+        host.add(slot)
+        slot.resizeMode = { [weak self] in self?.resizeMode }
+        slot.decodesAtDisplaySize = imageSlot.decodesAtDisplaySize
+        surface.layers.contentMode = imageSlot.painted?.layers.contentMode
+        surface.onContentChange = { [weak self] in self?.updateHighlight() }
+        return slot
     }
 
-    /// Whether a fade is under way.
-    package var isFading: Bool { paintable.isFading }
-
-    // MARK: Life of the widget
-
-    private func didMap() {
-        pauseCall = nil
-        setter.didAppear()
+    /// Highlights the picture whatever the widget's state, as a selected row does.
+    public var isHighlighted = false {
+        didSet { updateHighlight() }
     }
 
-    private func didUnmap() {
-        endFade()
-        setter.didDisappear()
-        pauseCall = IdleCall { [weak self] in self?.setter.pause() }
+    /// What counts as highlighted.
+    private static let highlightFlags =
+        GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
+        | GTK_STATE_FLAG_CHECKED.rawValue
+
+    private func updateHighlight() {
+        guard let highlightedSlot, let highlighted = highlightedSlot.painted, let normal = imageSlot.painted else {
+            return
+        }
+        let isWanted = isHighlighted || host.stateFlags.rawValue & Self.highlightFlags != 0
+        let showsIt = isWanted && !highlighted.layers.top.isEmpty
+        paintable.layers = showsIt ? highlighted.layers : normal.layers
+        imageSlot.isOnShow = !showsIt
+        highlightedSlot.isOnShow = showsIt
     }
+
+    // MARK: Layout
+
+    /// How pictures lie in the widget: all that UIKit has, ``ImageContentMode/scaleAspectFill`` being the one that fills it and
+    /// cuts off what sticks out. Until it is set, the widget's own `content-fit` decides, which is to fit unless told
+    /// otherwise.
+    public var contentMode: ImageContentMode {
+        get { imageSlot.painted?.layers.contentMode ?? contentModeOfWidget }
+        set {
+            for slot in [imageSlot, highlightedSlot] { slot?.painted?.layers.contentMode = newValue }
+            // The paintable gets the whole area and does it itself.
+            gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
+        }
+    }
+
+    private var contentModeOfWidget: ImageContentMode {
+        switch gtk_picture_get_content_fit(picture) {
+        case GTK_CONTENT_FIT_FILL: .scaleToFill
+        case GTK_CONTENT_FIT_COVER: .scaleAspectFill
+        default: .scaleAspectFit
+        }
+    }
+
+    /// Whether pictures are decoded at the widget's size on its screen, in pixels, and again when it grows or moves to a screen
+    /// with more pixels; see ``ImageSlot/decodesAtDisplaySize``.
+    public var decodesAtDisplaySize: Bool {
+        get { imageSlot.decodesAtDisplaySize }
+        set { for slot in [imageSlot, highlightedSlot] { slot?.decodesAtDisplaySize = newValue } }
+    }
+
+    /// Pictures at their own size need all their pixels.
+    private var resizeMode: ResizeMode? {
+        switch contentMode {
+        case .scaleAspectFit: .aspectFit
+        case .scaleAspectFill, .scaleToFill, .redraw: .aspectFill
+        default: nil
+        }
+    }
+
+    /// A layout is over, and the widget may have another size: GTK 4 has no signal for that.
+    private func willDraw() {
+        guard decodesAtDisplaySize, let room = host.room, room != knownRoom else { return }
+        knownRoom = room
+        // Windows grow in many steps; the first size is wanted at once.
+        roomCall = DelayedCall(afterMilliseconds: imageSlot.setter.waitsForRoom ? 0 : 100) { [weak self] in
+            self?.host.roomDidChange()
+        }
+    }
+
+    // MARK: Accessibility
+
+    /// What screen readers say for the picture; `nil`, the default, says nothing.
+    public var alternativeText: String? {
+        get { gtk_picture_get_alternative_text(picture).map { String(cString: $0) } }
+        set { gtk_picture_set_alternative_text(picture, newValue) }
+    }
+
+    // MARK: End
 
     /// Ownership turns round: from now on this object, if anybody has it still, keeps the empty widget, so that
     /// ``widget`` never dangles.
@@ -102,10 +177,8 @@ public import WebImage
         guard !isDestroyed else { return }
         isDestroyed = true
         g_object_ref(widget)
-        pauseCall = nil
-        onLoadStateChange = nil
-        endFade()
-        setter.clear()
+        roomCall = nil
+        for slot in [imageSlot, highlightedSlot] { slot?.retire() }
         forgetPaintable()
         let pointer = ObjectPointer(widget)
         if Self.key.value(of: pointer) === self { Self.key.set(nil, on: pointer) }
@@ -119,24 +192,4 @@ public import WebImage
         g_object_ref(pointer.address)
         gtk_picture_set_paintable(picture, nil)
     }
-}
-
-extension WebPicture: ImageDisplay {
-    var isOnScreen: Bool { gtk_widget_get_mapped(widget) != 0 }
-
-    func show(_ image: Image, isFading: Bool) {
-        if isFading, isOnScreen, allowsAnimations {
-            fade(to: .image(image))
-        } else {
-            endFade()
-            paintable.show(.image(image))
-        }
-    }
-
-    func show(_ placeholder: Placeholder?) {
-        endFade()
-        paintable.show(.placeholder(placeholder))
-    }
-
-    func loadStateDidChange(to state: LoadState) { onLoadStateChange?(state) }
 }

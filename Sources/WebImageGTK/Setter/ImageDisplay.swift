@@ -5,10 +5,25 @@ internal import WebImage
     /// Whether the user can see it, as far as the toolkit knows.
     var isOnScreen: Bool { get }
 
-    /// Shows `image` in place of what is there.
+    /// What takes the place of `.fadeIn`, if anything.
+    var transition: ImageTransition? { get }
+
+    /// `request` with the size to decode at, where the view knows better; `nil` while it does not know yet: it then calls
+    /// ``ImageSetter/roomDidChange()``.
+    func fitted(_ request: WebImageRequest) -> WebImageRequest?
+
+    /// Calls `body` later if what it lies in is being scrolled.
     ///
-    /// - Parameter isFading: whether the change may take its time.
-    func show(_ image: Image, isFading: Bool)
+    /// - Returns: `false` if it is not; then `body` is not called.
+    func waitsForRest(_ body: @escaping @MainActor () -> Void) -> Bool
+
+    /// Calls `body` at the end of the transition under way, however it ends.
+    ///
+    /// - Returns: `false` if there is none; then `body` is not called.
+    func waitsForTransition(_ body: @escaping @MainActor @Sendable () -> Void) -> Bool
+
+    /// Shows `image` in place of what is there.
+    func show(_ image: Image, with transition: ImageTransition?)
 
     /// Shows `placeholder`, or nothing, in place of what is there.
     func show(_ placeholder: Placeholder?)

@@ -4,36 +4,57 @@ internal import WebImage
 /// Brings the picture of a URL into one place of a view, and never the picture of another URL than the last one set.
 ///
 /// ```
-///             set(_:)              the load ends
-///    none ──────────────► loading ──────────────► ended
-///                          │   ▲
-///     off screen for good  ▼   │  on screen again
-///                          paused
+///             set(_:)                          the load ends
+///    none ──┬────────────────────────► loading ──────────► ended ◄──┐
+///           │ room or rest missing      ▲ │  ▲               │      │ more pixels, the picture stays
+///           └──────────► waiting ───────┘ ▼  │ on screen     └► refining
+///                                       paused  again
 /// ```
 ///
 /// Each wish has its completion called once: when its load ends, or with ``WebImageError/cancelled`` when it is given up
 /// for another wish, by ``cancel()`` or with the view. A pause gives up the load but not the wish.
 @MainActor final class ImageSetter {
     weak var display: (any ImageDisplay)?
-    /// The picture on display; a placeholder is none.
+    /// The picture on display, or a preview of it; a placeholder is none.
     private(set) var image: Image?
     private(set) var state = LoadState.idle
 
     /// The last wish, also after its end: it tells whether the next one wants the same.
     private var wish: ImageWish?
+    /// What the wish asks for at the size that suits the view; as soon as that is known.
+    private var fitted: WebImageRequest?
     private var phase = Phase.ended(isShown: false)
     /// Grows whenever what is under way stops being wanted. Results carry the number they were started under, and it is
     /// compared on main at the moment of setting: a stale picture can't be set, however late its cancel came.
-    private var sentinel = 0
+    private(set) var sentinel = 0
+    /// Whether ``image`` is a preview of what is under way.
+    private var hasPreview = false
+    /// The completions of earlier wishes whose loads go on, by the sentinel they were started under.
+    private var completionsBeside: [Int: ImageWish.CompletionHandler] = [:]
 
     private enum Phase {
+        case waiting(Obstacle)
         case loading(WebImageOperation)
         case paused
         /// `isShown`: the picture on display is the one the wish asked for.
         case ended(isShown: Bool)
+        case refining(WebImageOperation)
 
+        enum Obstacle { case room, scrolling }
+
+        /// Whether the wish has been told its end.
         var isEnded: Bool {
-            if case .ended = self { true } else { false }
+            switch self {
+            case .ended, .refining: true
+            case .waiting, .loading, .paused: false
+            }
+        }
+
+        var operation: WebImageOperation? {
+            switch self {
+            case .loading(let operation), .refining(let operation): operation
+            case .waiting, .paused, .ended: nil
+            }
         }
     }
 
@@ -42,27 +63,43 @@ internal import WebImage
     /// The URL last asked for.
     var url: URL? { wish?.request.url }
 
+    /// Whether it can't begin before it knows the view's size.
+    var waitsForRoom: Bool { if case .waiting(.room) = phase { true } else { false } }
+
     // MARK: Wishes
 
     /// Puts the picture that `newWish` asks for on display as soon as it can be had: if it is in memory, before this
     /// returns.
     func set(_ newWish: ImageWish) {
         if isServed(newWish) { return }
+        if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
+        fitted = display?.fitted(newWish.request)
         if showFromMemory() { return }
         let options = newWish.request.options
         if !options.contains(.ignorePlaceholder) {
             showPlaceholder(options.contains(.delayPlaceholder) ? nil : newWish.placeholder)
         }
-        startLoading()
+        begin()
+    }
+
+    /// Shows a picture that needs no loading.
+    func set(_ newImage: Image) {
+        giveUp()
+        wish = nil
+        image = newImage
+        display?.show(newImage, with: nil)
+        move(to: .loaded(.memoryCacheFast))
     }
 
     /// Shows `placeholder`, or nothing, and no picture.
     ///
-    /// - Parameter error: why there will be none, if somebody wanted one.
-    func clear(placeholder: Placeholder? = nil, because error: WebImageError? = nil) {
-        giveUp()
+    /// - Parameters:
+    ///   - error: why there will be none, if somebody wanted one.
+    ///   - keepsWork: whether a load with ``WebImageOptions/continueInBackground`` goes on.
+    func clear(placeholder: Placeholder? = nil, because error: WebImageError? = nil, keepsWork: Bool = false) {
+        giveUp(keepsWork: keepsWork)
         wish = nil
         showPlaceholder(placeholder)
         move(to: error.map(LoadState.failed) ?? .idle)
@@ -70,6 +107,7 @@ internal import WebImage
 
     /// Gives up the picture that is not there yet; what is on display stays.
     func cancel() {
+        if case .refining = phase { stopRefining() }
         guard !phase.isEnded else { return }
         giveUp()
         move(to: .idle)
@@ -79,7 +117,7 @@ internal import WebImage
     private func isServed(_ newWish: ImageWish) -> Bool {
         guard let wish, newWish.canShare(with: wish) else { return false }
         switch phase {
-        case .ended(isShown: true):
+        case .ended(isShown: true), .refining:
             guard let image, !newWish.request.options.contains(.avoidSettingImage) else { return false }
             self.wish = newWish
             let response = WebImageResponse(image: image, url: newWish.request.url, origin: .memoryCacheFast)
@@ -90,39 +128,69 @@ internal import WebImage
             self.wish = newWish
             operation.priority = priority
             return true
-        case .ended(isShown: false), .loading, .paused:
+        case .ended(isShown: false), .waiting, .loading, .paused:
             return false
         }
     }
 
-    private func giveUp() {
-        stopLoading()
-        if !phase.isEnded { cancelWish() }
+    /// Lets the load under way go on, for its completion alone.
+    private func leaveRunning() {
+        guard case .loading = phase else { return }
+        if let completion = closeWish() { completionsBeside[sentinel] = completion }
         phase = .ended(isShown: false)
     }
 
-    // MARK: Visibility
+    private func giveUp(keepsWork: Bool = false) {
+        stopLoading(keepsWork: keepsWork)
+        if !phase.isEnded { cancelWish() }
+        phase = .ended(isShown: false)
+        hasPreview = false
+    }
 
-    /// The view came on screen: its load goes before those off screen, and a paused one starts again.
-    func didAppear() {
+    // MARK: Visibility and room
+
+    /// The view came on screen, or went off it, perhaps for a moment only: what is seen loads before what is not, and what
+    /// was paused starts again.
+    func visibilityDidChange() {
+        if let operation = phase.operation { operation.priority = priority }
+        if case .paused = phase, isOnScreen { resume() }
+    }
+
+    /// The view stays off screen: gives up the load until it comes back.
+    func pause() {
         switch phase {
-        case .loading(let operation): operation.priority = priority
-        case .paused: if !showFromMemory() { startLoading() }
-        case .ended: break
+        case .loading, .waiting:
+            stopLoading(keepsWork: true)
+            phase = .paused
+            move(to: .idle)
+        case .refining:
+            stopRefining()
+        case .paused, .ended:
+            break
         }
     }
 
-    /// The view went off screen, perhaps for a moment only.
-    func didDisappear() {
-        if case .loading(let operation) = phase { operation.priority = priority }
+    /// The view knows its size, or has another one: begins, or loads more pixels if it has grown.
+    func roomDidChange() {
+        guard let wish, let display else { return }
+        switch phase {
+        case .waiting(.room):
+            resume()
+        case .ended(isShown: true), .refining:
+            guard isOnScreen, image?.isThumbnail == true, let request = display.fitted(wish.request),
+                request.needsMorePixels(than: fitted)
+            else { return }
+            stopRefining()
+            fitted = request
+            refine(request)
+        case .waiting(.scrolling), .loading, .paused, .ended(isShown: false):
+            break
+        }
     }
 
-    /// The view stays off screen: gives up the load until ``didAppear()``.
-    func pause() {
-        guard case .loading = phase else { return }
-        stopLoading()
-        phase = .paused
-        move(to: .idle)
+    private func resume() {
+        fitted = wish.flatMap { display?.fitted($0.request) }
+        if !showFromMemory() { begin() }
     }
 
     private var isOnScreen: Bool { display?.isOnScreen ?? false }
@@ -131,27 +199,65 @@ internal import WebImage
 
     // MARK: Loading
 
-    private func startLoading() {
+    private func begin() {
+        guard let wish, let fitted else { return wait(for: .room) }
+        // What the user is to see soon is not to disturb what is seen now.
+        if wish.priority <= .low, !wish.hasRested {
+            let number = sentinel
+            let waits = display?.waitsForRest { [weak self] in self?.didRest(number) } ?? false
+            if waits { return wait(for: .scrolling) }
+        }
+        startLoading(fitted)
+    }
+
+    private func wait(for obstacle: Phase.Obstacle) {
+        phase = .waiting(obstacle)
+        move(to: .loading(received: 0, expected: nil))
+    }
+
+    private func didRest(_ number: Int) {
+        guard number == sentinel, case .waiting(.scrolling) = phase else { return }
+        wish?.hasRested = true
+        resume()
+    }
+
+    private func startLoading(_ fitted: WebImageRequest) {
         guard let wish else { return }
         sentinel += 1
-        var request = wish.request
+        var request = fitted
         request.priority = priority
+        let work = LoadActivity(request)
         // Callbacks come from the apply queue, hence on main, and never before this returns.
         let operation = wish.manager.load(
             request, callbackQueue: ApplyQueue.main,
             progress: { [weak self, sentinel] received, expected in
-                MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
+                MainActor.assumeIsolated {
+                    work.didReceive()
+                    self?.loadDidProgress(sentinel, received, expected)
+                }
+            },
+            preview: { [weak self, sentinel] image in
+                MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
             },
             completion: { [weak self, sentinel] result in
-                MainActor.assumeIsolated { self?.loadDidEnd(sentinel, result) }
+                MainActor.assumeIsolated {
+                    work.didEnd()
+                    self?.loadDidEnd(sentinel, result)
+                }
             })
         phase = .loading(operation)
         move(to: .loading(received: 0, expected: nil))
     }
 
-    private func stopLoading() {
+    /// - Parameter keepsWork: whether the work goes on if its request says so: nobody waits for it any more, but the caches.
+    private func stopLoading(keepsWork: Bool = false) {
         sentinel += 1
-        if case .loading(let operation) = phase { operation.cancel() }
+        guard let operation = phase.operation else { return }
+        if keepsWork, operation.request.options.contains(.continueInBackground) {
+            operation.priority = .low
+        } else {
+            operation.cancel()
+        }
     }
 
     private func loadDidProgress(_ number: Int, _ received: Int64, _ expected: Int64?) {
@@ -162,7 +268,15 @@ internal import WebImage
         wish?.progress?(received, expected)
     }
 
+    func loadDidPreview(_ number: Int, _ preview: Image) {
+        guard number == sentinel, let wish, !wish.request.options.contains(.avoidSettingImage) else { return }
+        hasPreview = true
+        image = preview
+        display?.show(preview, with: fades ? .previewFade : nil)
+    }
+
     private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        if let completion = completionsBeside.removeValue(forKey: number) { return completion(result) }
         guard number == sentinel else { return }
         switch result {
         case .success(let response):
@@ -174,22 +288,58 @@ internal import WebImage
     }
 
     private func showFromMemory() -> Bool {
-        guard let wish, let image = wish.manager.cachedImage(for: wish.request) else { return false }
-        succeed(with: WebImageResponse(image: image, url: wish.request.url, origin: .memoryCacheFast))
+        guard let wish, let fitted, let image = wish.manager.cachedImage(for: fitted) else { return false }
+        succeed(with: WebImageResponse(image: image, url: fitted.url, origin: .memoryCacheFast))
         return true
     }
 
     private func succeed(with response: WebImageResponse) {
         let options = wish?.request.options ?? []
         let isShown = !options.contains(.avoidSettingImage)
-        if isShown {
+        if isShown, !(response.isUnchanged && hasPreview) {
             let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
+            let hasTransition = !isFromMemory || options.contains(.forceTransition)
+            let transition = hasPreview ? fades ? .fade : nil : display?.transition ?? (fades ? .fade : nil)
             image = response.image
-            display?.show(
-                response.image,
-                isFading: options.contains(.fadeIn) && (!isFromMemory || options.contains(.forceTransition)))
+            display?.show(response.image, with: hasTransition ? transition : nil)
         }
+        hasPreview = false
         end(as: .loaded(response.origin), with: .success(response), isShown: isShown)
+    }
+
+    /// Whether changes may take their time.
+    private var fades: Bool { wish?.request.options.contains(.fadeIn) == true || display?.transition != nil }
+
+    // MARK: Refining
+
+    /// Loads the picture on display with more pixels. Nobody is told: to the program, it is there already.
+    private func refine(_ fitted: WebImageRequest) {
+        guard let wish else { return }
+        sentinel += 1
+        var request = fitted
+        request.priority = priority
+        request.cachePolicy = .cacheFirst
+        let operation = wish.manager.load(request, callbackQueue: ApplyQueue.main) { [weak self, sentinel] result in
+            MainActor.assumeIsolated { self?.refinementDidEnd(sentinel, result) }
+        }
+        phase = .refining(operation)
+    }
+
+    private func refinementDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        guard number == sentinel else { return }
+        phase = .ended(isShown: true)
+        // What was good enough for the smaller view stays.
+        guard case .success(let response) = result else { return }
+        image = response.image
+        display?.show(response.image, with: nil)
+        // It may have grown on.
+        roomDidChange()
+    }
+
+    private func stopRefining() {
+        guard case .refining = phase else { return }
+        stopLoading()
+        phase = .ended(isShown: true)
     }
 
     // MARK: Ends
@@ -197,7 +347,11 @@ internal import WebImage
     /// Calls out last, with everything in its final state: observer and completion may set another URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
         phase = .ended(isShown: isShown)
+        let waits = wish?.request.options.contains(.waitTransition) == true
         let completion = closeWish()
+        if waits, let completion, display?.waitsForTransition({ completion(result) }) == true {
+            return move(to: newState)
+        }
         move(to: newState)
         completion?(result)
     }
@@ -216,11 +370,19 @@ internal import WebImage
 
     private func showPlaceholder(_ placeholder: Placeholder?) {
         image = nil
-        display?.show(placeholder)
+        display?.show(placeholder?.resolved(for: wish))
     }
 
     private func move(to newState: LoadState) {
         state = newState
         display?.loadStateDidChange(to: newState)
+    }
+}
+
+extension WebImageRequest {
+    /// Whether a view that has what `other` brought has grown, or moved to a screen with more pixels.
+    fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
+        guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }
+        return size.width > known.width || size.height > known.height
     }
 }

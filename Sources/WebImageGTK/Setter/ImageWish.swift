@@ -8,6 +8,8 @@ struct ImageWish {
     var manager: WebImageManager
     var progress: ProgressHandler?
     var completion: CompletionHandler?
+    /// Whether it has waited for scrolling to end.
+    var hasRested = false
 
     typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     typealias CompletionHandler = @MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void
@@ -25,7 +27,10 @@ struct ImageWish {
             && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
     }
 
-    func priority(isOnScreen: Bool) -> LoadPriority {
-        isOnScreen ? request.priority : min(request.priority, .low)
+    /// That on screen.
+    var priority: LoadPriority {
+        request.options.contains(.lowPriority) ? min(request.priority, .low) : request.priority
     }
+
+    func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }
 }

@@ -10,4 +10,14 @@ public enum LoadState: Sendable, Equatable {
     case loaded(ImageOrigin)
     /// There will be no picture; set the same URL again to try once more.
     case failed(WebImageError)
+
+    /// How much is there, from 0 to 1: 1 when loaded, `nil` while nobody knows the length and where nothing is under way.
+    public var fraction: Double? {
+        switch self {
+        case .loading(let received, let expected?) where expected > 0:
+            min(1, max(0, Double(received) / Double(expected)))
+        case .loaded: 1
+        case .idle, .loading, .failed: nil
+        }
+    }
 }

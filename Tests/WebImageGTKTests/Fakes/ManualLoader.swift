@@ -34,6 +34,7 @@ final class ManualLoad: LoaderTask {
         state = Lock((isEnded: false, isCancelled: false, priority: priority))
     }
 
+    var isEnded: Bool { state.withLock { $0.isEnded } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var priority: LoadPriority { state.withLock { $0.priority } }
 

@@ -10,10 +10,12 @@ struct PictureFixture {
     let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
     let manager: WebImageManager
 
-    init() {
+    /// - Parameter decodesPNG: whether files are real ones, of any format; by default they are swatches.
+    init(decodesPNG: Bool = false) {
         manager = WebImageManager(
             configuration: WebImageManager.Configuration(
-                cache: cache, loaders: [loader], codecs: CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
+                cache: cache, loaders: [loader],
+                codecs: decodesPNG ? .shared : CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
     }
 
     func url(_ name: String) throws -> URL {
@@ -53,7 +55,7 @@ struct PictureFixture {
     func show(_ picture: WebPicture) {
         add(picture.widget)
         present()
-        pump("the map") { picture.isOnScreen }
+        pump("the map") { picture.imageSlot.isOnScreen }
     }
 
     func close() {

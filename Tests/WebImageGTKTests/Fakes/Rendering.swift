@@ -1,5 +1,7 @@
 import CWebImageGTK
 
+@testable import WebImageGTK
+
 /// The pixels a paintable draws, without a display: snapshot, render node, cairo.
 struct Rendering {
     let width: Int
@@ -23,6 +25,23 @@ struct Rendering {
         for row in 0..<height {
             rows += UnsafeBufferPointer(start: bytes + row * stride, count: width * 4)
         }
+    }
+
+    /// What a widget in a window draws, without what is below it; after the next frame, so that all is laid out and drawn.
+    @MainActor init(of widget: UnsafeMutablePointer<GtkWidget>) {
+        var frameCount = 0
+        let ticker = FrameTicker(host: ViewHost.of(widget)) { _ in
+            frameCount += 1
+            return true
+        }
+        ticker.start()
+        gtk_widget_queue_draw(widget)
+        pump("two frames") { frameCount > 2 }
+        ticker.stop()
+        let paintable = ObjectReference(owning: ObjectPointer(gtk_widget_paintable_new(widget)))
+        self.init(
+            of: paintable.pointer.opaque, width: Int(gtk_widget_get_width(widget)),
+            height: Int(gtk_widget_get_height(widget)))
     }
 
     /// Red, green, blue and alpha, premultiplied; cairo keeps them as a native-endian word.

@@ -6,8 +6,10 @@ struct GalleryRun {
     let output: String
     let errors: String
 
-    /// - Parameter hasDisplay: `false` hides the display from it.
-    init(_ arguments: [String], hasDisplay: Bool = true) throws {
+    /// - Parameters:
+    ///   - hasDisplay: `false` hides the display from it.
+    ///   - scale: pixels in a point.
+    init(_ arguments: [String], hasDisplay: Bool = true, scale: Int = 1) throws {
         let process = Process()
         // SwiftPM puts programs beside the bundle of the tests.
         process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
@@ -15,6 +17,7 @@ struct GalleryRun {
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment["GSK_RENDERER"] = "cairo"
+        environment["GDK_SCALE"] = "\(scale)"
         if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
         process.environment = environment
         let (output, errors) = (Pipe(), Pipe())

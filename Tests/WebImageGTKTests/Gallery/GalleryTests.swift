@@ -21,6 +21,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         let paths = try colors.enumerated().map { try write($1, to: "\($0).png") }
         let run = try run(listing: paths)
         XCTAssertEqual(run.exitStatus, 0, run.errors)
+        XCTAssertEqual(run.errors, "", "GTK has nothing to complain of")
         XCTAssertTrue(run.output.hasPrefix("3 loaded: 0 memory, 0 disk, 0 network, 3 files"), run.output)
 
         let report = try report()
@@ -35,6 +36,39 @@ final class GalleryScreenshotTests: GTKTestCase {
             for (x, y) in [(0, 0), (199, 0), (0, 149), (199, 149), (100, 75)] {
                 XCTAssertEqual(screenshot.pixels[cell.x + x, cell.y + y], color.pixel, "cell \(cell.index), \(x), \(y)")
             }
+        }
+    }
+
+    func testDrawsFourTimesThePixelsAtScaleTwo() throws {
+        // Columns of one pixel, black and white, as wide as the cell has pixels: at another size they would be grey.
+        var pixels = try MutablePixelBuffer(width: 400, height: 300)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in 0..<(400 * 300) {
+                let level: UInt8 = index % 2 == 0 ? 0 : 255
+                bytes.storeBytes(of: SIMD4(level, level, level, 255), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+            }
+        }
+        let file = folder.appendingPathComponent("columns.png")
+        try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png).write(to: file)
+        let run = try run(listing: [file.path], scale: 2)
+        XCTAssertEqual(run.exitStatus, 0, run.errors)
+        let cell = try XCTUnwrap(try report().cells.first)
+        XCTAssertEqual([cell.width, cell.height], [400, 300])
+        let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: screenshotURL))
+        for x in [0, 1, 200, 201, 398, 399] {
+            XCTAssertEqual(screenshot.pixels[cell.x + x, cell.y + 150].x, x % 2 == 0 ? 0 : 255, "column \(x)")
+        }
+    }
+
+    func testEachKindOfViewHasAPage() throws {
+        for page in ["pictures", "buttons", "animated", "progressive"] {
+            let file = folder.appendingPathComponent("\(page).png")
+            let run = try GalleryRun(["--page", page, "--size", "900x700", "--screenshot", file.path])
+            XCTAssertEqual(run.exitStatus, 0, run.errors)
+            XCTAssertEqual(run.errors, "", page)
+            let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
+            XCTAssertGreaterThan(
+                Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3, page)
         }
     }
 
@@ -76,13 +110,14 @@ final class GalleryScreenshotTests: GTKTestCase {
         return file.path
     }
 
-    private func run(listing paths: [String]) throws -> GalleryRun {
+    private func run(listing paths: [String], scale: Int = 1) throws -> GalleryRun {
         let list = folder.appendingPathComponent("list.txt")
         try Data(paths.joined(separator: "\n").utf8).write(to: list)
-        return try GalleryRun([
-            "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x400",
-            "--screenshot", screenshotURL.path, "--report", reportURL.path,
-        ])
+        return try GalleryRun(
+            [
+                "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x400",
+                "--screenshot", screenshotURL.path, "--report", reportURL.path,
+            ], scale: scale)
     }
 
     private func report() throws -> Report {
@@ -104,6 +139,8 @@ final class GalleryArgumentsTests: XCTestCase {
             (["--list", "/nonexistent"], "/nonexistent can't be read"),
             (["--size", "big", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
+            (["--page", "nonsense"], "--page takes grid, pictures"),
+            (["--page", "buttons", "--screenshot", "s.png", "--report", "r.json"], "--report is for the grid"),
         ]
         for (arguments, complaint) in cases {
             let run = try GalleryRun(arguments, hasDisplay: false)
@@ -115,7 +152,7 @@ final class GalleryArgumentsTests: XCTestCase {
     func testHelpNamesEveryOption() throws {
         let run = try GalleryRun(["--help"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 0)
-        for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size"] {
+        for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page"] {
             XCTAssertTrue(run.output.contains(name), name)
         }
     }

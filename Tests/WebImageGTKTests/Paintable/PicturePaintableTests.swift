@@ -11,7 +11,7 @@ final class PicturePaintableTests: XCTestCase {
     func testDrawsAPictureOverTheWholeArea() throws {
         try MainActor.assumeIsolated {
             let paintable = PicturePaintable()
-            paintable.show(.image(try Swatch(red: 10, green: 20, blue: 30).image()))
+            paintable.layers.show(.image(try Swatch(red: 10, green: 20, blue: 30).image()))
             let drawing = render(paintable)
             XCTAssertEqual(drawing[0, 0], SIMD4(10, 20, 30, 255))
             XCTAssertEqual(drawing[7, 7], SIMD4(10, 20, 30, 255))
@@ -23,7 +23,7 @@ final class PicturePaintableTests: XCTestCase {
             var pixels = try MutablePixelBuffer(width: 1, height: 1)
             pixels.withUnsafeMutableBytes { $0.storeBytes(of: SIMD4(100, 50, 0, 128), as: SIMD4<UInt8>.self) }
             let paintable = PicturePaintable()
-            paintable.show(.image(Image(pixels: pixels.freeze(isOpaque: false))))
+            paintable.layers.show(.image(Image(pixels: pixels.freeze(isOpaque: false))))
             let pixel = render(paintable)[4, 4]
             for (drawn, expected) in [(pixel.x, 100), (pixel.y, 50), (pixel.z, 0), (pixel.w, 128)] {
                 XCTAssertEqual(Double(drawn), Double(expected), accuracy: 1)
@@ -34,7 +34,7 @@ final class PicturePaintableTests: XCTestCase {
     func testDrawsAColor() {
         MainActor.assumeIsolated {
             let paintable = PicturePaintable()
-            paintable.show(.placeholder(.color(Color(red: 0, green: 1, blue: 0))))
+            paintable.layers.show(.placeholder(.color(Color(red: 0, green: 1, blue: 0))))
             XCTAssertEqual(render(paintable)[3, 5], SIMD4(0, 255, 0, 255))
             XCTAssertEqual(size(of: paintable), PixelSize(width: 0, height: 0))
         }
@@ -51,7 +51,7 @@ final class PicturePaintableTests: XCTestCase {
             let paintable = PicturePaintable()
             var image = try Swatch(red: 0, green: 0, blue: 0, width: 8).image()
             image.scale = 2
-            paintable.show(.image(image))
+            paintable.layers.show(.image(image))
             XCTAssertEqual(size(of: paintable), PixelSize(width: 4, height: 2))
         }
     }
@@ -59,20 +59,20 @@ final class PicturePaintableTests: XCTestCase {
     func testMixesBothPicturesInAFade() throws {
         try MainActor.assumeIsolated {
             let paintable = PicturePaintable()
-            paintable.show(.image(try Swatch.red.image()))
-            paintable.beginFade(to: .image(try Swatch.blue.image()))
+            paintable.layers.show(.image(try Swatch.red.image()))
+            paintable.layers.begin(.fade, to: .image(try Swatch.blue.image()))
             XCTAssertEqual(render(paintable)[4, 4], Swatch.red.pixel)
 
-            paintable.setFadeProgress(0.5)
+            paintable.layers.setProgress(0.5)
             let middle = render(paintable)[4, 4]
             XCTAssertEqual(Double(middle.x), 127.5, accuracy: 2)
             XCTAssertEqual(middle.y, 0)
             XCTAssertEqual(Double(middle.z), 127.5, accuracy: 2)
-            XCTAssertTrue(paintable.isFading)
+            XCTAssertTrue(paintable.layers.isInTransition)
 
-            paintable.setFadeProgress(1)
+            paintable.layers.setProgress(1)
             XCTAssertEqual(render(paintable)[4, 4], Swatch.blue.pixel)
-            XCTAssertFalse(paintable.isFading)
+            XCTAssertFalse(paintable.layers.isInTransition)
         }
     }
 
@@ -87,8 +87,8 @@ final class PicturePaintableTests: XCTestCase {
                 }
             }
             let paintable = PicturePaintable()
-            paintable.show(.image(Image(pixels: pixels.freeze(isOpaque: true))))
-            paintable.beginFade(to: .image(try Swatch.blue.image()))
+            paintable.layers.show(.image(Image(pixels: pixels.freeze(isOpaque: true))))
+            paintable.layers.begin(.fade, to: .image(try Swatch.blue.image()))
             let drawing = render(paintable)
             for x in [0, 7] { XCTAssertEqual(drawing[x, 4], Swatch.green.pixel) }
         }
@@ -101,11 +101,11 @@ final class PicturePaintableTests: XCTestCase {
             paintable.reference.pointer.onSignal("invalidate-size") { changes.sizes += 1 }
             paintable.reference.pointer.onSignal("invalidate-contents") { changes.contents += 1 }
 
-            paintable.show(.image(try Swatch.red.image()))
+            paintable.layers.show(.image(try Swatch.red.image()))
             XCTAssertEqual([changes.sizes, changes.contents], [1, 1])
-            paintable.show(.image(try Swatch.blue.image()))
+            paintable.layers.show(.image(try Swatch.blue.image()))
             XCTAssertEqual([changes.sizes, changes.contents], [1, 2])
-            paintable.show(.empty)
+            paintable.layers.show(.empty)
             XCTAssertEqual([changes.sizes, changes.contents], [2, 3])
         }
     }

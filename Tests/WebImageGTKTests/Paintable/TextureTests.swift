@@ -10,9 +10,9 @@ final class TextureTests: XCTestCase {
     func testIsSharedByViewsOfTheSamePixels() throws {
         try MainActor.assumeIsolated {
             let image = try Swatch.red.image()
-            let (first, second) = (Texture.of(image), Texture.of(image))
+            let (first, second) = (Texture.of(image.pixels), Texture.of(image.pixels))
             XCTAssertEqual(first.pointer, second.pointer)
-            XCTAssertNotEqual(Texture.of(try Swatch.red.image()).pointer, first.pointer)
+            XCTAssertNotEqual(Texture.of(try Swatch.red.image().pixels).pointer, first.pointer)
         }
     }
 
@@ -20,7 +20,7 @@ final class TextureTests: XCTestCase {
         try MainActor.assumeIsolated {
             var image: Image? = try Swatch.green.image()
             weak let pixels = image?.pixels
-            var texture = image.map(Texture.of)
+            var texture = image.map { Texture.of($0.pixels) }
             image = nil
             XCTAssertNotNil(pixels)
             withExtendedLifetime(texture) {}
@@ -36,7 +36,7 @@ final class TextureTests: XCTestCase {
             let part = try both.cropped(to: PointRect(x: 15, y: 2, width: 25, height: 18))
             XCTAssertEqual(part.pixels.bytesPerRow, 160)
             let paintable = PicturePaintable()
-            paintable.show(.image(part))
+            paintable.layers.show(.image(part))
             let drawing = Rendering(of: paintable.reference.pointer.opaque, width: 25, height: 18)
             for y in [0, 17] {
                 XCTAssertEqual(drawing[4, y], SIMD4(0, 0, 0, 255))
@@ -52,7 +52,7 @@ final class TextureTests: XCTestCase {
             for number in 0..<200 {
                 let swatch = Swatch(red: UInt8(number), green: 7, blue: 9)
                 let paintable = PicturePaintable()
-                paintable.show(.image(try swatch.image()))
+                paintable.layers.show(.image(try swatch.image()))
                 let drawing = Rendering(of: paintable.reference.pointer.opaque, width: 2, height: 2)
                 XCTAssertEqual(drawing[1, 1], swatch.pixel)
             }

@@ -64,16 +64,16 @@ final class PictureLifeTests: GTKTestCase {
             for case let box? in [first, second] { window.add(box) }
             gtk_box_append(first.map(asBox), picture.widget)
             window.present()
-            pump("the map") { picture.isOnScreen }
+            pump("the map") { picture.imageSlot.isOnScreen }
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
 
             let reference = ObjectReference(retaining: ObjectPointer(picture.widget))
             gtk_box_remove(first.map(asBox), picture.widget)
-            XCTAssertFalse(picture.isOnScreen)
+            XCTAssertFalse(picture.imageSlot.isOnScreen)
             gtk_box_append(second.map(asBox), picture.widget)
             withExtendedLifetime(reference) {}
-            pump("the map") { picture.isOnScreen }
+            pump("the map") { picture.imageSlot.isOnScreen }
             pumpUntilIdle()
             XCTAssertEqual(fixture.loader.loads.count, 1)
             XCTAssertEqual(fixture.loader.loads.first?.isCancelled, false)

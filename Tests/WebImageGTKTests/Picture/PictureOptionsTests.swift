@@ -75,9 +75,9 @@ final class PictureOptionsTests: GTKTestCase {
             picture.setImage(url, options: .fadeIn, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the picture") { picture.image != nil }
-            XCTAssertTrue(picture.isFading)
-            pump("the end of the fade") { !picture.isFading }
-            XCTAssertEqual(picture.fadeTickID, 0)
+            XCTAssertTrue(picture.imageSlot.isInTransition)
+            pump("the end of the fade") { !picture.imageSlot.isInTransition }
+            XCTAssertFalse(picture.imageSlot.isTicking)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
         }
     }
@@ -91,7 +91,7 @@ final class PictureOptionsTests: GTKTestCase {
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the picture") { picture.image != nil }
-            XCTAssertFalse(picture.isFading)
+            XCTAssertFalse(picture.imageSlot.isInTransition)
         }
     }
 
@@ -104,9 +104,9 @@ final class PictureOptionsTests: GTKTestCase {
             try fixture.remember(.red, at: red)
             try fixture.remember(.blue, at: blue)
             picture.setImage(red, options: .fadeIn, manager: fixture.manager)
-            XCTAssertFalse(picture.isFading)
+            XCTAssertFalse(picture.imageSlot.isInTransition)
             picture.setImage(blue, options: [.fadeIn, .forceTransition], manager: fixture.manager)
-            XCTAssertTrue(picture.isFading)
+            XCTAssertTrue(picture.imageSlot.isInTransition)
         }
     }
 
@@ -120,7 +120,7 @@ final class PictureOptionsTests: GTKTestCase {
             let url = try fixture.url("red")
             try fixture.remember(.red, at: url)
             picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
-            XCTAssertFalse(picture.isFading)
+            XCTAssertFalse(picture.imageSlot.isInTransition)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
         }
     }
@@ -133,38 +133,16 @@ final class PictureOptionsTests: GTKTestCase {
             let url = try fixture.url("red")
             try fixture.remember(.red, at: url)
             picture.setImage(url, options: [.fadeIn, .forceTransition], manager: fixture.manager)
-            XCTAssertTrue(picture.isFading)
+            XCTAssertTrue(picture.imageSlot.isInTransition)
             gtk_widget_set_visible(picture.widget, gboolean(0))
-            XCTAssertFalse(picture.isFading)
-            XCTAssertEqual(picture.fadeTickID, 0)
-        }
-    }
-
-    func testAFadeTakesAFifthOfASecond() throws {
-        try MainActor.assumeIsolated {
-            let paintable = PicturePaintable()
-            paintable.show(.image(try Swatch.red.image()))
-            paintable.beginFade(to: .image(try Swatch.blue.image()))
-            var isDone = false
-            let timeline = FadeTimeline(paintable: paintable) { isDone = true }
-            @MainActor func bluePart() -> Double {
-                Double(Rendering(of: paintable.reference.pointer.opaque, width: 4, height: 4)[2, 2].z) / 255
-            }
-
-            let start: gint64 = 5_000_000
-            for (milliseconds, part) in [(0, 0), (50, 0.25), (100, 0.5), (150, 0.75), (199, 0.995)] {
-                XCTAssertNotEqual(timeline.advance(to: start + gint64(milliseconds) * 1000), 0)
-                XCTAssertEqual(bluePart(), part, accuracy: 0.01)
-                XCTAssertFalse(isDone)
-            }
-            XCTAssertEqual(timeline.advance(to: start + 200_000), 0)
-            XCTAssertEqual(bluePart(), 1)
-            XCTAssertTrue(isDone)
+            XCTAssertFalse(picture.imageSlot.isInTransition)
+            XCTAssertFalse(picture.imageSlot.isTicking)
         }
     }
 }
 
-@MainActor private func setAnimations(_ areEnabled: Bool) {
+/// Sets what the user wants of animations.
+@MainActor func setAnimations(_ areEnabled: Bool) {
     var value = GValue()
     g_value_init(&value, g_type_from_name("gboolean"))
     g_value_set_boolean(&value, gboolean(areEnabled ? 1 : 0))

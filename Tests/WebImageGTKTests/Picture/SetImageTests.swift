@@ -82,7 +82,7 @@ final class SetImageTests: GTKTestCase {
             XCTAssertEqual(origin, .memoryCacheFast)
             XCTAssertEqual(picture.loadState, .loaded(.memoryCacheFast))
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
-            XCTAssertFalse(picture.isFading)
+            XCTAssertFalse(picture.imageSlot.isInTransition)
             XCTAssertTrue(fixture.loader.loads.isEmpty)
             destroyUnparented(picture)
         }

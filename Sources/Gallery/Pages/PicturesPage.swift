@@ -1,0 +1,111 @@
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// Content modes, the highlighted picture, a `GtkImage`, and indicators over what loads and never ends.
+@MainActor final class PicturesPage: GalleryPage {
+    let widget: UnsafeMutablePointer<GtkWidget>
+    private var pictures: [any ImageSlotOwner] = []
+    private let manager: WebImageManager
+
+    init(manager: WebImageManager) throws(WebImageError) {
+        var configuration = manager.configuration
+        configuration.loaders = ImageLoaderGroup([HalfLoader(), DataURLLoader()])
+        self.manager = WebImageManager(configuration: configuration)
+        let (grid, attach) = Self.makeGrid()
+        widget = grid
+        let wide = try Samples.photograph(hour: 0.4)
+        let modes: [(ImageContentMode, String)] = [
+            (.scaleAspectFit, "fit"), (.scaleAspectFill, "fill and crop"), (.scaleToFill, "stretch"),
+            (.bottomRight, "bottom right"),
+        ]
+        for (column, (mode, name)) in modes.enumerated() {
+            let picture = makePicture()
+            picture.contentMode = mode
+            picture.decodesAtDisplaySize = true
+            picture.alternativeText = "A sunrise over hills"
+            picture.setImage(wide, manager: self.manager)
+            attach(cell(picture, name), column, 0)
+            pictures.append(picture)
+        }
+        let highlighted = makePicture()
+        highlighted.contentMode = .scaleAspectFill
+        highlighted.setImage(wide, manager: self.manager)
+        highlighted.highlighted.setImage(try Samples.photograph(hour: 0.9, hue: 0.7), manager: self.manager)
+        attach(cell(highlighted, "another one under the pointer"), 0, 1)
+
+        let changing = makePicture()
+        changing.contentMode = .scaleAspectFill
+        changing.imageSlot.transition = .flip(from: .left)
+        let urls = [wide, try Samples.photograph(hour: 0.7, hue: 0.5)]
+        changing.setImage(wide, manager: self.manager)
+        let flip = gtk_button_new_with_label("flip")
+        if let flip {
+            var number = 0
+            ObjectPointer(flip).onSignal("clicked") { [weak self, weak changing] in
+                guard let self else { return }
+                number += 1
+                changing?.setImage(
+                    urls[number % 2], options: [.forceTransition, .ignorePlaceholder], manager: self.manager)
+            }
+            attach(cell(changing, "a transition"), 1, 1)
+            attach(flip, 1, 2)
+        }
+        pictures += [highlighted, changing]
+        attachIcon(wide, attach)
+        attachIndicators(attach)
+    }
+
+    private func makePicture() -> WebPicture {
+        let picture = WebPicture()
+        gtk_widget_add_css_class(picture.widget, "frame-of-picture")
+        return picture
+    }
+
+    private func cell(_ picture: WebPicture, _ text: String) -> UnsafeMutablePointer<GtkWidget>? {
+        Self.captioned(Self.sized(picture.widget, width: 240, height: 240), text)
+    }
+
+    private func attachIcon(_ url: URL, _ attach: AttachToGrid) {
+        guard let image = gtk_image_new() else { return }
+        gtk_image_set_pixel_size(ObjectPointer(image).opaque, 96)
+        let icon = WebPaintable(in: image)
+        icon.contentMode = .scaleAspectFill
+        icon.setImage(
+            url, thumbnail: Thumbnail(width: 192, height: 192, mode: .aspectFill), processors: [.circle()],
+            manager: manager)
+        attach(Self.captioned(image, "a GtkImage, cut to a circle"), 2, 1)
+        pictures.append(icon)
+    }
+
+    private func attachIndicators(_ attach: AttachToGrid) {
+        let indicators: [any DrawnImageIndicator] = [
+            RingIndicator(diameter: 48, style: .light), BarIndicator(style: .light),
+            SpinnerIndicator(diameter: 40, style: .light),
+        ]
+        let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6))
+        for (number, indicator) in indicators.enumerated() {
+            let picture = WebPicture()
+            gtk_widget_set_size_request(picture.widget, 76, 240)
+            picture.imageSlot.indicator = indicator
+            picture.setImage(
+                "half:\(number < 2 ? "known" : "unknown")/\(number)",
+                placeholder: .color(Color(red: 0.2, green: 0.25, blue: 0.3)), manager: manager)
+            gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), picture.widget)
+        }
+        attach(Self.captioned(box.widget, "ring, bar, spinner"), 3, 1)
+    }
+
+    var isSettled: Bool { pictures.allSatisfy { $0.imageSlot.isSettled } }
+    var isComplete: Bool { pictures.allSatisfy { $0.image != nil } }
+}
+
+extension ImageSlot {
+    /// Whether it is neither loading nor changing.
+    var isSettled: Bool {
+        switch loadState {
+        case .loaded, .failed: !isInTransition
+        case .idle, .loading: false
+        }
+    }
+}

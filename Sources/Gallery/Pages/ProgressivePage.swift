@@ -1,0 +1,72 @@
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// What can be seen of a file while it arrives: the slider says how much of each is there.
+@MainActor final class ProgressivePage: GalleryPage {
+    let widget: UnsafeMutablePointer<GtkWidget>
+    private var files: [(data: Data, picture: WebPicture)] = []
+    private let adjustment: ObjectPointer
+
+    init() throws(WebImageError) {
+        let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 12))
+        widget = box.widget
+        let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 0.005))
+        adjustment = ObjectPointer(gtk_range_get_adjustment(scale.address.assumingMemoryBound(to: GtkRange.self)))
+        gtk_adjustment_set_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self), 0.35)
+        let (grid, attach) = Self.makeGrid()
+        for child in [scale.widget, grid] {
+            gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), child)
+        }
+        for setMargin in [gtk_widget_set_margin_start, gtk_widget_set_margin_end, gtk_widget_set_margin_top] {
+            setMargin(scale.widget, 24)
+        }
+        for (number, (name, data)) in try Self.makeFiles().enumerated() {
+            let picture = WebPicture()
+            gtk_widget_add_css_class(picture.widget, "frame-of-picture")
+            files.append((data, picture))
+            let frame = Self.sized(picture.widget, width: 330, height: 220)
+            attach(Self.captioned(frame, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
+        }
+        adjustment.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
+        showPrefixes()
+    }
+
+    private static func makeFiles() throws(WebImageError) -> [(String, Data)] {
+        let image = try Landscape(size: PixelSize(width: 660, height: 440), hour: 0.3).image()
+        let codecs = CodecRegistry.shared
+        var gif = EncodingOptions()
+        gif.gif.dithering = .floydSteinberg
+        return [
+            ("JPEG", try codecs.encode(image, as: .jpeg)),
+            (
+                "progressive JPEG",
+                try codecs.encode(image, as: .jpeg, options: EncodingOptions(jpeg: .init(isProgressive: true)))
+            ),
+            ("PNG", try codecs.encode(image, as: .png)),
+            ("GIF", try codecs.encode(image, as: .gif, options: gif)),
+            ("WebP", try codecs.encode(image, as: .webp)),
+        ]
+    }
+
+    /// Files this small decode in milliseconds; a program would do it elsewhere.
+    private func showPrefixes() {
+        let part = gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self))
+        for (data, picture) in files {
+            let prefix = data.prefix(Int((Double(data.count) * part).rounded()))
+            if let image = try? Self.decode(prefix, isWhole: prefix.count == data.count) {
+                picture.setImage(image)
+            } else {
+                picture.prepareForReuse()
+            }
+        }
+    }
+
+    private static func decode(_ prefix: Data, isWhole: Bool) throws(WebImageError) -> Image? {
+        if isWhole { return try CodecRegistry.shared.decode(prefix) }
+        return try CodecRegistry.shared.makeIncrementalDecoder(startingWith: prefix)?.preview()
+    }
+
+    var isSettled: Bool { true }
+    var isComplete: Bool { files.contains { $0.picture.image != nil } }
+}

@@ -1,0 +1,55 @@
+import CWebImageGTK
+import XCTest
+
+@testable import WebImageGTK
+
+final class ApplicationLifecycleTests: GTKTestCase {
+    func testHidingTheLastWindowEmptiesMemory() throws {
+        try MainActor.assumeIsolated {
+            let application = ObjectReference(
+                owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
+            XCTAssertNotEqual(
+                g_application_register(
+                    application.pointer.address.assumingMemoryBound(to: GApplication.self), nil, nil),
+                0)
+            let fixture = PictureFixture()
+            let lifecycle = ApplicationLifecycle(of: application.pointer.address, managers: [fixture.manager])
+            let (first, second) = (TestWindow(), TestWindow())
+            let gtkApplication = application.pointer.address.assumingMemoryBound(to: GtkApplication.self)
+            for window in [first, second] {
+                gtk_application_add_window(gtkApplication, window.asWindow)
+                window.present()
+            }
+            pumpUntilIdle()
+            XCTAssertTrue(lifecycle.isInForeground)
+            try fixture.remember(.red, at: try fixture.url("red"))
+            gtk_widget_set_visible(first.window, gboolean(0))
+            pumpUntilIdle()
+            XCTAssertEqual(fixture.cache.memory.count, 1)
+            var changes: [Bool] = []
+            lifecycle.onChange = { changes.append($0) }
+            gtk_widget_set_visible(second.window, gboolean(0))
+            pump("the background") { !lifecycle.isInForeground }
+            XCTAssertEqual(fixture.cache.memory.count, 0)
+            first.present()
+            pump("the foreground") { lifecycle.isInForeground }
+            XCTAssertEqual(changes, [false, true])
+            first.close()
+            second.close()
+        }
+    }
+
+    func testLowMemoryHalvesCachesAndEmptiesThemWhenCritical() throws {
+        try MainActor.assumeIsolated {
+            let application = ObjectReference(
+                owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
+            let fixture = PictureFixture()
+            let lifecycle = ApplicationLifecycle(of: application.pointer.address, managers: [fixture.manager])
+            for number in 0..<20 { try fixture.remember(.red, at: try fixture.url("\(number)")) }
+            lifecycle.memoryIsLow(level: 100)
+            XCTAssertEqual(fixture.cache.memory.count, 10)
+            lifecycle.memoryIsLow(level: 255)
+            XCTAssertEqual(fixture.cache.memory.count, 0)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import CWebImageGTK
+import Glibc
+
+@testable import WebImageGTK
+
+/// The X server's pointer, moved and pressed through its test extension: what reaches GTK are events as of a mouse.
+@MainActor final class Pointer {
+    private let display: OpaquePointer
+    private let library: UnsafeMutableRawPointer
+    private let testLibrary: UnsafeMutableRawPointer
+
+    /// `nil` where the display is no X server, or has no test extension (Debian's package `libxtst6`).
+    init?() {
+        typealias Open = @convention(c) (UnsafePointer<CChar>?) -> OpaquePointer?
+        guard let library = dlopen("libX11.so.6", RTLD_NOW), let testLibrary = dlopen("libXtst.so.6", RTLD_NOW),
+            let open = dlsym(library, "XOpenDisplay").map({ unsafeBitCast($0, to: Open.self) }),
+            let display = open(nil)
+        else { return nil }
+        (self.library, self.testLibrary, self.display) = (library, testLibrary, display)
+    }
+
+    /// Moves to the middle of `widget`, from elsewhere: GTK hears of a change only.
+    func move(to widget: UnsafeMutablePointer<GtkWidget>) {
+        guard let native = gtk_widget_get_native(widget), let surface = gtk_native_get_surface(native) else { return }
+        var (x, y) = (Double(gtk_widget_get_width(widget)) / 2, Double(gtk_widget_get_height(widget)) / 2)
+        gtk_widget_translate_coordinates(
+            widget, UnsafeMutableRawPointer(native).assumingMemoryBound(to: GtkWidget.self), x, y, &x, &y)
+        var (left, top): (Double, Double) = (0, 0)
+        gtk_native_get_surface_transform(native, &left, &top)
+        let origin = origin(of: surface)
+        move(x: origin.x + Int32(x + left), y: origin.y + Int32(y + top))
+    }
+
+    /// Moves to the corner of the screen that no window covers.
+    func moveAway() { move(x: 1279, y: 1023) }
+
+    func press() { button(isDown: 1) }
+    func release() { button(isDown: 0) }
+
+    private func origin(of surface: OpaquePointer) -> (x: Int32, y: Int32) {
+        typealias WindowOf = @convention(c) (OpaquePointer) -> UInt
+        typealias Root = @convention(c) (OpaquePointer) -> UInt
+        typealias Translate =
+            @convention(c) (
+                OpaquePointer, UInt, UInt, Int32, Int32, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>,
+                UnsafeMutablePointer<UInt>
+            ) -> Int32
+        guard let windowOf = function("gdk_x11_surface_get_xid", in: nil, as: WindowOf.self),
+            let root = function("XDefaultRootWindow", in: library, as: Root.self),
+            let translate = function("XTranslateCoordinates", in: library, as: Translate.self)
+        else { return (0, 0) }
+        var (x, y, child): (Int32, Int32, UInt) = (0, 0, 0)
+        _ = translate(display, windowOf(surface), root(display), 0, 0, &x, &y, &child)
+        return (x, y)
+    }
+
+    private func move(x: Int32, y: Int32) {
+        typealias Move = @convention(c) (OpaquePointer, Int32, Int32, Int32, UInt) -> Int32
+        let move = function("XTestFakeMotionEvent", in: testLibrary, as: Move.self)
+        // Twice: the first one lets GTK know that there is a pointer.
+        _ = move?(display, -1, x + 1, y, 0)
+        _ = move?(display, -1, x, y, 0)
+        flush()
+    }
+
+    private func button(isDown: Int32) {
+        typealias Button = @convention(c) (OpaquePointer, UInt32, Int32, UInt) -> Int32
+        _ = function("XTestFakeButtonEvent", in: testLibrary, as: Button.self)?(display, 1, isDown, 0)
+        flush()
+    }
+
+    private func flush() {
+        typealias Flush = @convention(c) (OpaquePointer) -> Int32
+        _ = function("XFlush", in: library, as: Flush.self)?(display)
+    }
+
+    private func function<Function>(
+        _ name: String, in library: UnsafeMutableRawPointer?, as type: Function.Type
+    ) -> Function? {
+        dlsym(library, name).map { unsafeBitCast($0, to: type) }
+    }
+}

@@ -1,0 +1,216 @@
+import CWebImageGTK
+import XCTest
+
+@testable import WebImageGTK
+
+/// What goes on around loads: scrolling, the network, the program's end.
+final class SlotLifeTests: GTKTestCase {
+    func testLowPriorityWaitsUntilScrollingRests() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            guard let scrolledWindow = gtk_scrolled_window_new(), let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+            else { return XCTFail("no widgets") }
+            gtk_widget_set_size_request(box, 50, 2000)
+            gtk_box_append(asBox(box), picture.widget)
+            gtk_scrolled_window_set_child(OpaquePointer(scrolledWindow), box)
+            gtk_widget_set_size_request(scrolledWindow, 100, 100)
+            window.add(scrolledWindow)
+            window.present()
+            pump("the map") { picture.imageSlot.isOnScreen }
+            pumpUntilIdle()
+            pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
+            let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolledWindow))
+            gtk_adjustment_set_value(adjustment, 5)
+            XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, true)
+            picture.setImage(try fixture.url("low"), priority: .low, manager: fixture.manager)
+            XCTAssertTrue(fixture.loader.loads.isEmpty)
+            XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
+            pump("the load") { !fixture.loader.loads.isEmpty }
+            XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, false)
+
+            gtk_adjustment_set_value(adjustment, 9)
+            picture.setImage(try fixture.url("high"), manager: fixture.manager)
+            XCTAssertNotNil(fixture.loader.lastLoad(of: try fixture.url("high")))
+            // What is given up meanwhile does not begin.
+            picture.setImage(try fixture.url("never"), priority: .low, manager: fixture.manager)
+            picture.cancelCurrentRequest()
+            pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
+            XCTAssertNil(fixture.loader.lastLoad(of: try fixture.url("never")))
+        }
+    }
+
+    func testNetworkActivityTurnsASpinner() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            guard let spinner = gtk_spinner_new() else { return XCTFail("no spinner") }
+            window.add(spinner)
+            NetworkActivity.shared.bind(spinner)
+            let before = NetworkActivity.shared.count
+            var isSpinning: Bool { gtk_spinner_get_spinning(OpaquePointer(spinner)) != 0 }
+            XCTAssertFalse(isSpinning)
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.begin(expectedByteCount: 5)
+            pump("activity") { NetworkActivity.shared.count == before + 1 }
+            XCTAssertTrue(isSpinning)
+            picture.cancelCurrentRequest()
+            pump("the end of it") { NetworkActivity.shared.count == before }
+            XCTAssertFalse(isSpinning)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testALoadInTheBackgroundOutlivesItsView() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            let url = try fixture.url("red")
+            window.show(picture)
+            let outcomes = Outcomes()
+            picture.setImage(
+                url, options: .continueInBackground, manager: fixture.manager, completion: { outcomes.append($0) })
+            window.close()
+            pump("the end of the wish") { outcomes.errors == [.cancelled] }
+            let load = fixture.loader.lastLoad(of: url)
+            XCTAssertEqual(load?.isCancelled, false)
+            XCTAssertEqual(load?.priority, .low)
+            load?.answer(.red)
+            pump("the picture in memory") { fixture.manager.cachedImage(for: url) != nil }
+            pump("the end") { fixture.manager.runningOperations.isEmpty }
+        }
+    }
+
+    func testALoadInTheBackgroundHoldsTheApplication() throws {
+        try MainActor.assumeIsolated {
+            let application = ObjectReference(
+                owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
+            let pointer = application.pointer.address.assumingMemoryBound(to: GApplication.self)
+            g_application_set_default(pointer)
+            defer { g_application_set_default(nil) }
+            let fixture = PictureFixture()
+            let url = try fixture.url("red")
+            // Runs as long as it is held: until the load has ended, though there is no window.
+            application.pointer.onSignal("activate") {
+                let picture = WebPicture()
+                picture.setImage(url, options: .continueInBackground, manager: fixture.manager)
+                destroyUnparented(picture)
+                let load = fixture.loader.lastLoad(of: url)
+                DelayedAnswer.shared.call = DelayedCall(afterMilliseconds: 50) { load?.answer(.red) }
+            }
+            XCTAssertEqual(g_application_run(pointer, 0, nil), 0)
+            XCTAssertNotNil(fixture.manager.cachedImage(for: url))
+            DelayedAnswer.shared.call = nil
+        }
+    }
+
+    func testShowsPreviewsUntilThePictureIsThere() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let setter = picture.imageSlot.setter
+            let (first, second) = (try fixture.url("1"), try fixture.url("2"))
+            picture.setImage(first, manager: fixture.manager)
+            let staleSentinel = setter.sentinel
+            picture.setImage(second, options: .fadeIn, manager: fixture.manager)
+            setter.loadDidPreview(staleSentinel, try Swatch.red.image())
+            XCTAssertNil(picture.image)
+            setter.loadDidPreview(setter.sentinel, try Swatch.green.image())
+            XCTAssertEqual(picture.image?.pixels[0, 0], Swatch.green.pixel)
+            XCTAssertTrue(picture.imageSlot.isInTransition)
+            XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
+            fixture.loader.lastLoad(of: second)?.answer(.blue)
+            pump("the picture") { picture.loadState == .loaded(.remote) }
+            pump("the end of the fade") { !picture.imageSlot.isInTransition }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+        }
+    }
+
+    func testTransitionsKnowTheDirectionOfText() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            gtk_widget_set_direction(picture.widget, GTK_TEXT_DIR_RTL)
+            window.show(picture)
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.imageSlot.transition = .slide(from: .leading, duration: .seconds(60))
+            picture.setImage(url, options: .forceTransition, manager: fixture.manager)
+            picture.imageSlot.surface.setProgress(0.5)
+            let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 20, height: 20)
+            XCTAssertEqual(drawing[15, 10], Swatch.red.pixel)
+            XCTAssertEqual(drawing[5, 10].w, 0)
+        }
+    }
+
+    func testALoadAskedForOffScreenGoesOnThere() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (normal, other) = (try fixture.url("normal"), try fixture.url("other"))
+            try fixture.remember(.blue, at: other)
+            picture.setImage(normal, manager: fixture.manager)
+            // Another slot of the view comes to show something.
+            picture.isHighlighted = true
+            picture.highlighted.setImage(other, manager: fixture.manager)
+            pumpUntilIdle()
+            XCTAssertEqual(fixture.loader.lastLoad(of: normal)?.isCancelled, false)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAnEarlierLoadMayGoOnBesideALaterOne() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (early, late) = (try fixture.url("early"), try fixture.url("late"))
+            let outcomes = Outcomes()
+            picture.setImage(early, manager: fixture.manager, completion: { outcomes.append($0) })
+            picture.setImage(late, options: .avoidAutoCancel, manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.lastLoad(of: early)?.isCancelled, false)
+            fixture.loader.lastLoad(of: late)?.answer(.blue)
+            pump("the picture") { picture.image != nil }
+            fixture.loader.lastLoad(of: early)?.answer(.red)
+            pump("the other end") { outcomes.successCount == 1 }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testDestroyingManyViewsInTheMiddleOfTheirLoads() throws {
+        try MainActor.assumeIsolated {
+            let fixture = PictureFixture()
+            let outcomes = Outcomes()
+            for round in 0..<20 {
+                let window = TestWindow()
+                for number in 0..<20 {
+                    let picture = WebPicture()
+                    picture.imageSlot.indicator = SpinnerIndicator()
+                    picture.imageSlot.transition = .zoomIn()
+                    window.add(picture.widget)
+                    picture.setImage(
+                        try fixture.url("\(round)-\(number)"), manager: fixture.manager,
+                        completion: { outcomes.append($0) })
+                }
+                window.present()
+                for load in fixture.loader.loads.suffix(20) {
+                    switch Int.random(in: 0..<3) {
+                    case 0: load.begin(expectedByteCount: 5)
+                    case 1: load.answer(.blue)
+                    default: break
+                    }
+                }
+                for _ in 0..<round { g_main_context_iteration(nil, gboolean(0)) }
+                window.close()
+            }
+            pump("all ends") { outcomes.results.count == 400 }
+            pumpUntilIdle()
+            XCTAssertEqual(outcomes.results.count, 400)
+            pump("no work left") { fixture.manager.runningOperations.isEmpty }
+        }
+    }
+}
+
+@MainActor private final class DelayedAnswer {
+    static let shared = DelayedAnswer()
+    var call: DelayedCall?
+}

@@ -1,0 +1,26 @@
+public import FoundationEssentials
+import Glibc
+import WebImageCore
+
+/// The server of `Tests/Servers/reverse_server.py`, which answers the newest request first.
+public final class ReverseServer: Sendable {
+    private let port: Int
+    private let process: ChildProcess
+
+    /// Starts the server; it stops with its last reference or the process.
+    public init() throws {
+        process = try ChildProcess(["python3", TestServers.path("reverse_server.py")])
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+            throw TestServerError("the reverse server does not start")
+        }
+        self.port = port
+    }
+
+    /// The URL of a picture of one colour.
+    public func url(red: UInt8, green: UInt8, blue: UInt8) throws -> URL {
+        try TestServers.url(port: port, path: "/\(red)/\(green)/\(blue)")
+    }
+}
