@@ -32,7 +32,7 @@ extension ImageCache {
         private let bytes: StoredBytes
         fileprivate let watch: Watch
 
-        fileprivate init(_ bytes: StoredBytes, _ watch: Watch) { (self.bytes, self.watch) = (bytes, watch) }
+        init(_ bytes: StoredBytes, _ watch: Watch) { (self.bytes, self.watch) = (bytes, watch) }
 
         /// The bytes as they are stored.
         package var data: Data { bytes.data }
