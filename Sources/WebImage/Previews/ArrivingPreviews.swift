@@ -1,0 +1,155 @@
+import FoundationEssentials
+import WebImageCoding
+import WebImageCore
+import WebImageProcessing
+
+/// Makes previews of one body while it arrives, on the threads for decoding.
+///
+/// ```
+///  show(body) ─► busy, or not due yet? ── yes ──► only the newest body is remembered
+///                      │ no
+///                      └─► decode what is new ─► blur ─► report(provisional:) ─► due again later
+/// ```
+/// One at a time, so that a slow decoder falls back behind the network instead of piling work up; the bytes of a preview left
+/// out are in the next one.
+final class ArrivingPreviews: Sendable {
+    private let work: SharedWork<WebImageResponse>
+    private let context: LoadContext
+    private let style: PreviewStyle
+    private let pipeline: Pipeline
+    private let decoder: PreviewDecoder
+    private let state = Lock(State())
+
+    private struct State {
+        var expected: Int64?
+        var newest: PartialBody?
+        var isBusy = false
+        var isDue = ContinuousClock.Instant?.none
+        /// Nothing more is to be had of this file.
+        var isOver = false
+
+        /// The picture itself is due before a preview would be.
+        var isNearlyThere: Bool {
+            guard let expected, let newest else { return false }
+            return Double(newest.byteCount) >= 0.99 * Double(expected)
+        }
+    }
+
+    init(for work: SharedWork<WebImageResponse>, _ context: LoadContext, _ style: PreviewStyle, _ pipeline: Pipeline) {
+        self.work = work
+        self.context = context
+        self.style = style
+        self.pipeline = pipeline
+        decoder = PreviewDecoder(style: style)
+    }
+
+    func note(_ progress: LoadProgress) { state.withLock { $0.expected = progress.expected } }
+
+    /// Takes the body as far as it is there.
+    func show(_ body: PartialBody) {
+        let now = pipeline.previewTiming.now()
+        let isWanted = state.withLock { state in
+            // One on its way to a late subscriber may come after a longer one.
+            guard !state.isOver, body.byteCount > state.newest?.byteCount ?? 0 else { return false }
+            state.newest = body
+            guard !state.isBusy, state.isDue.map({ now >= $0 }) ?? true, !state.isNearlyThere else { return false }
+            state.isBusy = true
+            return true
+        }
+        guard isWanted else { return }
+        work.runBeside { priority in
+            let cancellation = Cancellation()
+            let item = pipeline.decodingQueue.submit(priority: priority) { [self] in makePreview(cancellation) }
+            return QueuedStep(item: item, cancellation: cancellation)
+        }
+    }
+
+    private func makePreview(_ cancellation: Cancellation) {
+        let begun = pipeline.previewTiming.now()
+        let (body, expected) = state.withLock { ($0.newest, $0.expected) }
+        guard let body else { return }
+        var options = context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: cancellation)
+        // Each step brings its own; this one would stop the decoder for good.
+        options.cancellation = nil
+        let result = Result { () throws(WebImageError) in
+            try decoder.preview(
+                of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)
+        }
+        if case .success(.preview(let image)) = result, !cancellation.isCancelled {
+            pipeline.counters.change { $0.previews += 1 }
+            work.report(
+                provisional: WebImageResponse(image: image, url: context.request.url, origin: .remote))
+        }
+        let ended = pipeline.previewTiming.now()
+        state.withLock { state in
+            state.isBusy = false
+            switch result {
+            // What is wrong with the file is told at its end.
+            case .success(.over), .failure: state.isOver = true
+            case .success(.tooFewBytes): break
+            case .success(.preview):
+                state.isDue = pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
+            }
+        }
+    }
+}
+
+/// The decoder of previews, and what it has taken so far.
+private final class PreviewDecoder: @unchecked Sendable {
+    // `@unchecked`: it is used by one piece of work at a time, each of which begins after the last has noted its end
+    // (`ArrivingPreviews.State.isBusy`, under a lock).
+    private let style: PreviewStyle
+    private var decoder: (any IncrementalImageDecoder)?
+    private var takenByteCount = 0
+    private var order: PassOrder?
+    private var number = 0
+
+    enum Outcome {
+        case preview(Image)
+        case tooFewBytes
+        /// There will be none.
+        case over
+    }
+
+    init(style: PreviewStyle) { self.style = style }
+
+    /// Whether this file's previews are blurred.
+    var isBlurring: Bool { style != .sharp && order == .coarseToFine }
+
+    func preview(
+        of body: PartialBody, expected: Int64?, codecs: CodecRegistry, options: DecodingOptions,
+        cancellation: Cancellation
+    ) throws(WebImageError) -> Outcome {
+        let data = body.data
+        if style != .sharp, order == nil {
+            order = PassOrder(startOf: data)
+            guard order != nil else { return .tooFewBytes }
+        }
+        if style == .blurred, order == .rows { return .over }
+        if let decoder {
+            try decoder.append(Data(data.dropFirst(takenByteCount)))
+        } else {
+            decoder = try codecs.makeIncrementalDecoder(startingWith: data, options: options)
+            // A decoder that shows nothing early is not found out by more bytes than a format's signature needs.
+            guard decoder != nil else { return data.count > 64 ? .over : .tooFewBytes }
+        }
+        takenByteCount = data.count
+        guard let decoder, var image = try decoder.preview() else { return .tooFewBytes }
+        image.animation = options.firstFrameOnly ? nil : decoder.animation
+        guard isBlurring else { return .preview(image) }
+        return try blur(image, received: Int64(data.count), expected: expected, cancellation)
+    }
+
+    private func blur(
+        _ image: Image, received: Int64, expected: Int64?, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Outcome {
+        // Once the first pass is through, the last pixel is there. Where pixels may be clear, none tells.
+        let hasAlpha = decoder?.probe?.hasAlpha ?? true
+        guard hasAlpha || image.pixels[image.width - 1, image.height - 1].w > 0 else { return .tooFewBytes }
+        number += 1
+        let radius = BlurRadius.points(received: received, expected: expected, number: number)
+        var blurred = image
+        blurred.pixels = try image.pixels.blurred(radius: radius * image.scale, cancellation: cancellation)
+        return .preview(blurred)
+    }
+}
