@@ -9,7 +9,7 @@ extension Pipeline {
         handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
         bytes.join(context.bytesKey(sources: sources), priority: priority, handler: handler) { work in
-            if sources.contains(.disk), cache.disk != nil {
+            if sources.contains(.disk), originals.disk != nil {
                 work.run { priority in
                     undecoded.admit(priority: priority) { [self] share in
                         read(into: work, context, sources: sources, share: share)
@@ -26,7 +26,7 @@ extension Pipeline {
         share: BodyBudget.Share
     ) {
         work.run { priority in
-            let item = cache.readOriginal(of: context.key, priority: priority) { [self] stored in
+            let item = originals.readOriginal(of: context.key, priority: priority) { [self] stored in
                 share.settle(stored?.data.count ?? 0)
                 if let stored {
                     work.finish(

@@ -14,7 +14,9 @@ extension Pipeline {
             join(input, priority: priority, wantsResult: false) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
-                case .bytes, .provisional: break
+                case .bytes: break
+                case .provisional(let response, _):
+                    processPreview(response, with: processor, into: work, context)
                 case .finished(.success(let response)):
                     // What a loader has just brought has changed the original itself.
                     let isNew = response.origin != .diskCache && response.origin != .memoryCache
@@ -37,12 +39,12 @@ extension Pipeline {
             let item = decodingQueue.submit(priority: priority) { [self] in
                 do throws(WebImageError) {
                     var response = response
-                    response.image = try processor.process(response.image, cancellation: cancellation)
+                    response.image = try process(response.image, with: processor, context, cancellation)
                     try cancellation.check()
-                    if work.isResultWanted, !response.image.isPartial {
-                        cache.keepVariant(
-                            response.image, for: context.key, expiration: response.expiration, since: watches)
+                    if let kept = pictureToKeep(response.image, context, isWanted: work.isResultWanted) {
+                        cache.keepVariant(kept, for: context.key, expiration: response.expiration, since: watches)
                     }
+                    storeVariant(response.image, context, expiration: response.expiration)
                     work.finish(.success(response))
                 } catch {
                     work.finish(.failure(error))
@@ -50,5 +52,13 @@ extension Pipeline {
             }
             return QueuedStep(item: item, cancellation: cancellation)
         }
+    }
+
+    /// The processed picture, or the same where the manager leaves such pictures alone.
+    func process(
+        _ image: Image, with processor: any ImageProcessor, _ context: LoadContext, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Image {
+        guard !context.request.details.untouched.contains(image) else { return image }
+        return try processor.process(image, cancellation: cancellation)
     }
 }

@@ -19,6 +19,8 @@ import WebImageProcessing
 /// its own key.
 final class Pipeline: Sendable {
     let cache: ImageCache
+    /// Where the bytes of originals are kept; mostly the same.
+    let originals: ImageCache
     let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
@@ -26,6 +28,14 @@ final class Pipeline: Sendable {
     let decodingQueue: WorkQueue
     let bodyStorage: BodyStorage
     let minimumProgressInterval: Double
+    let previewTiming: PreviewTiming
+    let hooks: WebImageManager.Hooks
+    let counters: PipelineCounters
+    /// What memory has of a source besides its original.
+    let variants: VariantIndex
+    let reusesVariants: Bool
+    /// Variants on their way to the disk.
+    let variantStores = PendingStores()
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -33,8 +43,18 @@ final class Pipeline: Sendable {
     let pictures = WorkTable<PictureKey, WebImageResponse>()
     let bytes = WorkTable<BytesKey, LoadedBytes>()
 
-    init(_ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget()) {
+    init(
+        _ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget(),
+        originals: ImageCache? = nil, previewTiming: PreviewTiming? = nil, sharing other: Pipeline? = nil
+    ) {
+        counters = other?.counters ?? PipelineCounters()
+        // What one cache has, another has not.
+        variants = other.flatMap { $0.cache === configuration.cache ? $0.variants : nil } ?? VariantIndex()
         self.undecoded = undecoded
+        self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
+        self.originals = originals ?? configuration.cache
+        hooks = configuration.hooks
+        reusesVariants = configuration.reusesVariants
         cache = configuration.cache
         loaders = configuration.loaders
         codecs = configuration.codecs
@@ -47,7 +67,10 @@ final class Pipeline: Sendable {
 
     /// What `request` comes to here; `nil` when no loader handles its URL.
     func context(for request: WebImageRequest) -> LoadContext? {
-        loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0) }
+        if !request.hasStandardDetails, let provider = request.details.provider, provider.canLoad(request.url) {
+            return LoadContext(request: request, loader: provider)
+        }
+        return loaders.loader(for: request.url).map { LoadContext(request: request, loader: $0) }
     }
 }
 
@@ -65,22 +88,25 @@ struct LoadContext: Sendable {
 
     /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
     var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
+        guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
         // Chains are taken apart: each of their steps can be joined.
         var processors = ProcessorChain(request.processors).processors
         guard let last = processors.popLast() else { return nil }
         var input = request
         input.processors = processors
+        // What is only a step is not written to the disk.
+        if !input.hasStandardDetails {
+            input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
+        }
         return (last, LoadContext(request: input, loader: loader))
     }
-
-    /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
-    var usesDiskCache: Bool { loader.isCacheable(request.url) && !request.options.contains(.ignoreDiskCache) }
 }
 
 /// What makes two requests ask for the same picture.
 struct PictureKey: Hashable, Sendable {
     let variant: String?
     let bytes: BytesKey
+    let manner: DecodingManner
 }
 
 /// What makes two requests ask for the same bytes, from the same places.
@@ -104,7 +130,7 @@ struct ByteSources: OptionSet, Hashable, Sendable {
 
 extension LoadContext {
     var byteSources: ByteSources {
-        let disk: ByteSources = usesDiskCache ? .disk : []
+        let disk: ByteSources = queriesDiskCache ? .disk : []
         return switch request.cachePolicy {
         case .cacheFirst: disk.union(.loader)
         case .reload: .loader

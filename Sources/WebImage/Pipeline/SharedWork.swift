@@ -62,7 +62,8 @@ final class SharedWork<Output: Sendable>: Sendable {
             }
             isLive = false
             return Ending(
-                handlers: subscribers.map(\.handler), step: step, stepBeside: stepBeside, provisional: provisional?.output)
+                handlers: subscribers.map(\.handler), step: step, stepBeside: stepBeside,
+                provisional: provisional?.output)
         }
     }
 

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import WebImageCaching
+public import WebImageCore
 
 /// A loaded picture and where it came from.
 public struct WebImageResponse: Sendable {
@@ -13,6 +14,10 @@ public struct WebImageResponse: Sendable {
     public var data: Data?
     /// How the transfer went; `nil` for a picture that came without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
+    /// What the file says about itself, where ``WebImageOptions/ignoreDecoding`` left it undecoded; else `nil`.
+    public var info: ImageInfo?
+    /// Whether it is what memory had of the picture in another size: a preview for requests without processors.
+    var isStandIn = false
     /// Whether it is the picture that was the last preview: the server has confirmed it, and there is nothing new to show.
     public var isUnchanged = false
     /// Until when the disk cache keeps what this was made of; `nil` where it says nothing.

@@ -1,0 +1,42 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCore
+
+/// What becomes of a picture that is ready, besides its delivery.
+extension Pipeline {
+    /// The picture for memory; `nil` when it is not to have any.
+    ///
+    /// - Parameter isWanted: whether somebody asked for this very picture, and wants it kept.
+    func pictureToKeep(_ image: Image, _ context: LoadContext, isWanted: Bool) -> Image? {
+        guard isWanted, !image.isPartial else { return nil }
+        guard let willCache = hooks.willCache else { return image }
+        return willCache(image, context.request)
+    }
+
+    /// The bytes for the disk: as they came, unless the request has other ideas.
+    func bytesToKeep(_ data: Data, of image: Image, _ context: LoadContext) -> Data {
+        guard !context.request.hasStandardDetails, let serializer = context.request.details.serializer else {
+            return data
+        }
+        return serializer(image, data, context.key.original) ?? data
+    }
+
+    /// Begins to store a variant on disk if its request wants that.
+    func storeVariant(_ image: Image, _ context: LoadContext, expiration: CacheExpiration?) {
+        guard !context.request.hasStandardDetails, context.storesVariantOnDisk, !image.isPartial else { return }
+        let key = context.key
+        // A stored animation would be its first frame alone; it is made of its original again.
+        guard image.animation == nil || image.data != nil else { return }
+        let data = context.request.details.serializer?(image, image.data, key)
+        variantStores.begin(key)
+        cache.storeVariant(image, data: data, for: key, expiration: expiration) { [variantStores] in
+            variantStores.end(key)
+        }
+    }
+
+    /// Calls `body` once all that was stored for `context` so far is on disk: at once, or on another thread.
+    func whenStored(_ context: LoadContext, _ body: @escaping @Sendable () -> Void) {
+        let key = context.key
+        originals.whenWritten { [variantStores] in variantStores.whenDone(key, body) }
+    }
+}
