@@ -5,7 +5,7 @@ public import WebImageCore
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher()
-/// let batch = prefetcher.prefetch(nextPage) { print($0.loaded, $0.total) }
+/// let batch = prefetcher.prefetch(nextPage) { print("\($0.loaded) of \($0.total) fetched") }
 /// batch.cancel()
 /// ```
 ///
@@ -69,7 +69,7 @@ public final class ImagePrefetcher: Sendable {
     @discardableResult
     public func prefetch(
         _ requests: [WebImageRequest], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
-        completion: (@Sendable (PrefetchProgress) -> Void)? = nil
+        completion: @escaping @Sendable (PrefetchProgress) -> Void
     ) -> PrefetchBatch {
         var seen: Set<AnyHashable> = []
         let jobs = requests.map(prefetching).filter { request in
@@ -81,12 +81,20 @@ public final class ImagePrefetcher: Sendable {
         return batch
     }
 
-    /// Begins to load the pictures at `urls`, decoded whole; see ``prefetch(_:progress:completion:)``.
+    /// Begins to load the pictures at `urls`, decoded whole; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
     @discardableResult
     public func prefetch(
         _ urls: [URL], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
-        completion: (@Sendable (PrefetchProgress) -> Void)? = nil
+        completion: @escaping @Sendable (PrefetchProgress) -> Void
     ) -> PrefetchBatch { prefetch(urls.map { WebImageRequest($0) }, progress: progress, completion: completion) }
+
+    /// Begins to load a batch; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
+    @discardableResult
+    public func prefetch(_ requests: [WebImageRequest]) -> PrefetchBatch { prefetch(requests) { _ in } }
+
+    /// Begins to load the pictures at `urls`, decoded whole.
+    @discardableResult
+    public func prefetch(_ urls: [URL]) -> PrefetchBatch { prefetch(urls) { _ in } }
 
     /// Loads a batch and returns at its end; a task that is cancelled cancels it.
     public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {

@@ -11,6 +11,9 @@ public struct PrefetchProgress: Sendable, Hashable {
     /// Whether the batch was cancelled.
     public var isCancelled = false
 
+    /// Makes the progress of a batch that has not begun.
+    public init(total: Int) { self.total = total }
+
     /// How many are through, one way or the other.
     public var finished: Int { loaded + skipped + failed }
     /// Whether all are.

@@ -6,9 +6,9 @@ import WebImageProcessing
 /// Makes previews of one body while it arrives, on the threads for decoding.
 ///
 /// ```
-///  show(body) ─► busy, or not due yet? ── yes ──► only the newest body is remembered
-///                      │ no
-///                      └─► decode what is new ─► blur ─► report(provisional:) ─► due again later
+///  show(body) ─► busy, or not due yet? ── yes ──► only the newest body is remembered, until it is time
+///                      │ no                                        ▲
+///                      └─► decode what is new ─► blur ─► report(provisional:)
 /// ```
 /// One at a time, so that a slow decoder falls back behind the network instead of piling work up; the bytes of a preview left
 /// out are in the next one.
@@ -23,8 +23,11 @@ final class ArrivingPreviews: Sendable {
     private struct State {
         var expected: Int64?
         var newest: PartialBody?
+        /// How much of it the last attempt was made of.
+        var shownByteCount = 0
         var isBusy = false
-        var isDue = ContinuousClock.Instant?.none
+        var due: ContinuousClock.Instant?
+        var isCallPending = false
         /// Nothing more is to be had of this file.
         var isOver = false
 
@@ -47,16 +50,37 @@ final class ArrivingPreviews: Sendable {
 
     /// Takes the body as far as it is there.
     func show(_ body: PartialBody) {
-        let now = pipeline.previewTiming.now()
-        let isWanted = state.withLock { state in
+        let isNews = state.withLock { state in
             // One on its way to a late subscriber may come after a longer one.
-            guard !state.isOver, body.byteCount > state.newest?.byteCount ?? 0 else { return false }
+            guard body.byteCount > state.newest?.byteCount ?? 0 else { return false }
             state.newest = body
-            guard !state.isBusy, state.isDue.map({ now >= $0 }) ?? true, !state.isNearlyThere else { return false }
-            state.isBusy = true
             return true
         }
-        guard isWanted else { return }
+        if isNews { goOn() }
+    }
+
+    /// Begins the next preview, if one is due and there is something new to show.
+    private func goOn() {
+        let now = pipeline.previewTiming.now()
+        let delay = state.withLock { state -> Duration? in
+            guard !state.isOver, !state.isBusy, !state.isNearlyThere,
+                state.newest?.byteCount ?? 0 > state.shownByteCount
+            else { return nil }
+            if let due = state.due, due > now {
+                defer { state.isCallPending = true }
+                return state.isCallPending ? nil : due - now
+            }
+            state.isBusy = true
+            return .zero
+        }
+        guard let delay else { return }
+        guard delay == .zero else {
+            // The transfer may stall, with rows that nobody has seen.
+            return pipeline.previewTiming.call(delay) { [weak self] in
+                self?.state.withLock { $0.isCallPending = false }
+                self?.goOn()
+            }
+        }
         work.runBeside { priority in
             let cancellation = Cancellation()
             let item = pipeline.decodingQueue.submit(priority: priority) { [self] in makePreview(cancellation) }
@@ -83,14 +107,17 @@ final class ArrivingPreviews: Sendable {
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
             state.isBusy = false
+            state.shownByteCount = body.byteCount
             switch result {
             // What is wrong with the file is told at its end.
             case .success(.over), .failure: state.isOver = true
             case .success(.tooFewBytes): break
             case .success(.preview):
-                state.isDue = pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
+                state.due = pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
             }
         }
+        // More may have arrived meanwhile, and nothing after it.
+        if !cancellation.isCancelled { goOn() }
     }
 }
 
