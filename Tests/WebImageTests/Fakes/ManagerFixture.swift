@@ -11,7 +11,8 @@ struct ManagerFixture {
 
     init(
         decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil,
-        damage: DecodingOptions.Damage? = nil
+        damage: DecodingOptions.Damage? = nil,
+        configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
         loader = ScriptedLoader(isCacheable: isCacheable)
@@ -23,6 +24,7 @@ struct ManagerFixture {
         var configuration = WebImageManager.Configuration(
             cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
         if let damage { configuration.damage = damage }
+        configure(&configuration)
         manager = WebImageManager(configuration: configuration)
     }
 
@@ -35,6 +37,13 @@ struct ManagerFixture {
     func load(_ request: WebImageRequest, answeringWith picture: SolidPicture) async throws -> WebImageResponse {
         async let response = manager.response(for: request)
         try await nextLoad().answer(picture.png())
+        return try await response
+    }
+
+    /// Loads `request` and answers it with `data`.
+    func load(_ request: WebImageRequest, answeringWith data: Data) async throws -> WebImageResponse {
+        async let response = manager.response(for: request)
+        try await nextLoad().answer(data)
         return try await response
     }
 
