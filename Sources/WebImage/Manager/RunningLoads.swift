@@ -2,12 +2,19 @@ import WebImageCore
 
 /// The loads of a manager that memory did not answer: those under way, and those that wait while it is suspended.
 final class RunningLoads: Sendable {
+    private struct Waiting {
+        let number: Int
+        let operation: WebImageOperation
+        let start: @Sendable () -> Void
+    }
+
     private struct State {
         var operations: [ObjectIdentifier: WebImageOperation] = [:]
         /// Of these, those that somebody waits for: all but prefetches.
         var wanted: Set<ObjectIdentifier> = []
         var isSuspended = false
-        var waiting: [(operation: WebImageOperation, start: @Sendable () -> Void)] = []
+        var waiting: [ObjectIdentifier: Waiting] = [:]
+        var lastWaiting = 0
         var idleHandlers: [Int: @Sendable () -> Void] = [:]
         var lastHandler = 0
     }
@@ -28,10 +35,12 @@ final class RunningLoads: Sendable {
             if !isPrefetch { state.wanted.insert(id) }
         }
         operation.whenEnded { [self] in
-            let handlers = state.withLock { state -> [@Sendable () -> Void] in
+            // What waited is let go outside the lock.
+            let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
                 state.operations[id] = nil
-                guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return [] }
-                return Array(state.idleHandlers.values)
+                let waiting = state.waiting.removeValue(forKey: id)
+                guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return ([], waiting) }
+                return (Array(state.idleHandlers.values), waiting)
             }
             for handler in handlers { handler() }
         }
@@ -57,29 +66,25 @@ final class RunningLoads: Sendable {
     /// Calls `start` at once, or when the manager is resumed.
     func start(_ operation: WebImageOperation, _ start: @escaping @Sendable () -> Void) {
         let waits = state.withLock { state in
-            if state.isSuspended { state.waiting.append((operation, start)) }
-            return state.isSuspended
+            guard state.isSuspended else { return false }
+            state.lastWaiting += 1
+            state.waiting[ObjectIdentifier(operation)] = Waiting(
+                number: state.lastWaiting, operation: operation, start: start)
+            return true
         }
         if !waits { start() }
     }
 
     func setSuspended(_ isSuspended: Bool) {
-        let waiting = state.withLock { state -> [(operation: WebImageOperation, start: @Sendable () -> Void)] in
+        let waiting = state.withLock { state -> [Waiting] in
             state.isSuspended = isSuspended
             guard !isSuspended else { return [] }
-            defer { state.waiting = [] }
-            return state.waiting
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
         }
         // The most urgent first, and of those the one that waited longest.
-        let inOrder = waiting.enumerated().map {
-            (offset: $0.offset, priority: $0.element.operation.priority, $0.element)
-        }
-        .sorted { $0.priority == $1.priority ? $0.offset < $1.offset : $0.priority > $1.priority }
-        for (_, _, load) in inOrder where !load.operation.isCancelled { load.start() }
-    }
-
-    /// Whether `operation` waits for ``setSuspended(_:)``.
-    func isWaiting(_ operation: WebImageOperation) -> Bool {
-        state.withLock { $0.waiting.contains { $0.operation === operation } }
+        let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
+            .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
+        for (_, load) in inOrder where !load.operation.isCancelled { load.start() }
     }
 }

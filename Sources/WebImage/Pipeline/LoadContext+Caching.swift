@@ -6,6 +6,10 @@ import WebImageProcessing
 extension LoadContext {
     /// The tiers for the picture as it is asked for.
     var cacheAccess: CacheAccess {
+        // Nearly every request.
+        if request.hasStandardDetails, request.processors.isEmpty, !request.options.contains(.ignoreDecoding) {
+            return .memory
+        }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
         // Of the original, the disk keeps the bytes; a stand-in is kept nowhere.
         if key.variant == nil || request.options.contains(.ignoreDiskCache) { access.formIntersection(.memory) }

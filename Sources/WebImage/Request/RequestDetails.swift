@@ -58,7 +58,7 @@ struct UntouchedKinds: OptionSet, Sendable, Hashable {
     }
 
     func contains(_ image: Image) -> Bool {
-        contains(.animations) && (image.animation != nil || image.frameCount > 1)
+        contains(.animations) && image.animation != nil
             || contains(.vectors) && image.format?.isVector == true
     }
 }

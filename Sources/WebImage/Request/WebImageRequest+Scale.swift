@@ -6,10 +6,10 @@ extension WebImageRequest {
     public var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
 
     /// The scale of the result.
-    var resolvedScale: Double {
-        if let scale, scale.isFinite, scale > 0 { return scale }
-        return impliedScale
-    }
+    var resolvedScale: Double { chosenScale ?? impliedScale }
+
+    /// The request's own, if it is one.
+    var chosenScale: Double? { scale.flatMap { $0.isFinite && $0 > 0 ? $0 : nil } }
 
     /// What stands before the last dot of the path's last component: `@2x` or `@3x`.
     static func scale(inNameOf address: String) -> Double {
