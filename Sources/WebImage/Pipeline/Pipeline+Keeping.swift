@@ -25,9 +25,9 @@ extension Pipeline {
     func storeVariant(_ image: Image, _ context: LoadContext, expiration: CacheExpiration?) {
         guard !context.request.hasStandardDetails, context.storesVariantOnDisk, !image.isPartial else { return }
         let key = context.key
-        // A stored animation would be its first frame alone; it is made of its original again.
-        guard image.animation == nil || image.data != nil else { return }
-        let data = context.request.details.serializer?(image, image.data, key)
+        // The bytes of an animation are those of its original, in whatever size it is: it is made of that again.
+        guard image.animation == nil else { return }
+        let data = context.request.details.serializer?(image, nil, key)
         variantStores.begin(key)
         cache.storeVariant(image, data: data, for: key, expiration: expiration) { [variantStores] in
             variantStores.end(key)

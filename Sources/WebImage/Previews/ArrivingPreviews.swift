@@ -18,6 +18,8 @@ final class ArrivingPreviews: Sendable {
     private let style: PreviewStyle
     private let pipeline: Pipeline
     private let decoder: PreviewDecoder
+    /// Stops the decoder for good, once nobody waits.
+    private let abandonment: Cancellation
     private let state = Lock(State())
 
     private struct State {
@@ -44,6 +46,9 @@ final class ArrivingPreviews: Sendable {
         self.style = style
         self.pipeline = pipeline
         decoder = PreviewDecoder(style: style)
+        abandonment = Cancellation { flag in
+            if !work.isLive { flag.cancel() }
+        }
     }
 
     func note(_ progress: LoadProgress) { state.withLock { $0.expected = progress.expected } }
@@ -92,9 +97,7 @@ final class ArrivingPreviews: Sendable {
         let begun = pipeline.previewTiming.now()
         let (body, expected) = state.withLock { ($0.newest, $0.expected) }
         guard let body else { return }
-        var options = context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: cancellation)
-        // Each step brings its own; this one would stop the decoder for good.
-        options.cancellation = nil
+        let options = context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: abandonment)
         let result = Result { () throws(WebImageError) in
             try decoder.preview(
                 of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)

@@ -15,6 +15,9 @@ extension ImageProcessors {
 
         /// Makes a processor of a closure.
         ///
+        /// Of an animation it gets the first frame, and the frames as ``Image/animation``. What it gives with other pixels and
+        /// the same frames is a still.
+        ///
         /// - Parameters:
         ///   - id: names what it does, with every parameter that the result depends on. Without one, the result is not
         ///     cached: the closure runs for every load, since nothing tells one closure from the next.
@@ -39,6 +42,11 @@ extension ImageProcessors {
         public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
             do {
                 var result = try body(image, cancellation)
+                if result.pixels !== image.pixels {
+                    // These would show what the picture was before.
+                    result.data = nil
+                    if result.animation?.identity == image.animation?.identity { result.animation = nil }
+                }
                 result.isTransformed = true
                 result.isPartial = result.isPartial || image.isPartial
                 return result

@@ -86,7 +86,7 @@ extension WebImageRequest {
 
     /// The tiers for the picture as it is asked for; ``CacheAccess/memory`` by default, since it can be made again of the
     /// original. With the disk, a thumbnail or processed picture is stored there too, encoded, and read again without
-    /// its original. Of a request for the original itself, the disk is a matter of ``originalCacheAccess``.
+    /// its original; animations are not. Of a request for the original itself, the disk is a matter of ``originalCacheAccess``.
     public var cacheAccess: CacheAccess {
         get { details.cacheAccess }
         set { changeDetails { $0.cacheAccess = newValue } }

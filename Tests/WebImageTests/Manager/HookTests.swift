@@ -165,6 +165,23 @@ import WebImageTestSupport
         #expect(runs.withLock { $0 } == 2)
     }
 
+    @Test func aClosureThatChangesTheFirstFrameMakesAStill() async throws {
+        let fixture = try ManagerFixture()
+        let request = WebImageRequest(
+            url,
+            processors: [
+                .transform(id: "red") { image, _ in
+                    var image = image
+                    image.pixels = try SolidPicture(200).image().pixels
+                    return image
+                }
+            ])
+        let image = try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image
+        #expect(image.animation == nil)
+        #expect(image.data == nil)
+        #expect(SolidPicture(200).matches(image))
+    }
+
     @Test func aClosuresErrorIsTheRequests() async throws {
         struct Trouble: Error {}
         let fixture = try ManagerFixture()

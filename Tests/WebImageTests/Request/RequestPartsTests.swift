@@ -124,6 +124,17 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
+    @Test func anAnimatedVariantIsMadeOfItsOriginal() async throws {
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 4, height: 4))
+        request.cacheAccess = .all
+        _ = try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2]))
+        #expect(await fixture.cache.disk?.contains(request.cacheKey.description) == false)
+        fixture.cache.memory.removeAll()
+        let again = try await fixture.manager.image(for: request)
+        #expect(again.pixels.size == PixelSize(width: 4, height: 3))
+        #expect(again.animation?.frameSize == PixelSize(width: 4, height: 3))
+    }
+
     @Test func aDamagedVariantIsMadeAgain() async throws {
         var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 4, height: 4))
         request.cacheAccess = .disk
