@@ -3,6 +3,7 @@ try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
+    .pipeline,
 ]
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]

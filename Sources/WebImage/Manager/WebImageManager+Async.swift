@@ -14,6 +14,9 @@ extension WebImageManager {
     ///
     /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
     public func image(for request: WebImageRequest) async throws(WebImageError) -> Image {
+        var request = request
+        // Nobody may block here.
+        request.options.remove(.queryDiskSync)
         if let image = cachedImage(for: request) { return image }
         return try await response(for: request).image
     }
@@ -25,9 +28,10 @@ extension WebImageManager {
         let cancellation = OperationCancellation()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let operation = load(request, callbackQueue: DirectCallbackQueue()) {
+                let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) {
                     continuation.resume(returning: $0)
                 }
+                let operation = start(prepared(request), callbacks, manner: StartManner())
                 cancellation.attach(operation)
             }
         } onCancel: {

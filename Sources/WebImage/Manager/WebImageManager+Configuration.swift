@@ -1,7 +1,8 @@
-package import FoundationEssentials
+public import FoundationEssentials
 public import WebImageCaching
 public import WebImageCoding
 public import WebImageLoading
+public import WebImageProcessing
 
 extension WebImageManager {
     /// What a manager is made of.
@@ -47,6 +48,48 @@ extension WebImageManager {
         /// What the age of stored answers is counted by: a clock that tests can set.
         package var now: @Sendable () -> Date = { Date() }
 
+        /// Used for requests that have no processors of their own; none by default. See
+        /// ``WebImageRequest/usesSharedProcessors``.
+        public var processors: [any ImageProcessor] = []
+        /// Header fields that requests get, by name; theirs go before these. Those that carry credentials are shown to every
+        /// server the manager loads from, and become part of cache keys as a request's own do.
+        public var headers: [String: String] = [:]
+        /// Gives the headers for a URL: gets the manager's with the request's over them. It is called for each request, also
+        /// those that a cache answers; what it changes in credentials changes the cache key.
+        public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
+        /// Used for requests that have none: **every server that asks for one gets it**, so it is for managers of one
+        /// service's pictures.
+        public var credential: Credential?
+        /// How long a server may send nothing, for requests that don't say; `nil`, the default, leaves it to the loader.
+        public var idleTimeout: Duration?
+        /// Names URLs in cache keys, for requests that don't; `nil`, the default, takes the URL.
+        public var cacheKeyFilter: (@Sendable (URL) -> String)?
+        /// Sees each request first, and may change all of it, above all its options. It runs on the thread that asks, for
+        /// look-ups in memory too, so it must be quick.
+        public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
+        /// Whether processors work on animations, on every frame as it is shown; `true` by default. `false` leaves those as
+        /// they are, unless a request has ``WebImageOptions/transformAnimated``.
+        public var transformsAnimations = true
+        /// Whether processors work on pictures in vector formats; `true` by default. `false` leaves those as they are, unless a
+        /// request has ``WebImageOptions/transformVector``.
+        public var transformsVectors = true
+        /// The most bytes that a decoded picture takes with ``WebImageOptions/scaleDownLarge``: 60 MiB, 15.7 megapixels.
+        public var scaleDownByteLimit = WebImageRequest.scaleDownByteLimit
+        /// Whether a larger picture in memory is scaled down for a request for a smaller one, and a smaller one is the preview
+        /// of a larger; `true` by default.
+        public var reusesVariants = true
+        /// The least time between two previews of one file: 0.2 s by default, twice that for blurred ones. They come less often
+        /// where one takes longer than a fifth of it to make.
+        public var previewInterval: Duration = .milliseconds(200)
+        /// Counts loads that have ``WebImageOptions/showNetworkActivity``; one counter for all managers by default.
+        public var networkActivity = Self.sharedNetworkActivity
+        /// What the program wants to decide or to know.
+        public var hooks = WebImageManager.Hooks()
+        /// How long the block list remembers a URL: 5 minutes.
+        public var blockDuration: Duration = .seconds(300)
+        /// Where the manager writes what it does; nowhere by default.
+        public var log = WebImageLog()
+
         /// Makes a configuration; the defaults suit most programs.
         public init(
             cache: ImageCache = .shared, loaders: ImageLoaderGroup = .shared,
@@ -67,6 +110,9 @@ extension WebImageManager.Configuration {
     /// ``ImageDownloader/Configuration/server``. All that are made so share one downloader and one cache, apart from
     /// ``ImageCache/shared``: what the program itself loaded from elsewhere is not to be had through them.
     public static var server: Self { Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader])) }
+
+    /// The counter that managers use unless they have their own.
+    public static let sharedNetworkActivity = NetworkActivity()
 
     private static let serverDownloader = ImageDownloader(configuration: .server)
     private static let serverCache = ImageCache(

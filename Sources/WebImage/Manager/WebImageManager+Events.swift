@@ -26,11 +26,11 @@ public struct LoadEvents: AsyncSequence, Sendable {
     /// Starts the load.
     public func makeAsyncIterator() -> Iterator {
         let inbox = EventInbox()
-        let operation = manager.load(
-            request, callbackQueue: DirectCallbackQueue(),
-            progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
-            preview: { inbox.put($0) },
-            completion: { inbox.end($0) })
+        let callbacks = WebImageOperation.Callbacks(
+            DirectCallbackQueue(), progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
+            preview: { inbox.put($0) }, completion: { inbox.end($0) })
+        let operation = manager.start(
+            manager.prepared(request), callbacks, manner: WebImageManager.StartManner())
         return Iterator(session: LoadSession(operation: operation, inbox: inbox))
     }
 

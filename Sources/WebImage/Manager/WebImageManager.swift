@@ -9,7 +9,9 @@ public import WebImageCore
 /// ```
 ///
 /// Requests for the same picture share the work, whichever way they were made. Every function may be called from any
-/// thread and none blocks.
+/// thread and none blocks, except where an option asks for it (``WebImageOptions/queryDiskSync``,
+/// ``WebImageOptions/queryMemoryDataSync``). There is no queue of loads: each starts at once, and what it shares with others, such
+/// as connections and threads, goes by priority.
 public final class WebImageManager: Sendable {
     /// The manager that views and programs use unless they have their own.
     public static let shared = WebImageManager()
@@ -17,24 +19,33 @@ public final class WebImageManager: Sendable {
     /// What it was made with.
     public let configuration: Configuration
 
-    let pipeline: Pipeline
-    private let callbackQueue: any CallbackQueue
-    private let running = Lock<[ObjectIdentifier: WebImageOperation]>([:])
+    let pipelines: PipelineTable
+    let running = RunningLoads()
+    let blockList: BlockList
+    /// Whether requests are to be completed before they are used.
+    let completesRequests: Bool
+    let processesEverything: Bool
+    let callbackQueue: any CallbackQueue
 
     /// Makes a manager.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         callbackQueue = configuration.callbackQueue ?? DispatchQueue(label: "webimage.callbacks")
-        pipeline = Pipeline(configuration)
+        pipelines = PipelineTable(configuration)
+        blockList = BlockList(duration: configuration.blockDuration)
+        completesRequests = configuration.completesRequests
+        processesEverything = configuration.processesEverything
     }
 
     /// The picture in memory, if it is there: synchronous, without touching the disk.
     ///
     /// `nil` also for a request whose policy wants the loader to answer, and for a URL that no loader of this manager
-    /// handles.
+    /// handles. With ``WebImageOptions/queryDiskSync`` the disk is asked too, which blocks.
     public func cachedImage(for request: WebImageRequest) -> Image? {
         // Without a loader there is nothing: a cache may be shared with managers that load more than this one may.
-        pipeline.context(for: request).flatMap(pipeline.imageInMemory)
+        guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
+        if let image = pipeline.imageInMemory(for: context) { return image }
+        return context.request.options.contains(.queryDiskSync) ? pipeline.responseFromDisk(for: context)?.image : nil
     }
 
     /// The picture of `url` in memory, decoded whole, if it is there.
@@ -44,12 +55,14 @@ public final class WebImageManager: Sendable {
     ///
     /// - Parameters:
     ///   - request: what to load.
-    ///   - callbackQueue: where the callbacks run, one at a time; by default the manager's private serial queue. Never
-    ///     inside this call, also if the picture is in memory: ``cachedImage(for:)-(WebImageRequest)`` looks there at once.
+    ///   - callbackQueue: where the callbacks run, one at a time; by default the request's queue, or else the manager's private
+    ///     serial queue. Never inside this call, also if the picture is in memory:
+    ///     ``cachedImage(for:)-(WebImageRequest)`` looks there at once.
     ///   - progress: bytes so far, and in all where known; (0, expected) first. Only for what a loader brings. If
     ///     it has to be asked again, progress begins anew; ``WebImageOperation/attempts`` tells why.
-    ///   - preview: pictures that will do until the end, as a stored one while the server is asked whether it is still good;
-    ///     mostly none. One that could not be delivered yet is replaced by the next.
+    ///   - preview: pictures that will do until the end: a stored one while the server is asked whether it is still good,
+    ///     another size that memory has, the low-resolution picture, what has arrived with
+    ///     ``WebImageOptions/progressive``; mostly none. One that could not be delivered yet is replaced by the next.
     ///   - completion: called exactly once, with ``WebImageError/cancelled`` after a cancel.
     /// - Returns: the operation, to cancel it or change its priority. Dropping it does not cancel.
     @discardableResult
@@ -59,47 +72,38 @@ public final class WebImageManager: Sendable {
         preview: (@Sendable (Image) -> Void)? = nil,
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> WebImageOperation {
-        let operation = WebImageOperation(
-            request: request, callbackQueue: callbackQueue ?? self.callbackQueue, progress: progress,
-            preview: preview, completion: completion)
-        guard let context = pipeline.context(for: request) else {
-            keep(operation)
-            operation.finish(.failure(ImageLoaderGroup.error(forUnloadable: request.url)))
-            return operation
-        }
-        if let image = pipeline.imageInMemory(for: context) {
-            operation.recorder.note(.memory, .memoryAnswered)
-            operation.finish(.success(WebImageResponse(image: image, url: request.url, origin: .memoryCache)))
-            return operation
-        }
-        keep(operation)
-        let step = pipeline.join(context, trace: operation.recorder) { event in
-            switch event {
-            case .progress(let progress): operation.report(progress)
-            case .attempts(let attempts): operation.report(attempts)
-            case .bytes: break
-            case .provisional(let response, let number): operation.report(response.image, number: number)
-            case .finished(let result): operation.finish(result)
-            }
-        }
-        if let step { operation.attach(step) }
-        return operation
+        let request = prepared(request)
+        let queue = callbackQueue ?? (request.hasStandardDetails ? nil : request.callbackQueue) ?? self.callbackQueue
+        return start(
+            request, WebImageOperation.Callbacks(queue, progress: progress, preview: preview, completion: completion),
+            manner: StartManner(mayBlock: true))
     }
 
     /// Cancels every load that is under way; each completion gets ``WebImageError/cancelled``.
     public func cancelAll() {
-        let operations = running.withLock { Array($0.values) }
-        for operation in operations { operation.cancel() }
+        for operation in running.operations { operation.cancel() }
     }
 
     /// The loads under way, as they are now, without those that memory answered.
-    public var runningOperations: [WebImageOperation] { running.withLock { Array($0.values) } }
+    public var runningOperations: [WebImageOperation] { running.operations }
 
-    private func keep(_ operation: WebImageOperation) {
-        let id = ObjectIdentifier(operation)
-        running.withLock { $0[id] = operation }
-        operation.whenEnded { [weak self] in
-            _ = self?.running.withLock { $0.removeValue(forKey: id) }
-        }
+    /// Whether any load is under way.
+    public var isRunning: Bool { running.count > 0 }
+
+    /// Whether loads that memory can't answer wait until this is `false` again; those under way go on. The most urgent start
+    /// first then.
+    public var isSuspended: Bool {
+        get { running.isSuspended }
+        set { running.setSuspended(newValue) }
+    }
+
+    /// Where a request is worked on, and as what; `nil` when no loader handles its URL.
+    ///
+    /// - Parameter call: for what is no picture.
+    func place(
+        of request: WebImageRequest, call: LoadContext.Call? = nil
+    ) -> (pipeline: Pipeline, context: LoadContext)? {
+        let pipeline = pipelines.pipeline(for: request)
+        return pipeline.context(for: request, call: call).map { (pipeline, $0) }
     }
 }

@@ -1,11 +1,16 @@
-import WebImageCore
+public import WebImageCaching
+public import WebImageCore
 
 /// A load under way, as one caller sees it: several may share the work behind it.
 ///
 /// Dropping it does not cancel the load.
 public final class WebImageOperation: Sendable {
-    /// What it loads.
+    /// What it loads, with what the manager has added.
     public let request: WebImageRequest
+    /// What its picture is found by.
+    public let cacheKey: ImageCacheKey
+    /// Where its picture is kept.
+    public let cache: ImageCache
 
     /// What has happened so far, also after a failure; made of notes each time it is asked for.
     public var trace: LoadTrace { recorder.trace(from: start) }
@@ -17,8 +22,39 @@ public final class WebImageOperation: Sendable {
     typealias PreviewHandler = @Sendable (Image) -> Void
     typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
 
+    /// Whom it tells, and where.
+    struct Callbacks: Sendable {
+        let queue: any CallbackQueue
+        let progress: ProgressHandler?
+        let preview: PreviewHandler?
+        let completion: CompletionHandler
+
+        init(
+            _ queue: any CallbackQueue, progress: ProgressHandler? = nil, preview: PreviewHandler? = nil,
+            completion: @escaping CompletionHandler
+        ) {
+            self.queue = queue
+            self.progress = progress
+            self.preview = preview
+            self.completion = completion
+        }
+    }
+
+    /// How far a load is.
+    public enum State: Sendable, Hashable {
+        /// It has not begun: the manager is suspended.
+        case waiting
+        /// It is under way.
+        case running
+        /// The completion has been called, or is being called, with a picture or an error.
+        case finished
+        /// It was cancelled; the completion has been called with that, or will be.
+        case cancelled
+    }
+
     private let callbackQueue: any CallbackQueue
-    private let state: Lock<State>
+    private let didFinish: WebImageManager.FinishHook?
+    private let storage: Lock<Storage>
 
     /// ```
     ///  loading ──cancel()──► cancelled ──┐
@@ -26,49 +62,70 @@ public final class WebImageOperation: Sendable {
     /// ```
     /// The decision falls on the callback queue: a cancel made there before the completion ran always wins, and whoever
     /// comes second finds the handlers gone.
-    private struct State {
+    private struct Storage {
         var isCancelled = false
+        var hasStarted = false
+        var response: WebImageResponse?
         var priority: LoadPriority
         var subscription: (any WorkStep)?
         var progressHandler: ProgressHandler?
         var previewHandler: PreviewHandler?
         var completionHandler: CompletionHandler?
-        var onEnd: (@Sendable () -> Void)?
+        var onEnd: [@Sendable () -> Void] = []
         var progress = ProgressMailbox()
         var preview: Image?
-        var previewNumber = 0
+        /// Of the newest; below the first.
+        var previewNumber = -1
         var attempts: [LoadAttempt] = []
 
         var isEnded: Bool { completionHandler == nil }
     }
 
     init(
-        request: WebImageRequest, callbackQueue: any CallbackQueue, progress: ProgressHandler?,
-        preview: PreviewHandler? = nil, completion: @escaping CompletionHandler
+        request: WebImageRequest, key: ImageCacheKey, cache: ImageCache, _ callbacks: Callbacks,
+        didFinish: WebImageManager.FinishHook? = nil
     ) {
         self.request = request
-        self.callbackQueue = callbackQueue
-        state = Lock(
-            State(
-                priority: request.priority, progressHandler: progress, previewHandler: preview,
-                completionHandler: completion))
+        self.cache = cache
+        self.didFinish = didFinish
+        cacheKey = key
+        callbackQueue = callbacks.queue
+        storage = Lock(
+            Storage(
+                priority: request.priority, progressHandler: callbacks.progress, previewHandler: callbacks.preview,
+                completionHandler: callbacks.completion))
     }
 
+    /// Its switches.
+    public var options: WebImageOptions { request.options }
+
+    /// How far it is.
+    public var state: State {
+        storage.withLock { storage in
+            if storage.isCancelled { return .cancelled }
+            if storage.isEnded { return .finished }
+            return storage.hasStarted ? .running : .waiting
+        }
+    }
+
+    /// What it came to; `nil` before the end, and after a failure.
+    public var response: WebImageResponse? { storage.withLock { $0.response } }
+
     /// Whether the completion has been called, or is being called.
-    public var isFinished: Bool { state.withLock { $0.isEnded } }
+    public var isFinished: Bool { storage.withLock { $0.isEnded } }
 
     /// Whether ``cancel()`` came before the end.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    public var isCancelled: Bool { storage.withLock { $0.isCancelled } }
 
     /// How often a loader has been asked, and what came of it; the last attempt may still wait or run. Empty until the first
     /// has ended, and for a picture from memory or disk. Of work that it shares with others, all attempts.
-    public var attempts: [LoadAttempt] { state.withLock { $0.attempts } }
+    public var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
 
     /// How urgent it is; a change moves the work wherever it waits.
     public var priority: LoadPriority {
-        get { state.withLock { $0.priority } }
+        get { storage.withLock { $0.priority } }
         set {
-            state.withLock { $0.priority = newValue }
+            storage.withLock { $0.priority = newValue }
             applyPriority()
         }
     }
@@ -79,11 +136,11 @@ public final class WebImageOperation: Sendable {
     /// nothing else is delivered from now on; called elsewhere, a callback that runs already may finish. Work that others
     /// share goes on for them; otherwise it stops at its next checkpoint.
     public func cancel() {
-        let (isFirst, subscription) = state.withLock { state -> (Bool, (any WorkStep)?) in
-            guard !state.isEnded, !state.isCancelled else { return (false, nil) }
-            state.isCancelled = true
-            defer { state.subscription = nil }
-            return (true, state.subscription)
+        let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any WorkStep)?) in
+            guard !storage.isEnded, !storage.isCancelled else { return (false, nil) }
+            storage.isCancelled = true
+            defer { storage.subscription = nil }
+            return (true, storage.subscription)
         }
         guard isFirst else { return }
         subscription?.cancel()
@@ -92,20 +149,23 @@ public final class WebImageOperation: Sendable {
 
     // MARK: For the manager
 
+    /// Notes that it is no longer held up.
+    func noteStart() { storage.withLock { $0.hasStarted = true } }
+
     /// Called once when the operation ends, before the completion; or at once if it has ended.
     func whenEnded(_ body: @escaping @Sendable () -> Void) {
-        let isEnded = state.withLock { state in
-            if !state.isEnded { state.onEnd = body }
-            return state.isEnded
+        let isEnded = storage.withLock { storage in
+            if !storage.isEnded { storage.onEnd.append(body) }
+            return storage.isEnded
         }
         if isEnded { body() }
     }
 
     /// Names the work this operation waits for.
     func attach(_ subscription: any WorkStep) {
-        let isWanted = state.withLock { state in
-            let isWanted = !state.isCancelled && !state.isEnded
-            if isWanted { state.subscription = subscription }
+        let isWanted = storage.withLock { storage in
+            let isWanted = !storage.isCancelled && !storage.isEnded
+            if isWanted { storage.subscription = subscription }
             return isWanted
         }
         if isWanted { applyPriority(unlessStill: request.priority) } else { subscription.cancel() }
@@ -115,7 +175,7 @@ public final class WebImageOperation: Sendable {
     private func applyPriority(unlessStill known: LoadPriority? = nil) {
         var applied = known
         while true {
-            let (subscription, priority) = state.withLock { ($0.subscription, $0.priority) }
+            let (subscription, priority) = storage.withLock { ($0.subscription, $0.priority) }
             guard let subscription, priority != applied else { return }
             subscription.setPriority(priority)
             applied = priority
@@ -137,9 +197,9 @@ public final class WebImageOperation: Sendable {
 
     /// Queues news for the progress handler, unless some wait there already: those are replaced.
     func report(_ progress: LoadProgress) {
-        let isNew = state.withLock { state in
-            guard state.progressHandler != nil, !state.isCancelled else { return false }
-            return state.progress.put(progress)
+        let isNew = storage.withLock { storage in
+            guard storage.progressHandler != nil, !storage.isCancelled else { return false }
+            return storage.progress.put(progress)
         }
         guard isNew else { return }
         callbackQueue.enqueue { [self] in deliverProgress() }
@@ -151,8 +211,9 @@ public final class WebImageOperation: Sendable {
     }
 
     private func nextProgress() -> (ProgressHandler, LoadProgress)? {
-        state.withLock { state in
-            guard !state.isCancelled, let handler = state.progressHandler, let progress = state.progress.take() else {
+        storage.withLock { storage in
+            guard !storage.isCancelled, let handler = storage.progressHandler, let progress = storage.progress.take()
+            else {
                 return nil
             }
             return (handler, progress)
@@ -161,10 +222,10 @@ public final class WebImageOperation: Sendable {
 
     /// Notes the attempts so far.
     func report(_ attempts: [LoadAttempt]) {
-        state.withLock { state in
+        storage.withLock { storage in
             // A late joiner's welcome may cross newer news on another thread.
-            let isOld = attempts.count == state.attempts.count && state.attempts.last?.duration != nil
-            if attempts.count >= state.attempts.count, !isOld { state.attempts = attempts }
+            let isOld = attempts.count == storage.attempts.count && storage.attempts.last?.duration != nil
+            if attempts.count >= storage.attempts.count, !isOld { storage.attempts = attempts }
         }
     }
 
@@ -172,19 +233,21 @@ public final class WebImageOperation: Sendable {
     ///
     /// - Parameter number: rises with each; one that comes after one with a higher number is dropped.
     func report(_ preview: Image, number: Int) {
-        let isNew = state.withLock { state in
-            guard state.previewHandler != nil, !state.isCancelled, number > state.previewNumber else { return false }
-            defer { (state.preview, state.previewNumber) = (preview, number) }
-            return state.preview == nil
+        let isNew = storage.withLock { storage in
+            guard storage.previewHandler != nil, !storage.isCancelled, number > storage.previewNumber else {
+                return false
+            }
+            defer { (storage.preview, storage.previewNumber) = (preview, number) }
+            return storage.preview == nil
         }
         guard isNew else { return }
         callbackQueue.enqueue { [self] in deliverPreview() }
     }
 
     private func deliverPreview() {
-        let delivery = state.withLock { state -> (PreviewHandler, Image)? in
-            defer { state.preview = nil }
-            guard !state.isCancelled, let handler = state.previewHandler, let preview = state.preview else {
+        let delivery = storage.withLock { storage -> (PreviewHandler, Image)? in
+            defer { storage.preview = nil }
+            guard !storage.isCancelled, let handler = storage.previewHandler, let preview = storage.preview else {
                 return nil
             }
             return (handler, preview)
@@ -193,23 +256,26 @@ public final class WebImageOperation: Sendable {
     }
 
     private func end(with result: Result<WebImageResponse, WebImageError>) {
-        let (completion, onEnd, attempts) = state.withLock { state in
+        let (completion, onEnd, result) = storage.withLock { storage in
             defer {
-                state.completionHandler = nil
-                state.progressHandler = nil
-                state.previewHandler = nil
-                state.preview = nil
-                state.subscription = nil
-                state.onEnd = nil
+                storage.completionHandler = nil
+                storage.progressHandler = nil
+                storage.previewHandler = nil
+                storage.preview = nil
+                storage.subscription = nil
+                storage.onEnd = []
             }
-            return (state.completionHandler, state.onEnd, state.attempts)
+            var result = result
+            if case .success(var response) = result {
+                response.attempts = storage.attempts
+                result = .success(response)
+                storage.response = response
+            }
+            return (storage.completionHandler, storage.onEnd, result)
         }
-        onEnd?()
-        completion?(
-            result.map { response in
-                var response = response
-                response.attempts = attempts
-                return response
-            })
+        for body in onEnd { body() }
+        guard let completion else { return }
+        didFinish?(self, result)
+        completion(result)
     }
 }

@@ -62,10 +62,12 @@ extension Pipeline {
             var request = context.request
             request.url = url
             // What is stored for everybody, and what is stored for whoever has changed it.
-            for source in Set([WebImageRequest(url).cacheKey.source, request.cacheKey.source]) {
+            var plain = WebImageRequest(url)
+            plain.cacheKeyFilter = request.cacheKeyFilter
+            for source in Set([plain.cacheKey.source, request.cacheKey.source]) {
                 let key = ImageCacheKey(source: source)
-                cache.provenances.supersedeAll(of: source)
-                cache.apply(ImageCache.OriginalChange(nil, removed: key.alternates), for: key)
+                supersedeAll(of: source)
+                originals.apply(ImageCache.OriginalChange(nil, removed: key.alternates), for: key)
             }
         }
     }

@@ -14,8 +14,11 @@ extension Pipeline {
         _ context: LoadContext, priority: LoadPriority? = nil, wantsResult: Bool = true, trace: TraceRecorder? = nil,
         handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
-        let key = PictureKey(variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources))
+        let key = PictureKey(
+            variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources),
+            manner: context.manner)
         let priority = priority ?? context.request.priority
+        let wantsResult = wantsResult && context.storesInMemory
         return pictures.join(
             key, priority: priority, wantsResult: wantsResult, trace: trace, handler: handler
         ) { work in
@@ -32,49 +35,63 @@ extension Pipeline {
                 preview.show(response)
                 work.report(provisional: response)
             }
-            if let (processor, input) = context.lastStep {
-                process(work, context, with: processor, input: input, preview)
+            if !context.request.hasStandardDetails, context.queriesVariantOnDisk, cache.disk != nil {
+                readVariant(work, context, preview)
             } else {
-                load(work, context, from: context.byteSources, preview)
+                make(work, context, preview)
             }
+        }
+    }
+
+    /// Makes a picture that is in no cache.
+    func make(_ work: SharedWork<WebImageResponse>, _ context: LoadContext, _ preview: Preview) {
+        if let (processor, input) = context.lastStep {
+            process(work, context, with: processor, input: input, preview)
+        } else if !reuse(work, context, preview) {
+            load(work, context, from: context.byteSources, preview)
         }
     }
 
     /// The picture in memory, if the request lets memory answer.
     func imageInMemory(for context: LoadContext) -> Image? {
-        let policy = context.request.cachePolicy
-        guard policy != .reload, let image = cache.image(inMemoryFor: context.key) else { return nil }
-        // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
-        if policy == .cacheFirst || policy == .cacheOnly, image.provenance?.mayDependOnRequest != true { return image }
-        if case .serve = decision(on: image.provenance as? ResponseRecord, context) { return image }
-        return nil
+        guard let image = candidateInMemory(for: context), mayAnswer(image, context) else { return nil }
+        return image
     }
 
     /// The picture in memory that will do until the server has been asked.
     private func previewInMemory(for context: LoadContext) -> Image? {
-        guard [.http, .refresh].contains(context.request.cachePolicy),
-            let image = cache.image(inMemoryFor: context.key)
+        guard [.http, .refresh].contains(context.request.cachePolicy), let image = candidateInMemory(for: context)
         else { return nil }
         if case .serveAndRevalidate = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
     }
 
-    /// What the request's policy makes of what is in memory.
-    private func decision(on record: ResponseRecord?, _ context: LoadContext) -> HTTPCachePolicy.Decision {
-        let rules = rules(for: context, comparesHeaders: record?.mayDependOnRequest == true)
-        return rules.decide([record?.response], now: now())
+    /// What memory has for the request, whatever its policy makes of that.
+    private func candidateInMemory(for context: LoadContext) -> Image? {
+        guard context.queriesMemory else { return nil }
+        // What the first frame of is wanted may be there whole, under the key without it.
+        if context.request.options.contains(.firstFrameOnly) {
+            return cache.image(inMemoryFor: context.key.withAllFrames, allowsAnimated: false)
+        }
+        if context.request.options.contains(.matchAnimatedKind) {
+            return cache.image(inMemoryFor: context.key, allowsAnimated: true)
+        }
+        return cache.image(inMemoryFor: context.key)
     }
 
-    private func load(
+    func load(
         _ work: SharedWork<WebImageResponse>, _ context: LoadContext, from sources: ByteSources, _ preview: Preview
     ) {
         let watch = cache.watch(context.key)
+        let previews = makePreviews(for: work, context, after: preview)
         work.run { priority in
             joinBytes(for: context, sources: sources, priority: priority, trace: work.trace) { [self] event in
                 switch event {
-                case .progress(let progress): work.report(progress)
+                case .progress(let progress):
+                    previews?.note(progress)
+                    work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
-                case .bytes: break
+                case .bytes(let partialBody): previews?.show(partialBody)
                 case .provisional(let bytes, _): show(bytes, in: work, context, watch, preview)
                 case .finished(.success(let bytes)): finish(with: bytes, work, context, watch, preview)
                 case .finished(.failure(let error)): work.finish(.failure(error))
@@ -88,29 +105,30 @@ extension Pipeline {
         _ bytes: LoadedBytes, in work: SharedWork<WebImageResponse>, _ context: LoadContext, _ watch: ImageCache.Watch,
         _ preview: Preview
     ) {
-        guard preview.begin(with: bytes.record) else { return }
+        // A stand-in shows nothing.
+        guard !context.request.options.contains(.ignoreDecoding), preview.begin(with: bytes.record) else { return }
         work.runBeside { priority in
             decode(bytes, for: work, context, watch, priority: priority) { [self] result in
                 switch result {
                 case .success(let response):
-                    let isEnd = preview.finishMaking(response, with: bytes.record)
+                    let isEnd = preview.finishMaking(response)
                     work.report(provisional: response)
                     if isEnd { work.finish(.success(response.unchanged)) }
                 case .failure(let error):
                     // It may have been overtaken by the end, which then decodes by itself.
-                    if preview.giveUp(bytes.record) { recover(from: error, bytes, work, context) }
+                    if preview.giveUp() { recover(from: error, bytes, work, context) }
                 }
+                preview.goOn()
             }
         }
     }
 
     private func finish(
         with bytes: LoadedBytes, _ work: SharedWork<WebImageResponse>, _ context: LoadContext,
-        _ watch: ImageCache.Watch,
-        _ preview: Preview
+        _ watch: ImageCache.Watch, _ preview: Preview
     ) {
         switch preview.end(with: bytes.record) {
-        case .unchanged(let response): work.finish(.success(response.unchanged))
+        case .made(let response): work.finish(.success(response))
         case .awaited: break
         case .other:
             work.run { priority in
@@ -133,24 +151,21 @@ extension Pipeline {
     ) -> any WorkStep {
         let cancellation = Cancellation()
         // What the disk holds was whole once: where it is not, a loader may still have the rest.
-        let damage = bytes.origin == .diskCache ? .refuse : self.damage
-        let options = DecodingOptions(
-            thumbnail: context.request.thumbnail, scale: context.request.scale, damage: damage,
-            limits: decodingLimits, cancellation: cancellation)
+        let damage = bytes.origin == .diskCache ? .refuse : context.request.details.damage ?? self.damage
+        let options = context.decodingOptions(self, damage: damage, cancellation: cancellation)
         let item = decodingQueue.submit(priority: priority) { [self] in
             let start = ContinuousClock.now
             do throws(WebImageError) {
-                var image = try codecs.decode(bytes.data, options: options)
+                var (image, info) = try picture(of: bytes, context, options: options)
                 try cancellation.check()
-                work.trace.note(
-                    .decode, since: start,
-                    .decoded(PixelSize(width: image.width, height: image.height), image.format))
+                work.trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
                 if context.key.variant == nil { bytes.stored?.describe(&image) }
                 image.provenance = bytes.record
                 store(image, bytes, context, watch, work)
                 var response = WebImageResponse(
                     image: image, url: context.request.url, origin: bytes.origin, data: bytes.data,
                     metrics: bytes.metrics)
+                response.info = info
                 response.expiration = bytes.stored?.expiration
                 response.isForMemory = bytes.isForMemory
                 completion(.success(response))
@@ -167,40 +182,44 @@ extension Pipeline {
         _ image: Image, _ bytes: LoadedBytes, _ context: LoadContext, _ watch: ImageCache.Watch,
         _ work: SharedWork<WebImageResponse>
     ) {
-        guard !image.isPartial else { return }
+        // What was not decoded is as whole as it can be told to be.
+        guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else { return }
+        let kept = pictureToKeep(image, context, isWanted: work.isResultWanted && bytes.isForMemory)
         if let stored = bytes.stored {
             // They may be old by now: somebody has stored something newer, or removed them.
-            if work.isResultWanted { cache.promote(image, for: context.key, from: stored, since: watch) }
+            if let kept { cache.promote(kept, for: context.key, from: stored, since: watch) }
         } else {
-            let change = bytes.claimArrival().flatMap { admit(bytes, $0, context, work.trace) }
-            let isForMemory = work.isResultWanted && bytes.isForMemory
-            cache.storeLoaded(isForMemory ? image : nil, original: change, for: context.key)
+            let change = bytes.claimArrival().flatMap { admit(bytes, $0, as: image, context, work.trace) }
+            if originals === cache {
+                cache.storeLoaded(kept, original: change, for: context.key)
+            } else {
+                if let change { originals.apply(change, for: context.key) }
+                cache.storeLoaded(kept, original: nil, for: context.key)
+            }
         }
+        noteVariant(kept, context)
+        storeVariant(image, context, expiration: bytes.stored?.expiration)
     }
 
     /// Takes a new answer in: what it replaces is out of date.
     ///
+    /// - Parameter image: what was made of it; `nil` where it need not be a picture.
     /// - Returns: what it makes of the disk's copy. It may block on the disk, where Vary tells several answers apart.
     func admit(
-        _ bytes: LoadedBytes, _ arrival: Arrival, _ context: LoadContext, _ trace: TraceRecorder
+        _ bytes: LoadedBytes, _ arrival: Arrival, as image: Image?, _ context: LoadContext, _ trace: TraceRecorder
     ) -> ImageCache.OriginalChange? {
-        cache.provenances.adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
+        adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
+        guard arrival.disk != .none else { return nil }
+        guard arrival.disk != .forgets else { return ImageCache.OriginalChange(nil) }
         let response = bytes.record.response
-        if !bytes.data.isEmpty, arrival.disk == .keeps || arrival.disk == .keepsBesideOthers {
-            trace.note(.store, .stored(byteCount: bytes.data.count))
-        }
-        switch arrival.disk {
-        case .none: return nil
-        case .forgets: return ImageCache.OriginalChange(nil)
-        case .keepsBesideOthers:
-            guard let response, let disk = cache.disk else { fallthrough }
+        let data = image.map { bytesToKeep(bytes.data, of: $0, context) } ?? bytes.data
+        if !data.isEmpty { trace.note(.store, .stored(byteCount: data.count)) }
+        if arrival.disk == .keepsBesideOthers, let response, let disk = originals.disk {
             let placement = disk.placement(
                 of: response, for: context.key.original.description, requestHeaders: arrival.requestHeaders)
-            return ImageCache.OriginalChange(placement, data: bytes.data)
-        case .keeps:
-            let metadata = response.map { ResponseMetadata(response: $0).encoded }
-            return ImageCache.OriginalChange((bytes.data, metadata))
+            return ImageCache.OriginalChange(placement, data: data)
         }
+        return ImageCache.OriginalChange((data, response.map { ResponseMetadata(response: $0).encoded }))
     }
 
     /// What is damaged in the disk cache is as good as missing; what a loader brought is the request's failure.
@@ -210,7 +229,7 @@ extension Pipeline {
         switch error {
         case .decoding, .unrecognizedFormat:
             guard let stored = bytes.stored else { break }
-            cache.discard(stored, because: error)
+            originals.discard(stored, because: error)
             guard context.byteSources.contains(.loader) else { break }
             return load(work, context, from: .loader, Preview())
         default:
@@ -222,14 +241,5 @@ extension Pipeline {
         } else {
             work.finish(.failure(error))
         }
-    }
-}
-
-extension WebImageResponse {
-    /// The same as an end that shows nothing new.
-    var unchanged: Self {
-        var response = self
-        response.isUnchanged = true
-        return response
     }
 }

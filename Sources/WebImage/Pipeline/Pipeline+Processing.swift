@@ -9,7 +9,7 @@ extension Pipeline {
         _ work: SharedWork<WebImageResponse>, _ context: LoadContext, with processor: any ImageProcessor,
         input: LoadContext, _ preview: Preview
     ) {
-        let watches = (result: cache.watch(context.key), original: cache.watch(context.key.original))
+        let watches = (result: cache.watch(context.key), original: originals.watch(context.key.original))
         work.run { priority in
             join(input, priority: priority, wantsResult: false, trace: work.trace) { [self] event in
                 switch event {
@@ -17,25 +17,19 @@ extension Pipeline {
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
                 case .provisional(let response, _):
-                    guard preview.begin(with: response.image.provenance) else { return }
-                    work.runBeside { priority in
-                        process(
-                            response, with: processor, for: work, context, since: [watches.result, watches.original],
-                            priority: priority
-                        ) { result in
-                            switch result {
-                            case .success(let result):
-                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
-                                work.report(provisional: result)
-                                if isEnd { work.finish(.success(result.unchanged)) }
-                            case .failure(let error):
-                                if preview.giveUp(response.image.provenance) { work.finish(.failure(error)) }
-                            }
-                        }
+                    switch response.previewKind {
+                    case .stored:
+                        show(
+                            response, with: processor, in: work, context, since: [watches.result, watches.original],
+                            preview)
+                    case .arriving:
+                        preview.cover { [self] in processPreview(response, with: processor, into: work, context) }
+                    // Lengths that suit one size don't suit another.
+                    case .otherSize: break
                     }
                 case .finished(.success(let response)):
                     switch preview.end(with: response.image.provenance) {
-                    case .unchanged(let response): return work.finish(.success(response.unchanged))
+                    case .made(let response): return work.finish(.success(response))
                     case .awaited: return
                     case .other: break
                     }
@@ -53,6 +47,27 @@ extension Pipeline {
         }
     }
 
+    /// Processes a stored picture beside the wait for the server.
+    private func show(
+        _ response: WebImageResponse, with processor: any ImageProcessor, in work: SharedWork<WebImageResponse>,
+        _ context: LoadContext, since watches: [ImageCache.Watch], _ preview: Preview
+    ) {
+        guard preview.begin(with: response.image.provenance) else { return }
+        work.runBeside { priority in
+            process(response, with: processor, for: work, context, since: watches, priority: priority) { result in
+                switch result {
+                case .success(let response):
+                    let isEnd = preview.finishMaking(response)
+                    work.report(provisional: response)
+                    if isEnd { work.finish(.success(response.unchanged)) }
+                case .failure(let error):
+                    if preview.giveUp() { work.finish(.failure(error)) }
+                }
+                preview.goOn()
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - watches: of the result's key and of what it is made from, from before either was looked for.
     ///   - completion: called on a thread for decoding.
@@ -66,15 +81,16 @@ extension Pipeline {
             let start = ContinuousClock.now
             do throws(WebImageError) {
                 var result = response
-                result.image = try processor.process(response.image, cancellation: cancellation)
+                result.image = try process(response.image, with: processor, context, cancellation)
                 try cancellation.check()
                 result.image.provenance = response.image.provenance
                 result.isUnchanged = false
                 work.trace.note(.process, since: start, .processed(processor.identifier.description))
-                if work.isResultWanted, !result.image.isPartial, result.isForMemory {
-                    cache.keepVariant(
-                        result.image, for: context.key, expiration: result.expiration, since: watches)
+                let isWanted = work.isResultWanted && result.isForMemory
+                if let kept = pictureToKeep(result.image, context, isWanted: isWanted) {
+                    cache.keepVariant(kept, for: context.key, expiration: result.expiration, since: watches)
                 }
+                storeVariant(result.image, context, expiration: result.expiration)
                 completion(.success(result))
             } catch {
                 work.trace.note(.process, since: start, .failed(error))
@@ -82,5 +98,13 @@ extension Pipeline {
             }
         }
         return QueuedStep(item: item, cancellation: cancellation)
+    }
+
+    /// The processed picture, or the same where the manager leaves such pictures alone.
+    func process(
+        _ image: Image, with processor: any ImageProcessor, _ context: LoadContext, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Image {
+        guard !context.request.details.untouched.contains(image) else { return image }
+        return try processor.process(image, cancellation: cancellation)
     }
 }

@@ -19,6 +19,8 @@ import WebImageProcessing
 /// its own key.
 final class Pipeline: Sendable {
     let cache: ImageCache
+    /// Where the bytes of originals are kept; mostly the same.
+    let originals: ImageCache
     let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
     let decodingLimits: DecodingLimits
@@ -32,6 +34,14 @@ final class Pipeline: Sendable {
     let partialBodies: PartialBodyStore?
     /// What the age of answers is counted by.
     let now: @Sendable () -> Date
+    let previewTiming: PreviewTiming
+    let hooks: WebImageManager.Hooks
+    let counters: PipelineCounters
+    /// What memory has of a source besides its original.
+    let variants: VariantIndex
+    let reusesVariants: Bool
+    /// Variants on their way to the disk.
+    let variantStores = PendingStores()
 
     /// What has been fetched and not been decoded yet.
     let undecoded: BodyBudget
@@ -39,8 +49,18 @@ final class Pipeline: Sendable {
     let pictures = WorkTable<PictureKey, WebImageResponse>()
     let bytes = WorkTable<BytesKey, LoadedBytes>()
 
-    init(_ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget()) {
+    init(
+        _ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget(),
+        originals: ImageCache? = nil, previewTiming: PreviewTiming? = nil, sharing other: Pipeline? = nil
+    ) {
+        counters = other?.counters ?? PipelineCounters()
+        // What one cache has, another has not.
+        variants = other.flatMap { $0.cache === configuration.cache ? $0.variants : nil } ?? VariantIndex()
         self.undecoded = undecoded
+        self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
+        self.originals = originals ?? configuration.cache
+        hooks = configuration.hooks
+        reusesVariants = configuration.reusesVariants
         cache = configuration.cache
         loaders = configuration.loaders
         codecs = configuration.codecs
@@ -50,7 +70,8 @@ final class Pipeline: Sendable {
         minimumProgressInterval = configuration.minimumProgressInterval
         retryPolicy = configuration.retryPolicy
         attempts = configuration.attempts
-        partialBodies = configuration.resumption.store(for: configuration.cache)
+        // With the rest of the file, wherever that is to be.
+        partialBodies = configuration.resumption.store(for: self.originals)
         now = configuration.now
         decodingQueue = DecodingQueue.shared
     }
@@ -59,9 +80,11 @@ final class Pipeline: Sendable {
     ///
     /// - Parameter call: for what is no picture.
     func context(for request: WebImageRequest, call: LoadContext.Call? = nil) -> LoadContext? {
-        loaders.loader(for: request.url).map {
-            LoadContext(request: request, loader: $0, call: call, retryPolicy: retryPolicy)
+        var loader = loaders.loader(for: request.url)
+        if !request.hasStandardDetails, let provider = request.details.provider, provider.canLoad(request.url) {
+            loader = provider
         }
+        return loader.map { LoadContext(request: request, loader: $0, call: call, retryPolicy: retryPolicy) }
     }
 }
 
@@ -91,22 +114,25 @@ struct LoadContext: Sendable {
 
     /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
     var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
+        guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
         // Chains are taken apart: each of their steps can be joined.
         var processors = ProcessorChain(request.processors).processors
         guard let last = processors.popLast() else { return nil }
         var input = request
         input.processors = processors
+        // What is only a step is not written to the disk.
+        if !input.hasStandardDetails {
+            input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
+        }
         return (last, LoadContext(request: input, loader: loader, retryPolicy: retryPolicy))
     }
-
-    /// Whether the disk cache has a part in it: what lies on the disk anyway gets no copy.
-    var usesDiskCache: Bool { loader.isCacheable(request.url) && !request.options.contains(.ignoreDiskCache) }
 }
 
 /// What makes two requests ask for the same picture.
 struct PictureKey: Hashable, Sendable {
     let variant: String?
     let bytes: BytesKey
+    let manner: DecodingManner
 }
 
 /// What makes two requests ask for the same bytes, from the same places.
@@ -133,7 +159,7 @@ struct ByteSources: OptionSet, Hashable, Sendable {
 
 extension LoadContext {
     var byteSources: ByteSources {
-        let disk: ByteSources = usesDiskCache ? .disk : []
+        let disk: ByteSources = queriesDiskCache ? .disk : []
         return switch request.cachePolicy {
         case .cacheFirst, .http, .refresh: disk.union(.loader)
         case .reload: .loader

@@ -56,7 +56,14 @@ final class SharedWork<Output: Sendable>: Sendable {
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
 
-        var priority: LoadPriority { subscribers.lazy.map(\.priority).max() ?? .veryLow }
+        // No key paths: those of a generic type are put together at run time, which takes longer than all the rest.
+        var priority: LoadPriority {
+            var highest = LoadPriority.veryLow
+            for subscriber in subscribers { highest = max(highest, subscriber.priority) }
+            return highest
+        }
+
+        var handlers: [Handler] { subscribers.map { $0.handler } }
 
         /// From now on nobody can join. What it held is to be let go outside the lock.
         mutating func end() -> Ending {
@@ -67,7 +74,7 @@ final class SharedWork<Output: Sendable>: Sendable {
             }
             isLive = false
             return Ending(
-                handlers: subscribers.map(\.handler), step: step, stepBeside: stepBeside,
+                handlers: handlers, step: step, stepBeside: stepBeside,
                 provisional: provisional?.output)
         }
     }
@@ -176,7 +183,7 @@ final class SharedWork<Output: Sendable>: Sendable {
     func report(_ progress: LoadProgress) {
         let handlers = state.withLock { state in
             state.progress = progress
-            return state.subscribers.map(\.handler)
+            return state.handlers
         }
         for handler in handlers { handler(.progress(progress)) }
     }
@@ -186,7 +193,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         // The bytes are let go outside the lock.
         let (handlers, partialBody) = state.withLock { state -> ([Handler], PartialBody?) in
             state.attempts = attempts
-            return (state.subscribers.map(\.handler), attempts.isAtStartOfAnother ? state.partialBody.take() : nil)
+            return (state.handlers, attempts.isAtStartOfAnother ? state.partialBody.take() : nil)
         }
         withExtendedLifetime(partialBody) {}
         for handler in handlers { handler(.attempts(attempts)) }
@@ -196,7 +203,7 @@ final class SharedWork<Output: Sendable>: Sendable {
     func report(_ partialBody: PartialBody) {
         let handlers = state.withLock { state in
             state.partialBody = partialBody
-            return state.subscribers.map(\.handler)
+            return state.handlers
         }
         for handler in handlers { handler(.bytes(soFar: partialBody)) }
     }
@@ -209,7 +216,7 @@ final class SharedWork<Output: Sendable>: Sendable {
             let last = state.provisional
             let number = (last?.number ?? 0) + 1
             state.provisional = (output, number)
-            return (state.subscribers.map(\.handler), number, last?.output)
+            return (state.handlers, number, last?.output)
         }
         _ = last
         for handler in handlers { handler(.provisional(output, number: number)) }

@@ -1,25 +1,39 @@
 import FoundationEssentials
+import WebImageCaching
 import WebImageCore
 import WebImageLoading
 import WebImageProcessing
 
 extension WebImageRequest {
     /// What its picture is found by in memory; its ``ImageCacheKey/original`` finds the bytes on disk.
-    public var cacheKey: ImageCacheKey { ImageCacheKey(source: source, variant: variant) }
+    ///
+    /// A manager may have its own filter, processors, headers and credential: ``WebImageManager/cacheKey(for:)`` knows them.
+    public var cacheKey: ImageCacheKey {
+        let address = url.absoluteString
+        return ImageCacheKey(source: source(at: address), variant: variant(at: address))
+    }
 
-    private var source: String {
-        var text = url.absoluteString
-        var credential = credential
+    private func source(at address: String) -> String {
+        var text = address
+        var (credential, headers) = (Credential?.none, [String: String]())
+        var filter: (@Sendable (URL) -> String)?
+        if !hasStandardDetails {
+            let details = details
+            (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
+        }
         // Most URLs have no name and password, and few an @: looking for one is quick.
         if text.utf8.contains(UInt8(ascii: "@")) {
             let (bare, own) = url.separatedFromUserInfo
             text = bare.absoluteString
             credential = credential ?? own
+            if let filter { text = filter(bare) }
+        } else if let filter {
+            text = filter(url)
         }
         if text.utf8.count > Self.longestAddress {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
-        if let digest = credentialDigest(credential) { text += "|credentials=\(digest)" }
+        if let digest = Self.credentialDigest(credential, headers) { text += "|credentials=\(digest)" }
         if options.contains(.useCredentialStorage) { text += "|credentials=stored" }
         if options.contains(.handleCookies) { text += "|cookies=jar" }
         if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
@@ -27,12 +41,12 @@ extension WebImageRequest {
     }
 
     /// Stands for what the server is shown to be let in; `nil` when that is nothing.
-    private func credentialDigest(_ credential: Credential?) -> String? {
+    private static func credentialDigest(_ credential: Credential?, _ headers: [String: String]) -> String? {
         guard !headers.isEmpty || credential != nil else { return nil }
         var secrets =
             headers
             .map { (name: $0.key.lowercased(), value: $0.value) }
-            .filter { Self.credentialHeaders.contains($0.name) }
+            .filter { credentialHeaders.contains($0.name) }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }
@@ -45,20 +59,62 @@ extension WebImageRequest {
     /// pictures keep their URL for a key.
     private static let longestAddress = 8000
 
-    private var variant: String? {
-        var parts: [String] = []
-        if let thumbnail, thumbnail.isBounded {
-            parts.append("thumbnail=\(thumbnail.size.width)x\(thumbnail.size.height),\(thumbnail.mode.rawValue)")
+    private func variant(at address: String) -> String? {
+        guard !options.contains(.ignoreDecoding) else { return nil }
+        // Put together without interpolation, which takes twice as long: views ask for it on the main thread.
+        var text = ""
+        func add(_ part: String) {
+            if !text.isEmpty { text += "&" }
+            text += part
         }
-        if scale != 1 { parts.append("scale=\(scale)") }
-        let identifier = ProcessorChain(processors).identifier
-        if identifier != .identity { parts.append("processors=\(identifier)") }
-        return parts.isEmpty ? nil : parts.joined(separator: "&")
+        if let thumbnail, thumbnail.isBounded {
+            add("thumbnail=")
+            text += String(thumbnail.size.width)
+            text += "x"
+            text += String(thumbnail.size.height)
+            text += ","
+            text += thumbnail.mode.rawValue
+        }
+        let scale = chosenScale ?? Self.scale(inNameOf: address)
+        if scale != 1 { add("scale=\(scale)") }
+        if let limit = pixelByteLimit { add("bytes=\(limit)") }
+        if !processors.isEmpty {
+            let identifier = ProcessorChain(processors).identifier
+            if identifier != .identity { add("processors=\(identifier)") }
+            if let untouched = details.untouched.keyPart { add(untouched) }
+        }
+        // Last, where the cache puts it too: what it keeps of an animation has the same key.
+        if options.contains(.firstFrameOnly) {
+            add(ImageCacheKey.firstFrameMark)
+        } else if options.contains(.preloadAllFrames) {
+            add("frames=decoded")
+        }
+        return text.isEmpty ? nil : text
     }
+
+    /// The most bytes of the decoded picture, from its own limit or that of ``WebImageOptions/scaleDownLarge``.
+    var pixelByteLimit: Int? {
+        details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
+    }
+
+    /// 60 MiB, as SDWebImage has it on phones: 15.7 megapixels.
+    static let scaleDownByteLimit = 60 << 20
 
     /// What lets somebody in, and what asks for a part only.
     private static let credentialHeaders: Set = [
         "authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "x-auth-token", "x-access-token",
         "range",
     ]
+}
+
+extension ImageCacheKey {
+    /// As the cache names what it keeps of an animation.
+    static let firstFrameMark = "first-frame"
+
+    /// The key of the same picture with all its frames, for that of its first.
+    var withAllFrames: ImageCacheKey {
+        guard let variant, variant.hasSuffix(Self.firstFrameMark) else { return self }
+        let rest = variant.dropLast(Self.firstFrameMark.count)
+        return ImageCacheKey(source: source, variant: rest.isEmpty ? nil : String(rest.dropLast()))
+    }
 }

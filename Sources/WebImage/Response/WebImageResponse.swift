@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import WebImageCaching
+public import WebImageCore
 
 /// A loaded picture and where it came from.
 public struct WebImageResponse: Sendable {
@@ -15,6 +16,10 @@ public struct WebImageResponse: Sendable {
     public var metrics: LoaderMetrics?
     /// How often a loader was asked for it, and what came of it; empty for a picture that came without one.
     public var attempts: [LoadAttempt] = []
+    /// What the file says about itself, where ``WebImageOptions/ignoreDecoding`` left it undecoded; else `nil`.
+    public var info: ImageInfo?
+    /// What it is before the end; every end is ``PreviewKind/stored``.
+    var previewKind = PreviewKind.stored
     /// Whether it is the picture that was the last preview: the server has confirmed it, or what it was shown for could not
     /// be had, and there is nothing new to show.
     public var isUnchanged = false

@@ -18,10 +18,17 @@ enum TraceFact: Sendable {
     case keptDespite(HTTPCachePolicy.StorageObstacle)
     case errorStored(status: Int)
     case removed(status: Int)
+    case variantRead(byteCount: Int)
     case decoded(PixelSize, ImageFormat?)
+    case notDecoded(ImageInfo)
+    case reused(from: PixelSize, to: PixelSize)
     case processed(String)
     case failed(WebImageError)
     case invalidated(count: Int)
+}
+
+extension TraceFact {
+    static func decoded(_ image: Image) -> TraceFact { .decoded(image.pixels.size, image.format) }
 }
 
 extension TraceFact: CustomStringConvertible {
@@ -46,6 +53,9 @@ extension TraceFact: CustomStringConvertible {
         case .errorStored(let status): "status \(status) is kept as the answer, as long as it is fresh"
         case .removed(let status): "status \(status): what was stored goes"
         case .decoded(let size, let format): "\(size)\(format.map { " \($0.name)" } ?? "")"
+        case .variantRead(let byteCount): "the very picture is stored, \(byteCount) bytes"
+        case .notDecoded(let info): "left undecoded: \(info.size) \(info.format.name)"
+        case .reused(let larger, let size): "\(size), made of the \(larger) that memory has"
         case .processed(let identifier): identifier
         case .failed(let error): error.description
         case .invalidated(let count):

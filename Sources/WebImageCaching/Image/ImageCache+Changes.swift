@@ -71,7 +71,7 @@ extension ImageCache {
     // MARK: Storing
 
     /// What a call of `store` brings.
-    private struct NewContent: Sendable {
+    struct NewContent: Sendable {
         var image: Image?
         let data: Data?
         let attributes: DiskCache.Attributes
@@ -101,7 +101,7 @@ extension ImageCache {
     /// - Parameters:
     ///   - isAwaited: whether the caller holds the content until `completion` is called.
     ///   - completion: called once, on this thread or another.
-    private func put(
+    func put(
         _ content: NewContent, for key: ImageCacheKey, in tiers: Tiers, isAwaited: Bool,
         completion: @escaping @Sendable () -> Void
     ) {

@@ -34,7 +34,7 @@ extension ImageCache {
         /// What the disk finds it by: the original's key, or that of another answer for it.
         fileprivate let name: String
 
-        fileprivate init(_ bytes: StoredBytes, _ watch: Watch, name: String) {
+        init(_ bytes: StoredBytes, _ watch: Watch, name: String) {
             (self.bytes, self.watch, self.name) = (bytes, watch, name)
         }
 
@@ -70,6 +70,13 @@ extension ImageCache {
         return disk?.loadItem(key.original.description, priority: priority) { item in
             completion(item.map { StoredOriginal(StoredBytes($0), watch, name: key.original.description) })
         }
+    }
+
+    /// As ``readOriginal(of:priority:completion:)``, on this thread, which blocks on the disk.
+    package func cachedOriginal(of key: ImageCacheKey) -> StoredOriginal? {
+        let watch = watch(key.original)
+        let name = key.original.description
+        return disk?.cachedItem(for: name).map { StoredOriginal(StoredBytes($0), watch, name: name) }
     }
 
     /// Another answer for the original that was read, which the disk has under `name`; blocks on the disk.

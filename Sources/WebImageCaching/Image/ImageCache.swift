@@ -69,7 +69,8 @@ public final class ImageCache: ImageCaching {
         image(inMemoryFor: key, allowsAnimated: configuration.allowsAnimated)
     }
 
-    func image(inMemoryFor key: ImageCacheKey, allowsAnimated: Bool) -> Image? {
+    /// As the other of that name, whatever the configuration says of animations: `false` gives the first frame of one.
+    package func image(inMemoryFor key: ImageCacheKey, allowsAnimated: Bool) -> Image? {
         let image = currentImage(for: key)
         if allowsAnimated { return image }
         return image?.firstFrame ?? currentImage(for: key.firstFrame)

@@ -29,6 +29,7 @@ extension WebImageError {
         case .temporaryFile: 225
         case .noThread: 226
         case .invalidProxy: 227
+        case .dataProvider: 240
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302

@@ -48,10 +48,15 @@ extension WebImageError: CustomStringConvertible {
                 + "Allow downgrades if that is what you want."
         case .redirectDenied(let source, let target, .denied):
             "\(source.absoluteString) redirects to \(target.absoluteString), which the redirect policy forbids."
+        case .blocked(let url, .failedBefore(let code)):
+            "\(url.absoluteString) has failed before (error \(code)) and is on the block list for some minutes. "
+                + "Load it with retryFailed, or take it off the list."
         case .blocked(let url, let cause):
             "\(url.absoluteString): the address policy forbids \(cause.description)."
+        case .dataProvider(let id, let reason):
+            "The closure that gives the bytes of '\(id)' failed: \(reason)"
         case .requestRefused(let url):
-            "\(url.absoluteString): the request modifier refused to send this request."
+            "\(url.absoluteString): a request modifier, or the manager's shouldLoad, refused this request."
         case .responseRefused(let url):
             "\(url.absoluteString): the response modifier refused the server's answer."
         case .unacceptableContentType(let type, let url):
@@ -183,6 +188,7 @@ extension WebImageError.BlockCause: CustomStringConvertible {
         case .host(let host): "the host \(host)"
         case .address(let address): "the address \(address)"
         case .unresolvedHost(let host): "hosts whose address the proxy hides (\(host))"
+        case .failedBefore(let code): "what has failed before (error \(code))"
         }
     }
 }

@@ -42,9 +42,9 @@ public enum WebImageError: Error, Sendable, Equatable {
     case certificate(reason: CertificateFailure, url: URL)
     /// The redirect policy forbids a redirect.
     case redirectDenied(from: URL, to: URL, reason: RedirectFailure)
-    /// The address policy forbids the connection; nothing was sent.
+    /// The address policy forbids the connection, or the URL is on a manager's block list; nothing was sent.
     case blocked(url: URL, cause: BlockCause)
-    /// The downloader's request modifier would not let the request go out.
+    /// The downloader's request modifier would not let the request go out, or a manager's hook would not load it.
     case requestRefused(url: URL)
     /// The downloader's response modifier did not want the answer.
     case responseRefused(url: URL)
@@ -60,6 +60,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case invalidProxy(variable: String, url: URL)
     /// The system has no thread left to load on.
     case noThread(url: URL)
+    /// The closure that a request names for its bytes failed; its own words.
+    case dataProvider(id: String, reason: String)
     /// The head of the answer is longer than `limit` bytes: more than any server has to say.
     case headersTooLarge(limit: Int, url: URL)
     /// A file could not be read or written; `errno` is the system's number.
@@ -150,6 +152,8 @@ public enum WebImageError: Error, Sendable, Equatable {
         case address(String)
         /// The address that the host stands for can't be judged, since a proxy connects to it.
         case unresolvedHost(String)
+        /// The URL is on a manager's block list: it has failed before, with the error of that ``WebImageError/code``.
+        case failedBefore(code: Int)
     }
 
     /// Why a decoder gave up.

@@ -44,6 +44,13 @@ struct ManagerFixture {
         return try await response
     }
 
+    /// Loads `request` and answers it with `data`.
+    func load(_ request: WebImageRequest, answeringWith data: Data) async throws -> WebImageResponse {
+        async let response = manager.response(for: request)
+        try await nextLoad().answer(data)
+        return try await response
+    }
+
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
 }
 

@@ -11,7 +11,9 @@ struct SolidPicture: Hashable {
         self.size = size
     }
 
-    func png() throws -> Data {
+    func png() throws -> Data { try CodecRegistry.shared.encode(image(), as: .png) }
+
+    func image() throws -> Image {
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         pixels.withUnsafeMutableBytes { bytes in
             for offset in stride(from: 0, to: bytes.count, by: 4) {
@@ -19,7 +21,7 @@ struct SolidPicture: Hashable {
                     of: SIMD4(color.x, color.y, color.z, 255), toByteOffset: offset, as: SIMD4<UInt8>.self)
             }
         }
-        return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
+        return Image(pixels: pixels.freeze(isOpaque: true))
     }
 
     /// Whether `image` has this colour in every corner.

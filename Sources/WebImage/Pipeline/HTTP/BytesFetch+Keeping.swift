@@ -33,7 +33,7 @@ extension BytesFetch {
         }
     }
 
-    private var hasDisk: Bool { context.usesDiskCache && cache.disk != nil }
+    private var hasDisk: Bool { context.usesDiskCache && originals.disk != nil }
 
     /// Whether others have to be looked at before it is kept.
     private func diskUse(of response: StoredResponse?, knows answers: StoredAnswers?) -> Arrival.DiskUse {
@@ -46,9 +46,9 @@ extension BytesFetch {
         work.run { priority in
             let item = pipeline.decodingQueue.submit(priority: priority) { [self] in
                 if let arrival = bytes.claimArrival(),
-                    let change = pipeline.admit(bytes, arrival, context, work.trace)
+                    let change = pipeline.admit(bytes, arrival, as: nil, context, work.trace)
                 {
-                    cache.apply(change, for: context.key)
+                    originals.apply(change, for: context.key)
                 }
                 work.finish(result)
             }
@@ -65,8 +65,8 @@ extension BytesFetch {
                 stored, byHeadWithStatus: statusCode, headers: answer.head?.headers ?? [],
                 requestTime: answer.requestTime, responseTime: answer.responseTime)
         else { return }
-        cache.provenances.record(of: stored, source: context.key.source).update(updated)
-        cache.update(original, with: updated)
+        pipeline.record(of: stored, source: context.key.source).update(updated)
+        originals.update(original, with: updated)
     }
 
     func fail(_ answer: LoaderAnswer, _ answers: StoredAnswers?) {
@@ -104,10 +104,10 @@ extension BytesFetch {
 
     /// The server has said that there is nothing.
     private func forgetStored(_ answers: StoredAnswers?, status: Int) {
-        cache.provenances.supersedeAll(of: context.key.source)
+        pipeline.supersedeAll(of: context.key.source)
         guard hasDisk, answers?.candidates.isEmpty != true else { return }
         work.trace.note(.store, .removed(status: status))
-        cache.apply(ImageCache.OriginalChange(nil), for: context.key)
+        originals.apply(ImageCache.OriginalChange(nil), for: context.key)
     }
 }
 

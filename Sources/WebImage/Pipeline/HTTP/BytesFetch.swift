@@ -33,10 +33,11 @@ final class BytesFetch: Sendable {
         rules = pipeline.rules(for: context)
     }
 
-    var cache: ImageCache { pipeline.cache }
+    /// Of the bytes; pictures may be kept elsewhere.
+    var originals: ImageCache { pipeline.originals }
 
     func start() {
-        guard sources.contains(.disk), cache.disk != nil else { return startWithoutDisk() }
+        guard sources.contains(.disk), originals.disk != nil else { return startWithoutDisk() }
         work.run { priority in
             pipeline.undecoded.admit(priority: priority) { [self] share in read(share) }
         }
@@ -63,8 +64,8 @@ final class BytesFetch: Sendable {
     private func read(_ share: BodyBudget.Share) {
         let start = ContinuousClock.now
         work.run { priority in
-            let item = cache.readOriginal(of: context.key, priority: priority) { [self] stored in
-                let answers = StoredAnswers(stored, for: context.key.original.description, in: cache) {
+            let item = originals.readOriginal(of: context.key, priority: priority) { [self] stored in
+                let answers = StoredAnswers(stored, for: context.key.original.description, in: originals) {
                     rules.isForRequest($0)
                 }
                 share.settle(stored?.data.count ?? 0)
@@ -109,7 +110,7 @@ final class BytesFetch: Sendable {
     private func stored(_ index: Int, _ answers: StoredAnswers, _ share: BodyBudget.Share) -> LoadedBytes? {
         guard let original = answers.original(at: index) else { return nil }
         share.settle(original.data.count)
-        let record = cache.provenances.record(of: answers.candidates[index].response, source: context.key.source)
+        let record = pipeline.record(of: answers.candidates[index].response, source: context.key.source)
         return LoadedBytes(original, record: record, share: share)
     }
 
@@ -212,9 +213,9 @@ final class BytesFetch: Sendable {
         if let original = stored.stored {
             if let obstacle, obstacle.forbidsDisk {
                 work.trace.note(.store, .notStored(obstacle))
-                cache.apply(ImageCache.OriginalChange(nil), for: context.key)
+                originals.apply(ImageCache.OriginalChange(nil), for: context.key)
             } else {
-                cache.update(original, with: response)
+                originals.update(original, with: response)
             }
         }
         finish(with: stored.confirmed(by: answer), response)

@@ -49,6 +49,11 @@ final class ResponseRecord: ImageProvenance {
 }
 
 extension StoredResponse {
+    /// Whether `other` came later to a request of the same kind. Others that Vary tells apart are as good as before.
+    func isOlder(than other: StoredResponse) -> Bool {
+        responseTime < other.responseTime && varyNames == other.varyNames && varyingFields == other.varyingFields
+    }
+
     fileprivate var isTiedToRequest: Bool { !varyNames.isEmpty }
 }
 
@@ -66,6 +71,17 @@ extension ProvenanceTable {
             for record in records where record.isOlder(than: stored) { record.supersede() }
             live.append(new)
             return new
+        }
+    }
+
+    /// Adds a record that another table has made of what the disk has.
+    func include(_ record: ResponseRecord, source: String) {
+        change(of: source) { live in
+            guard !live.contains(where: { $0 === record }) else { return }
+            let stored = record.response
+            for case let known as ResponseRecord in live where known.isOlder(than: stored) { known.supersede() }
+            live.removeAll { $0.isSuperseded }
+            live.append(record)
         }
     }
 
@@ -98,8 +114,6 @@ extension ResponseRecord {
 
     fileprivate func isOlder(than stored: StoredResponse?) -> Bool {
         guard let stored, let own = response else { return false }
-        // Others that Vary tells apart are as good as before.
-        return own.responseTime < stored.responseTime && own.varyNames == stored.varyNames
-            && own.varyingFields == stored.varyingFields
+        return own.isOlder(than: stored)
     }
 }

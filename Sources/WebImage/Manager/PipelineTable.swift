@@ -1,0 +1,51 @@
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageLoading
+
+/// The pipelines of a manager: its own, and one for each set of parts that requests bring along, as long as it is at work.
+///
+/// Requests that bring the same parts share the work; others have nothing to share.
+final class PipelineTable: Sendable {
+    let standard: Pipeline
+    private let configuration: WebImageManager.Configuration
+    private let others = Lock<[Parts: Reference]>([:])
+
+    private struct Parts: Hashable {
+        let cache: ObjectIdentifier
+        let originals: ObjectIdentifier
+        let loaders: ObjectIdentifier
+        let codecs: ObjectIdentifier
+    }
+
+    /// A pipeline keeps its parts alive: while it lives, no other object has their addresses.
+    private struct Reference { weak var pipeline: Pipeline? }
+
+    init(_ configuration: WebImageManager.Configuration) {
+        self.configuration = configuration
+        standard = Pipeline(configuration)
+    }
+
+    func pipeline(for request: WebImageRequest) -> Pipeline {
+        guard !request.hasStandardDetails else { return standard }
+        let details = request.details
+        guard details.cache != nil || details.originalCache != nil || details.loaders != nil || details.codecs != nil
+        else { return standard }
+        var configuration = configuration
+        configuration.cache = details.cache ?? configuration.cache
+        configuration.loaders = details.loaders ?? configuration.loaders
+        configuration.codecs = details.codecs ?? configuration.codecs
+        let originals = details.originalCache ?? configuration.cache
+        let parts = Parts(
+            cache: ObjectIdentifier(configuration.cache), originals: ObjectIdentifier(originals),
+            loaders: ObjectIdentifier(configuration.loaders), codecs: ObjectIdentifier(configuration.codecs))
+        return others.withLock { [configuration, standard] others in
+            if let pipeline = others[parts]?.pipeline { return pipeline }
+            let pipeline = Pipeline(
+                configuration, undecoded: standard.undecoded, originals: originals, sharing: standard)
+            others = others.filter { $0.value.pipeline != nil }
+            others[parts] = Reference(pipeline: pipeline)
+            return pipeline
+        }
+    }
+}

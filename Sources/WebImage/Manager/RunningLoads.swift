@@ -1,0 +1,90 @@
+import WebImageCore
+
+/// The loads of a manager that memory did not answer: those under way, and those that wait while it is suspended.
+final class RunningLoads: Sendable {
+    private struct Waiting {
+        let number: Int
+        let operation: WebImageOperation
+        let start: @Sendable () -> Void
+    }
+
+    private struct State {
+        var operations: [ObjectIdentifier: WebImageOperation] = [:]
+        /// Of these, those that somebody waits for: all but prefetches.
+        var wanted: Set<ObjectIdentifier> = []
+        var isSuspended = false
+        var waiting: [ObjectIdentifier: Waiting] = [:]
+        var lastWaiting = 0
+        var idleHandlers: [Int: @Sendable () -> Void] = [:]
+        var lastHandler = 0
+    }
+
+    private let state = Lock(State())
+
+    var operations: [WebImageOperation] { state.withLock { Array($0.operations.values) } }
+    var count: Int { state.withLock { $0.operations.count } }
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+    /// Whether somebody waits for a load.
+    var hasWanted: Bool { state.withLock { !$0.wanted.isEmpty } }
+
+    /// Counts `operation` until it ends.
+    func insert(_ operation: WebImageOperation, isPrefetch: Bool) {
+        let id = ObjectIdentifier(operation)
+        state.withLock { state in
+            state.operations[id] = operation
+            if !isPrefetch { state.wanted.insert(id) }
+        }
+        operation.whenEnded { [self] in
+            // What waited is let go outside the lock.
+            let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
+                state.operations[id] = nil
+                let waiting = state.waiting.removeValue(forKey: id)
+                guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return ([], waiting) }
+                return (Array(state.idleHandlers.values), waiting)
+            }
+            for handler in handlers { handler() }
+        }
+    }
+
+    /// Calls `handler` each time that nobody waits for a load any more.
+    ///
+    /// - Returns: for ``removeIdleHandler(_:)``.
+    func addIdleHandler(_ handler: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.lastHandler += 1
+            state.idleHandlers[state.lastHandler] = handler
+            return state.lastHandler
+        }
+    }
+
+    func removeIdleHandler(_ number: Int) { _ = state.withLock { $0.idleHandlers.removeValue(forKey: number) } }
+
+    // MARK: Suspending
+
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
+
+    /// Calls `start` at once, or when the manager is resumed.
+    func start(_ operation: WebImageOperation, _ start: @escaping @Sendable () -> Void) {
+        let waits = state.withLock { state in
+            guard state.isSuspended else { return false }
+            state.lastWaiting += 1
+            state.waiting[ObjectIdentifier(operation)] = Waiting(
+                number: state.lastWaiting, operation: operation, start: start)
+            return true
+        }
+        if !waits { start() }
+    }
+
+    func setSuspended(_ isSuspended: Bool) {
+        let waiting = state.withLock { state -> [Waiting] in
+            state.isSuspended = isSuspended
+            guard !isSuspended else { return [] }
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        // The most urgent first, and of those the one that waited longest.
+        let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
+            .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
+        for (_, load) in inOrder where !load.operation.isCancelled { load.start() }
+    }
+}

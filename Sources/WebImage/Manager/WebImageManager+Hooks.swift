@@ -1,0 +1,45 @@
+public import FoundationEssentials
+public import WebImageCore
+
+extension WebImageManager {
+    /// Told of an end.
+    typealias FinishHook =
+        @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
+
+    /// What a program may decide on the way of a load, and learn about it.
+    ///
+    ///     load ─► memory ─► shouldLoad ─► disk, loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
+    ///                                                                                   └ failed ─► shouldBlock
+    ///
+    /// Each runs on the thread named with it, never under a lock.
+    public struct Hooks: Sendable {
+        /// Whether to load what memory does not have; `false` ends the load with ``WebImageError/requestRefused(url:)``. On the
+        /// thread that asks.
+        public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
+
+        /// What memory keeps of a picture that is ready; `nil` for nothing. It may drop what a program does not need, such as
+        /// the frames of an animation, not make another picture of it: that is for processors, which cache keys
+        /// name. On a thread for decoding.
+        public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
+
+        /// Whether a URL that failed goes on the block list; asked for requests with ``WebImageOptions/ignoreFailedURL`` alone. By
+        /// default ``WebImageError/isLasting`` decides. On the thread of the failure.
+        public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
+
+        /// Told of every end, right before the completion and on its queue. The response has the transfer's
+        /// ``WebImageResponse/metrics``.
+        public var didFinish:
+            (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
+
+        /// Asks for time to go on, for a load with ``WebImageOptions/continueInBackground``; gives what ends the permission,
+        /// called once when the load has ended. `onExpiration` cancels the load. On the thread that asks.
+        ///
+        /// A desktop program holds its application, or an inhibitor lock of the session; without a hook the option changes
+        /// nothing, since a process on Linux goes on in the background anyway.
+        public var beginBackgroundTask:
+            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+
+        /// Makes hooks that leave everything as it is.
+        public init() {}
+    }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+public import WebImageCaching
+import WebImageCore
+import WebImageProcessing
+
+extension WebImageManager {
+    /// The key of a request's picture, with all that the manager adds to requests.
+    public func cacheKey(for request: WebImageRequest) -> ImageCacheKey { prepared(request).cacheKey }
+
+    /// `request` with what the manager has for those that don't say.
+    func prepared(_ request: WebImageRequest) -> WebImageRequest {
+        guard completesRequests || !request.processors.isEmpty && !processesEverything else { return request }
+        var request = request
+        configuration.optionsProcessor?(&request)
+        if request.processors.isEmpty, request.usesSharedProcessors { request.processors = configuration.processors }
+        let (url, options) = (request.url, request.options)
+        request.changeDetails { details in
+            if !configuration.headers.isEmpty { details.headers = completeHeaders(over: details.headers) }
+            if let filter = configuration.headersFilter { details.headers = filter(url, details.headers) }
+            details.credential = details.credential ?? configuration.credential
+            details.idleTimeout = details.idleTimeout ?? configuration.idleTimeout
+            details.cacheKeyFilter = details.cacheKeyFilter ?? configuration.cacheKeyFilter
+            if options.contains(.scaleDownLarge) {
+                details.decodedByteLimit = details.decodedByteLimit ?? configuration.scaleDownByteLimit
+            }
+            details.untouched = untouchedKinds(for: options)
+        }
+        return request
+    }
+
+    private func completeHeaders(over own: [String: String]) -> [String: String] {
+        let ownNames = Set(own.keys.map { $0.lowercased() })
+        return configuration.headers.filter { !ownNames.contains($0.key.lowercased()) }
+            .merging(own) { _, own in own }
+    }
+
+    private func untouchedKinds(for options: WebImageOptions) -> UntouchedKinds {
+        var kinds: UntouchedKinds = []
+        if !configuration.transformsAnimations, !options.contains(.transformAnimated) { kinds.insert(.animations) }
+        if !configuration.transformsVectors, !options.contains(.transformVector) { kinds.insert(.vectors) }
+        return kinds
+    }
+}
+
+extension WebImageManager.Configuration {
+    /// Whether it has anything for requests that don't say.
+    var completesRequests: Bool {
+        optionsProcessor != nil || !processors.isEmpty || !headers.isEmpty || headersFilter != nil || credential != nil
+            || idleTimeout != nil || cacheKeyFilter != nil || scaleDownByteLimit != WebImageRequest.scaleDownByteLimit
+    }
+
+    /// Whether processors work on pictures of every kind.
+    var processesEverything: Bool { transformsAnimations && transformsVectors }
+}

@@ -1,0 +1,226 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCore
+import WebImageLoading
+
+extension WebImageManager {
+    /// Who starts a load.
+    struct StartManner {
+        /// Whether the thread may wait for the disk: none of Swift's cooperative ones.
+        var mayBlock = false
+        /// Whether nobody waits for the picture yet.
+        var isPrefetch = false
+    }
+
+    /// - Parameter request: as ``prepared(_:)`` makes it.
+    func start(
+        _ request: WebImageRequest, _ callbacks: WebImageOperation.Callbacks, manner: StartManner
+    ) -> WebImageOperation {
+        let pipeline = pipelines.pipeline(for: request)
+        let context = pipeline.context(for: request)
+        let operation = WebImageOperation(
+            request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache, callbacks,
+            didFinish: configuration.hooks.didFinish)
+        pipeline.counters.change { $0.requests += 1 }
+        guard let context else {
+            running.insert(operation, isPrefetch: manner.isPrefetch)
+            end(operation, .failure(ImageLoaderGroup.error(forUnloadable: request.url)), pipeline)
+            return operation
+        }
+        if let image = pipeline.imageInMemory(for: context) {
+            operation.recorder.note(.memory, .memoryAnswered)
+            finish(operation, image, context, pipeline, manner)
+        } else if manner.mayBlock, request.options.contains(.queryDiskSync),
+            let response = pipeline.responseFromDisk(for: context, trace: operation.recorder)
+        {
+            end(operation, .success(response), pipeline)
+        } else {
+            running.insert(operation, isPrefetch: manner.isPrefetch)
+            if let objection = objection(to: request) {
+                end(operation, .failure(objection), pipeline)
+            } else {
+                startLater(operation, context, pipeline)
+            }
+        }
+        return operation
+    }
+
+    /// Why a request that memory could not answer is not to be loaded; `nil` when it is.
+    private func objection(to request: WebImageRequest) -> WebImageError? {
+        if request.options.contains(.ignoreFailedURL), !request.options.contains(.retryFailed),
+            let code = blockList.code(for: request.url)
+        {
+            return .blocked(url: request.url.separatedFromUserInfo.url, cause: .failedBefore(code: code))
+        }
+        if let shouldLoad = configuration.hooks.shouldLoad, !shouldLoad(request) {
+            return .requestRefused(url: request.url.separatedFromUserInfo.url)
+        }
+        return nil
+    }
+
+    private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
+        let options = context.request.options
+        if options.contains(.showNetworkActivity), context.isFromNetwork {
+            let activity = configuration.networkActivity
+            activity.increment()
+            operation.whenEnded { activity.decrement() }
+        }
+        if options.contains(.continueInBackground), let begin = configuration.hooks.beginBackgroundTask {
+            let end = begin { [weak operation] in operation?.cancel() }
+            operation.whenEnded(end)
+        }
+        running.start(operation) { [self] in join(operation, context, pipeline) }
+    }
+
+    private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
+        configuration.log.write(.debug) { "Started \(context.addressForPeople)" }
+        operation.noteStart()
+        // First in every queue where both have to wait.
+        let lowResolution = joinLowResolution(operation, context, pipeline)
+        let step = pipeline.join(context, trace: operation.recorder) { [self] event in
+            switch event {
+            case .progress(let progress): operation.report(progress)
+            case .attempts(let attempts): operation.report(attempts)
+            case .bytes: break
+            case .provisional(let response, let number): operation.report(response.image, number: number)
+            case .finished(let result):
+                if case .success = result, context.request.options.contains(.waitForStore) {
+                    pipeline.whenStored(context) { [self] in end(operation, result, pipeline) }
+                } else {
+                    end(operation, result, pipeline)
+                }
+            }
+        }
+        switch (step, lowResolution) {
+        case (let step?, let lowResolution?): operation.attach(StepPair(first: step, second: lowResolution))
+        case (let step?, nil): operation.attach(step)
+        case (nil, _): break
+        }
+    }
+
+    /// Loads the picture with fewer bytes, to be seen until something better is there.
+    private func joinLowResolution(
+        _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
+    ) -> (any WorkStep)? {
+        guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
+        var request = context.request
+        request.url = url
+        request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
+        request.changeDetails { details in
+            details.lowResolutionURL = nil
+            details.provider = nil
+            // They have the picture, not this one.
+            details.alternatives = []
+        }
+        guard let lowContext = pipeline.context(for: request) else { return nil }
+        let step = pipeline.join(lowContext) { event in
+            // Every preview of the picture itself has a higher number.
+            if case .finished(.success(let response)) = event { operation.report(response.image, number: 0) }
+        }
+        if let step { operation.whenEnded { step.cancel() } }
+        return step
+    }
+
+    // MARK: Ends
+
+    /// Ends with a picture from memory, and with its file's bytes if those are wanted.
+    private func finish(
+        _ operation: WebImageOperation, _ image: Image, _ context: LoadContext, _ pipeline: Pipeline,
+        _ manner: StartManner
+    ) {
+        var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
+        guard context.request.options.wantsMemoryData else {
+            return end(operation, .success(response), pipeline)
+        }
+        response.data = image.data
+        if response.data != nil {
+            end(operation, .success(response), pipeline)
+        } else if manner.mayBlock, context.request.options.contains(.queryMemoryDataSync) {
+            let stored = pipeline.originals.cachedOriginal(of: context.key)
+            response.data = pipeline.bytes(of: image, from: stored, context)
+            end(operation, .success(response), pipeline)
+        } else {
+            running.insert(operation, isPrefetch: manner.isPrefetch)
+            operation.noteStart()
+            let item = pipeline.originals.readOriginal(of: context.key, priority: operation.priority) {
+                [self, response] stored in
+                var response = response
+                response.data = pipeline.bytes(of: image, from: stored, context)
+                end(operation, .success(response), pipeline)
+            }
+            if let item {
+                operation.attach(QueuedStep(item: item))
+            } else {
+                end(operation, .success(response), pipeline)
+            }
+        }
+    }
+
+    private func end(
+        _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>, _ pipeline: Pipeline
+    ) {
+        let request = operation.request
+        switch result {
+        case .success(let response):
+            if request.options.contains(.retryFailed) { blockList.remove(request.url) }
+            pipeline.counters.change { $0.count(response.origin) }
+            configuration.log.write(response.origin == .remote ? .info : .debug) {
+                "Loaded \(request.addressForPeople) (\(response.origin.rawValue))"
+            }
+        case .failure(let error):
+            note(error, of: request)
+            pipeline.counters.change { $0.failures += 1 }
+            configuration.log.write(error.isLasting ? .error : .warning) {
+                "Failed: \(error.description)"
+            }
+        }
+        operation.finish(result)
+    }
+
+    private func note(_ error: WebImageError, of request: WebImageRequest) {
+        guard request.options.contains(.ignoreFailedURL), error != .cancelled else { return }
+        if case .blocked(_, .failedBefore) = error { return }
+        if configuration.hooks.shouldBlock?(request.url, error) ?? error.isLasting { blockList.add(request.url, error) }
+    }
+}
+
+/// Two steps that end together.
+private struct StepPair: WorkStep {
+    let first: any WorkStep
+    let second: any WorkStep
+
+    func cancel() {
+        first.cancel()
+        second.cancel()
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        first.setPriority(priority)
+        second.setPriority(priority)
+    }
+}
+
+extension WebImageCounters {
+    fileprivate mutating func count(_ origin: ImageOrigin) {
+        switch origin {
+        case .memoryCache, .memoryCacheFast: memoryHits += 1
+        case .diskCache: diskHits += 1
+        case .remote: loads += 1
+        case .none: break
+        }
+    }
+}
+
+extension LoadContext {
+    /// Whether the bytes come from another machine, as far as the URL tells.
+    var isFromNetwork: Bool {
+        !(loader is DataProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
+    }
+
+    var addressForPeople: String { request.addressForPeople }
+}
+
+extension WebImageRequest {
+    /// Where the picture is, without credentials, and not for pages.
+    var addressForPeople: String { String(url.separatedFromUserInfo.url.absoluteString.prefix(200)) }
+}

@@ -1,0 +1,55 @@
+import WebImageCore
+
+/// An animation whose frames are decoded.
+struct PreloadedAnimation: AnimationSource {
+    let identity: AnimationIdentity
+    let frameSize: PixelSize
+    let frames: [AnimationFrame]
+    let loopCount: Int
+    let byteCount: Int
+    private let pictures: [PixelBuffer]
+
+    var isComplete: Bool { true }
+
+    /// The most bytes of frames that are kept this way.
+    static let byteLimit = 256 << 20
+
+    /// Decodes all frames of `source`; `nil` when they take more than ``byteLimit``.
+    init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
+        let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
+        guard !byteCount.overflow, byteCount.partialValue <= Self.byteLimit else { return nil }
+        let reader = source.makeFrameReader()
+        var pictures: [PixelBuffer] = []
+        for index in source.frames.indices {
+            try cancellation?.check()
+            pictures.append(try reader.frame(at: index, cancellation: cancellation))
+        }
+        self.pictures = pictures
+        // The frames are the same: players of both share what they have decoded.
+        identity = source.identity
+        frameSize = source.frameSize
+        frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true) }
+        loopCount = source.loopCount
+        self.byteCount = source.byteCount + pictures.reduce(0) { $0 + $1.byteCount }
+    }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(pictures) }
+
+    private final class Reader: AnimationFrameReader {
+        private let pictures: [PixelBuffer]
+        init(_ pictures: [PixelBuffer]) { self.pictures = pictures }
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer { pictures[index] }
+    }
+}
+
+extension Image {
+    /// The picture with the frames of its animation decoded, if it has any that are not too many.
+    func preloadingFrames(cancellation: Cancellation?) throws(WebImageError) -> Image {
+        guard let animation, let preloaded = try PreloadedAnimation(animation, cancellation: cancellation) else {
+            return self
+        }
+        var image = self
+        image.animation = preloaded
+        return image
+    }
+}

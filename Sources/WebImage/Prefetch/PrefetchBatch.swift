@@ -1,0 +1,98 @@
+import WebImageCore
+
+/// Pictures that were asked for together, to be cancelled together; dropping it does not cancel.
+public final class PrefetchBatch: Sendable {
+    private struct State {
+        var waiting: ArraySlice<WebImageRequest>
+        var operations: [Int: WebImageOperation] = [:]
+        var lastNumber = 0
+        var progress: PrefetchProgress
+        /// What the program has been told.
+        var told: PrefetchProgress?
+        var progressHandler: (@Sendable (PrefetchProgress) -> Void)?
+        var completion: (@Sendable (PrefetchProgress) -> Void)?
+    }
+
+    private let callbackQueue: any CallbackQueue
+    private let state: Lock<State>
+
+    init(
+        requests: [WebImageRequest], callbackQueue: any CallbackQueue,
+        progress: (@Sendable (PrefetchProgress) -> Void)?, completion: (@Sendable (PrefetchProgress) -> Void)?
+    ) {
+        self.callbackQueue = callbackQueue
+        state = Lock(
+            State(
+                waiting: requests[...], progress: PrefetchProgress(total: requests.count),
+                progressHandler: progress, completion: completion))
+    }
+
+    /// How far it is.
+    public var progress: PrefetchProgress { state.withLock { $0.progress } }
+
+    /// Gives up what is not loaded yet: it counts as failed, and the completion is called.
+    public func cancel() {
+        let operations = state.withLock { state -> [WebImageOperation] in
+            guard !state.progress.isFinished else { return [] }
+            state.progress.isCancelled = true
+            state.progress.failed += state.waiting.count
+            state.waiting = []
+            return Array(state.operations.values)
+        }
+        for operation in operations { operation.cancel() }
+        tell()
+    }
+
+    // MARK: For the prefetcher
+
+    var hasWaiting: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+    /// The next picture to load, if there is one.
+    func next() -> WebImageRequest? { state.withLock { $0.waiting.popFirst() } }
+
+    /// Names a load; the number is for ``end(_:_:)``.
+    func begin() -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+    }
+
+    func attach(_ operation: WebImageOperation, _ number: Int) {
+        let isCancelled = state.withLock { state in
+            if !operation.isFinished { state.operations[number] = operation }
+            return state.progress.isCancelled
+        }
+        if isCancelled { operation.cancel() }
+    }
+
+    func end(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        state.withLock { state in
+            state.operations[number] = nil
+            switch result {
+            case .success(let response) where response.origin == .remote: state.progress.loaded += 1
+            case .success: state.progress.skipped += 1
+            case .failure: state.progress.failed += 1
+            }
+        }
+        tell()
+    }
+
+    /// Tells the program the state of things, unless it knows.
+    func tell() {
+        callbackQueue.enqueue { [self] in
+            let (progress, progressHandler, completion) = state.withLock { state in
+                let progress = state.progress
+                let isNews = state.told != progress
+                state.told = progress
+                defer { if progress.isFinished { (state.progressHandler, state.completion) = (nil, nil) } }
+                return (
+                    progress, isNews && progress.finished > 0 ? state.progressHandler : nil,
+                    progress.isFinished ? state.completion : nil
+                )
+            }
+            progressHandler?(progress)
+            completion?(progress)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageLoading
+
+/// What few requests say: it lies in one object that copies of a request share, so that a request stays small.
+///
+/// Setting a property makes a new object. See ``WebImageRequest`` for what each is.
+struct RequestDetails: Sendable {
+    var headers: [String: String] = [:]
+    var credential: Credential?
+    var idleTimeout: Duration?
+    var retryPolicy: RetryPolicy?
+    var alternatives: [URL] = []
+    var waitsForConnectivity = false
+    var lowResolutionURL: URL?
+    var provider: DataProvider?
+
+    var cache: ImageCache?
+    var originalCache: ImageCache?
+    var loaders: ImageLoaderGroup?
+    var codecs: CodecRegistry?
+    var cacheAccess = CacheAccess.memory
+    var originalCacheAccess = CacheAccess.disk
+    var cacheKeyFilter: (@Sendable (URL) -> String)?
+    var serializer: WebImageRequest.Serializer?
+
+    var decodingLimits: DecodingLimits?
+    var decodedByteLimit: Int?
+    var damage: DecodingOptions.Damage?
+    var usesSharedProcessors = true
+    /// Set by the manager.
+    var untouched: UntouchedKinds = []
+
+    var callbackQueue: (any CallbackQueue)?
+    var userInfo: [String: any Sendable] = [:]
+
+    static let standard = RequestDetails()
+
+    /// The shared object.
+    final class Box: Sendable {
+        let details: RequestDetails
+        init(_ details: RequestDetails) { self.details = details }
+    }
+}
+
+/// Kinds of pictures that processors leave as they are.
+struct UntouchedKinds: OptionSet, Sendable, Hashable {
+    let rawValue: Int
+
+    static let animations = UntouchedKinds(rawValue: 1)
+    static let vectors = UntouchedKinds(rawValue: 2)
+
+    /// Tells in a cache key that the processors it names may not have run; `nil` where all run.
+    var keyPart: String? {
+        var names: [String] = []
+        if contains(.animations) { names.append("animations") }
+        if contains(.vectors) { names.append("vectors") }
+        return names.isEmpty ? nil : "untouched=\(names.joined(separator: ","))"
+    }
+
+    func contains(_ image: Image) -> Bool {
+        contains(.animations) && image.animation != nil
+            || contains(.vectors) && image.format?.isVector == true
+    }
+}
+
+extension ImageFormat {
+    /// Whether it holds drawings that have no pixels of their own.
+    var isVector: Bool { ["image/svg+xml", "application/pdf"].contains(mimeType) }
+}

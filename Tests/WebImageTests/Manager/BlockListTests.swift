@@ -1,0 +1,104 @@
+import FoundationEssentials
+import Testing
+import WebImageTestSupport
+
+@testable import WebImage
+
+/// URLs that are not tried again for now.
+@Suite(.timeLimit(.minutes(1))) struct BlockListTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("a")
+    }
+
+    private func fail(_ request: WebImageRequest, with error: WebImageError) async throws {
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        try await fixture.nextLoad().end(.failure(error))
+        _ = await results.wait(for: 1)
+    }
+
+    private var notFound: WebImageError { .httpStatus(code: 404, url: url) }
+
+    @Test func blocksOnlyThoseWhoAskForIt() async throws {
+        try await fail(WebImageRequest(url), with: notFound)
+        #expect(!fixture.manager.isBlocked(url))
+        let asking = WebImageRequest(url, options: .ignoreFailedURL)
+        try await fail(asking, with: notFound)
+        #expect(fixture.manager.blockedURLs == [url])
+        await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
+            try await fixture.manager.image(for: asking)
+        }
+        #expect(fixture.loader.loadCount == 2)
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        #expect(try await fixture.manager.response(for: asking).origin == .memoryCache, "memory still answers")
+    }
+
+    @Test func retryFailedLoadsAndTakesOffTheList() async throws {
+        let asking = WebImageRequest(url, options: .ignoreFailedURL)
+        try await fail(asking, with: notFound)
+        let retrying = WebImageRequest(url, options: [.ignoreFailedURL, .retryFailed])
+        try await fail(retrying, with: notFound)
+        #expect(fixture.manager.isBlocked(url))
+        _ = try await fixture.load(retrying, answeringWith: SolidPicture(1))
+        #expect(!fixture.manager.isBlocked(url))
+    }
+
+    @Test func whatMayGoWellAnotherTimeIsNotBlocked() async throws {
+        let passing: [WebImageError] = [
+            .cancelled, .timedOut(seconds: 1, url: url), .transport(code: 7, message: "", url: url),
+            .httpStatus(code: 503, url: url), .httpStatus(code: 500, url: url), .httpStatus(code: 429, url: url),
+            .truncated(expected: 2, received: 1, url: url), .notInCache(key: ""), .outOfMemory(byteCount: 1),
+        ]
+        #expect(passing.allSatisfy { !$0.isLasting })
+        for error in passing { try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: error) }
+        #expect(fixture.manager.blockedURLs.isEmpty)
+        #expect(WebImageError.httpStatus(code: 410, url: url).isLasting)
+        #expect(WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: []).isLasting)
+    }
+
+    @Test func canBeTakenOff() async throws {
+        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: notFound)
+        fixture.manager.unblock(url)
+        #expect(!fixture.manager.isBlocked(url))
+        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: notFound)
+        fixture.manager.unblockAll()
+        #expect(fixture.manager.blockedURLs.isEmpty)
+    }
+
+    @Test func theHookDecides() async throws {
+        let fixture = try ManagerFixture { $0.hooks.shouldBlock = { _, error in error.code == 202 } }
+        func fail(_ error: WebImageError) async throws {
+            let results = Results()
+            fixture.manager.load(WebImageRequest(url, options: .ignoreFailedURL), completion: results.note)
+            try await fixture.nextLoad().end(.failure(error))
+            _ = await results.wait(for: 1)
+        }
+        try await fail(notFound)
+        #expect(!fixture.manager.isBlocked(url))
+        try await fail(.timedOut(seconds: 1, url: url))
+        #expect(fixture.manager.isBlocked(url))
+    }
+
+    @Test func forgetsAfterItsTime() throws {
+        let clock = Lock(ContinuousClock.now)
+        let list = BlockList(duration: .seconds(300), now: { clock.withLock { $0 } })
+        list.add(url, notFound)
+        clock.withLock { $0 += .seconds(299) }
+        #expect(list.code(for: url) == 200)
+        clock.withLock { $0 += .seconds(1) }
+        #expect(list.code(for: url) == nil)
+        #expect(list.urls.isEmpty)
+    }
+
+    @Test func isBounded() throws {
+        let list = BlockList(duration: .seconds(300))
+        for number in 0...BlockList.limit { list.add(try ManagerFixture.url("\(number)"), notFound) }
+        #expect(list.urls.count <= BlockList.limit)
+        #expect(list.code(for: try ManagerFixture.url("0")) == nil, "the oldest went")
+        #expect(list.code(for: try ManagerFixture.url("\(BlockList.limit)")) != nil)
+    }
+}

@@ -1,0 +1,194 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// What a manager has for all requests, and what a program decides on the way.
+@Suite(.timeLimit(.minutes(1))) struct HookTests {
+    private let url: URL
+
+    init() throws { url = try ManagerFixture.url("a") }
+
+    @Test func headersAreCompletedAndFiltered() async throws {
+        let fixture = try ManagerFixture {
+            $0.headers = ["User-Agent": "manager", "X-Own": "manager"]
+            $0.headersFilter = { url, headers in headers.merging(["X-Path": url.path()]) { $1 } }
+        }
+        fixture.manager.load(WebImageRequest(url, headers: ["x-own": "request"])) { _ in }
+        let headers = try await fixture.nextLoad().request.headers
+        #expect(headers["User-Agent"] == "manager")
+        #expect(headers["x-own"] == "request")
+        #expect(headers["X-Own"] == nil)
+        #expect(headers["X-Path"] == "/a")
+        fixture.manager.cancelAll()
+    }
+
+    @Test func credentialAndTimeLimitAreThereForRequestsWithout() async throws {
+        let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
+        let fixture = try ManagerFixture {
+            $0.credential = mine
+            $0.idleTimeout = .seconds(7)
+        }
+        fixture.manager.load(WebImageRequest(url)) { _ in }
+        let first = try await fixture.nextLoad().request
+        #expect(first.credential == mine)
+        #expect(first.idleTimeout == .seconds(7))
+        fixture.manager.load(WebImageRequest(url, credential: own, idleTimeout: .seconds(1))) { _ in }
+        let second = try await fixture.nextLoad().request
+        #expect(second.credential == own)
+        #expect(second.idleTimeout == .seconds(1))
+        #expect(fixture.manager.cacheKey(for: WebImageRequest(url)) != WebImageRequest(url).cacheKey)
+        fixture.manager.cancelAll()
+    }
+
+    @Test func sharedProcessorsWorkWhereARequestHasNone() async throws {
+        let shared = ProbeProcessor(name: "shared", red: 3)
+        let fixture = try ManagerFixture { $0.processors = [shared] }
+        let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        #expect(response.image.pixels[0, 0].x == 4)
+        #expect(fixture.manager.cachedImage(for: url)?.pixels[0, 0].x == 4)
+        #expect(fixture.cache.image(inMemoryFor: WebImageRequest(url).cacheKey) == nil, "not under the original's key")
+        let own = WebImageRequest(url, processors: [ProbeProcessor(name: "own", red: 5)])
+        #expect(try await fixture.manager.image(for: own).pixels[0, 0].x == 6)
+        var without = WebImageRequest(url)
+        without.usesSharedProcessors = false
+        #expect(try await fixture.manager.image(for: without).pixels[0, 0].x == 1)
+    }
+
+    @Test func theOptionsProcessorSeesRequestsFirst() async throws {
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { request in
+                if request.url.lastPathComponent == "a" { request.options.insert(.memoryOnly) }
+                request.userInfo["seen"] = true
+            }
+        }
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let other = WebImageRequest(try ManagerFixture.url("b"))
+        _ = try await fixture.load(other, answeringWith: SolidPicture(1))
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.contains(WebImageRequest(url).cacheKey.source) == false)
+        #expect(await fixture.cache.disk?.contains(other.cacheKey.source) == true)
+        let operation = fixture.manager.load(WebImageRequest(url)) { _ in }
+        #expect(operation.request.userInfo["seen"] as? Bool == true)
+    }
+
+    @Test func aManagersFilterNamesKeysUnlessARequestHasOne() async throws {
+        let fixture = try ManagerFixture { $0.cacheKeyFilter = { $0.path() } }
+        let signed = try ManagerFixture.url("a?signature=1")
+        #expect(fixture.manager.cacheKey(for: WebImageRequest(signed)).source == "/a")
+        var own = WebImageRequest(signed)
+        own.cacheKeyFilter = { _ in "own" }
+        #expect(fixture.manager.cacheKey(for: own).source == "own")
+    }
+
+    @Test func shouldLoadRefuses() async throws {
+        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { $0.url.lastPathComponent != "a" } }
+        await #expect(throws: WebImageError.requestRefused(url: url)) { try await fixture.manager.image(at: url) }
+        #expect(fixture.loader.loadCount == 0)
+        let allowed = WebImageRequest(try ManagerFixture.url("b"))
+        _ = try await fixture.load(allowed, answeringWith: SolidPicture(1))
+        #expect(try await fixture.manager.response(for: allowed).origin == .memoryCache)
+    }
+
+    @Test func willCacheDecidesWhatMemoryKeeps() async throws {
+        let fixture = try ManagerFixture {
+            $0.hooks.willCache = { image, request in
+                guard request.url.lastPathComponent != "secret" else { return nil }
+                var image = image
+                image.extendedData = Data("kept".utf8)
+                return image
+            }
+        }
+        let secret = WebImageRequest(try ManagerFixture.url("secret"))
+        _ = try await fixture.load(secret, answeringWith: SolidPicture(1))
+        #expect(fixture.manager.cachedImage(for: secret) == nil)
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        let response = try await fixture.load(processed, answeringWith: SolidPicture(1))
+        #expect(response.image.extendedData == nil)
+        #expect(fixture.manager.cachedImage(for: processed)?.extendedData == Data("kept".utf8))
+    }
+
+    @Test func didFinishIsToldOfEveryEnd() async throws {
+        let ends = Lock<[String]>([])
+        let fixture = try ManagerFixture {
+            $0.hooks.didFinish = { operation, result in
+                let end = (try? result.get()).map { "\($0.origin)" } ?? "failed"
+                ends.withLock { $0.append("\(operation.request.url.lastPathComponent) \(end)") }
+            }
+        }
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url), completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        fixture.manager.load(WebImageRequest(url), completion: results.note)
+        _ = await results.wait(for: 2)
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b")), completion: results.note).cancel()
+        _ = await results.wait(for: 3)
+        #expect(ends.withLock { $0 } == ["a remote", "a memoryCache", "b failed"])
+    }
+
+    // MARK: Transforms
+
+    @Test func aClosureWithAnIDIsCached() async throws {
+        let fixture = try ManagerFixture()
+        let runs = Lock(0)
+        func request() -> WebImageRequest {
+            WebImageRequest(
+                url,
+                processors: [
+                    .transform(id: "same") { image, _ in
+                        runs.withLock { $0 += 1 }
+                        return image
+                    }
+                ])
+        }
+        let response = try await fixture.load(request(), answeringWith: SolidPicture(1))
+        #expect(response.image.isTransformed)
+        #expect(try await fixture.manager.response(for: request()).origin == .memoryCache)
+        #expect(runs.withLock { $0 } == 1)
+    }
+
+    @Test func aClosureWithoutAnIDRunsEachTime() async throws {
+        let fixture = try ManagerFixture()
+        let runs = Lock(0)
+        let request = WebImageRequest(
+            url,
+            processors: [
+                .transform { image, _ in
+                    runs.withLock { $0 += 1 }
+                    return image
+                }
+            ])
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+        #expect(try await fixture.manager.response(for: request).origin == .diskCache)
+        #expect(runs.withLock { $0 } == 2)
+    }
+
+    @Test func aClosureThatChangesTheFirstFrameMakesAStill() async throws {
+        let fixture = try ManagerFixture()
+        let request = WebImageRequest(
+            url,
+            processors: [
+                .transform(id: "red") { image, _ in
+                    var image = image
+                    image.pixels = try SolidPicture(200).image().pixels
+                    return image
+                }
+            ])
+        let image = try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image
+        #expect(image.animation == nil)
+        #expect(image.data == nil)
+        #expect(SolidPicture(200).matches(image))
+    }
+
+    @Test func aClosuresErrorIsTheRequests() async throws {
+        struct Trouble: Error {}
+        let fixture = try ManagerFixture()
+        let request = WebImageRequest(url, processors: [.transform(id: "bad") { _, _ in throw Trouble() }])
+        let error = await #expect(throws: WebImageError.self) {
+            try await fixture.load(request, answeringWith: SolidPicture(1))
+        }
+        #expect(error == .processing(identifier: "transform(id:bad)", reason: .failed("Trouble()")))
+    }
+}

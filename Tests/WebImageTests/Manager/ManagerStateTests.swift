@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// What manager and operations tell about themselves.
+@Suite(.timeLimit(.minutes(1))) struct ManagerStateTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("a")
+    }
+
+    @Test func anOperationTellsWhereItIs() async throws {
+        let results = Results()
+        let request = WebImageRequest(url, options: .highPriority)
+        let operation = fixture.manager.load(request, completion: results.note)
+        #expect(operation.state == .running)
+        #expect(fixture.manager.isRunning)
+        #expect(operation.cacheKey == request.cacheKey)
+        #expect(operation.cache === fixture.cache)
+        #expect(operation.options == .highPriority)
+        #expect(operation.response == nil)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        #expect(operation.state == .finished)
+        #expect(SolidPicture(1).matches(try #require(operation.response).image))
+        #expect(!fixture.manager.isRunning)
+
+        let other = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        other.cancel()
+        #expect(other.state == .cancelled)
+    }
+
+    @Test func aSuspendedManagerStartsNothingAndThenTheMostUrgentFirst() async throws {
+        _ = try await fixture.load(WebImageRequest(try ManagerFixture.url("known")), answeringWith: SolidPicture(1))
+        fixture.manager.isSuspended = true
+        let names = ["low", "high", "normal", "gone"]
+        let priorities: [LoadPriority] = [.low, .high, .normal, .veryHigh]
+        var operations: [WebImageOperation] = []
+        for (name, priority) in zip(names, priorities) {
+            let request = WebImageRequest(try ManagerFixture.url(name), priority: priority)
+            operations.append(fixture.manager.load(request) { _ in })
+        }
+        #expect(operations.allSatisfy { $0.state == .waiting })
+        #expect(fixture.manager.counters.suspended == 4)
+        let known = try await fixture.manager.response(for: WebImageRequest(ManagerFixture.url("known")))
+        #expect(known.origin == .memoryCache)
+        #expect(fixture.loader.loadCount == 1)
+        operations[3].cancel()
+        fixture.manager.isSuspended = false
+        var started: [String] = []
+        for _ in 0..<3 { started.append(try await fixture.nextLoad().request.url.lastPathComponent) }
+        #expect(Set(started) == ["high", "normal", "low"])
+        #expect(operations[0].state == .running)
+        #expect(fixture.loader.loadCount == 4)
+        fixture.manager.cancelAll()
+    }
+
+    @Test func tellsWhereAPictureIs() async throws {
+        let request = WebImageRequest(url)
+        #expect(await fixture.manager.tier(holding: request) == nil)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(await fixture.manager.tier(holding: request) == .memory)
+        #expect(fixture.manager.isInMemory(request))
+        fixture.cache.memory.removeAll()
+        #expect(await fixture.manager.tier(holding: request) == .disk)
+        #expect(!fixture.manager.isInMemory(request))
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        #expect(await fixture.manager.tier(holding: thumbnail) == .disk, "it can be made of the original")
+        func blocking() -> CacheTier? { fixture.manager.cachedTier(holding: request) }
+        #expect(blocking() == .disk)
+    }
+
+    @Test func storesForAURL() async throws {
+        let picture = SolidPicture(9)
+        fixture.manager.store(try picture.image(), data: try picture.png(), for: url)
+        #expect(picture.matches(try #require(fixture.manager.cachedImage(for: url))))
+        fixture.cache.memory.removeAll()
+        let response = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(response.origin == .diskCache)
+        #expect(response.data == (try picture.png()))
+        #expect(fixture.loader.loadCount == 0)
+    }
+
+    @Test func storesAVariantWhereItsRequestSays() async throws {
+        let request = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        fixture.manager.store(try SolidPicture(9).image(), for: request)
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+    }
+
+    @Test func countsWhatItDoes() async throws {
+        let request = WebImageRequest(url)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.response(for: request)
+        fixture.cache.memory.removeAll()
+        _ = try await fixture.manager.response(for: request)
+        let missing = WebImageRequest(try ManagerFixture.url("b"), options: .cacheOnly)
+        _ = try? await fixture.manager.image(for: missing)
+        let counters = fixture.manager.counters
+        #expect((counters.requests, counters.loads) == (4, 1))
+        #expect((counters.memoryHits, counters.diskHits, counters.failures) == (1, 1, 1))
+        #expect(counters.hitRate == 2.0 / 3)
+        #expect((counters.running, counters.picturesUnderWay, counters.filesUnderWay) == (0, 0, 0))
+    }
+
+    @Test func writesALogOnlyWhereThereIsOne() async throws {
+        let lines = Lock<[WebImageLog.Message]>([])
+        let fixture = try ManagerFixture {
+            $0.log = WebImageLog(level: .info) { message in lines.withLock { $0.append(message) } }
+        }
+        let request = WebImageRequest(try #require(URL(string: "scripted://me:secret@host/a")))
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        _ = try? await fixture.manager.image(for: WebImageRequest(url, options: .cacheOnly))
+        let messages = lines.withLock { $0 }
+        #expect(messages.map(\.level) == [.info, .warning], "no debug messages")
+        #expect(messages.allSatisfy { !$0.text.contains("secret") })
+        #expect(messages[0].text.contains("scripted://host/a"))
+    }
+}

@@ -1,0 +1,332 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// Each option where it acts. Those that only give another property its value are in OptionPropertyTests, those of
+/// previews in PreviewTests, those of the block list in BlockListTests.
+@Suite(.timeLimit(.minutes(1))) struct OptionTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        url = try ManagerFixture.url("a")
+    }
+
+    private func storedBytes(of request: WebImageRequest) async -> Data? {
+        await fixture.cache.disk?.flush()
+        return await fixture.cache.disk?.data(for: request.cacheKey.source)
+    }
+
+    // MARK: Who answers
+
+    @Test func memoryOnlyWritesNothingToTheDisk() async throws {
+        let request = WebImageRequest(url, options: .memoryOnly)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(await storedBytes(of: request) == nil)
+        #expect(fixture.manager.cachedImage(for: url) != nil)
+    }
+
+    @Test func memoryOnlyStillReadsTheDisk() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        let request = WebImageRequest(url, options: .memoryOnly)
+        #expect(try await fixture.manager.response(for: request).origin == .diskCache)
+    }
+
+    @Test func ignoreDiskCacheNeitherReadsNorWrites() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        let request = WebImageRequest(url, options: .ignoreDiskCache)
+        let response = try await fixture.load(request, answeringWith: SolidPicture(2))
+        #expect(response.origin == .remote)
+        #expect(await storedBytes(of: request) == (try SolidPicture(1).png()))
+    }
+
+    @Test func cacheOnlyLoadsNothing() async throws {
+        let request = WebImageRequest(url, options: .cacheOnly)
+        await #expect(throws: WebImageError.notInCache(key: request.cacheKey.source)) {
+            try await fixture.manager.image(for: request)
+        }
+        #expect(fixture.loader.loadCount == 0)
+    }
+
+    @Test(arguments: [WebImageOptions.loaderOnly, .refreshCache])
+    func theLoaderIsAskedThoughThereIsAPicture(options: WebImageOptions) async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let response = try await fixture.load(WebImageRequest(url, options: options), answeringWith: SolidPicture(2))
+        #expect(SolidPicture(2).matches(response.image))
+        #expect(SolidPicture(2).matches(try #require(fixture.manager.cachedImage(for: url))), "it is stored")
+    }
+
+    @Test(arguments: [WebImageOptions.queryMemoryData, .queryMemoryDataSync])
+    func memoryHitsComeWithTheirBytes(options: WebImageOptions) async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        #expect(try await fixture.manager.response(for: WebImageRequest(url)).data == nil)
+        let request = WebImageRequest(url, options: options)
+        let response = try await fixture.manager.response(for: request)
+        #expect(response.origin == .memoryCache)
+        #expect(response.data == (try SolidPicture(1).png()))
+        // With callbacks, in whatever way they are fetched.
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        #expect(try await results.wait(for: 1)[0].get().data == SolidPicture(1).png())
+    }
+
+    @Test func queryMemoryDataSyncHasThemWhenTheCallReturns() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let (queue, results) = (ManualCallbackQueue(), Results())
+        let request = WebImageRequest(url, options: .queryMemoryDataSync)
+        fixture.manager.load(request, callbackQueue: queue, completion: results.note)
+        queue.runAll()
+        #expect(try results.all.first?.get().data == SolidPicture(1).png())
+    }
+
+    @Test func queryDiskSyncAnswersWithinTheCall() async throws {
+        let thumbnail = Thumbnail(width: 4, height: 4)
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        let plain = WebImageRequest(url, thumbnail: thumbnail, processors: [ProbeProcessor(name: "a", red: 2)])
+        #expect(fixture.manager.cachedImage(for: plain) == nil)
+        var request = plain
+        request.options = .queryDiskSync
+        let (queue, results) = (ManualCallbackQueue(), Results())
+        fixture.manager.load(request, callbackQueue: queue, completion: results.note)
+        queue.runAll()
+        let response = try #require(try results.all.first?.get())
+        #expect(response.origin == .diskCache)
+        #expect(response.image.pixels[0, 0].x == 3)
+        #expect(response.image.pixels.size == PixelSize(width: 4, height: 3))
+        #expect(fixture.manager.cachedImage(for: plain) != nil, "memory has it now")
+        fixture.cache.memory.removeAll()
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        // A miss is loaded as ever.
+        let other = WebImageRequest(try ManagerFixture.url("other"), options: .queryDiskSync)
+        #expect(fixture.manager.cachedImage(for: other) == nil)
+        #expect(try await fixture.load(other, answeringWith: SolidPicture(5)).origin == .remote)
+    }
+
+    @Test func matchAnimatedKindTakesNoStillForAnAnimation() async throws {
+        let cache = ImageCache(
+            memory: MemoryCache(costLimit: 1 << 20), disk: nil,
+            configuration: {
+                var configuration = ImageCache.Configuration()
+                configuration.allowsAnimated = false
+                return configuration
+            }())
+        let fixture = try ManagerFixture { $0.cache = cache }
+        let gif = try TestAnimation.gif([10, 20, 30])
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: gif)
+        #expect(fixture.manager.cachedImage(for: url)?.frameCount == 1)
+        let request = WebImageRequest(url, options: .matchAnimatedKind)
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+        #expect(try await fixture.load(request, answeringWith: gif).image.frameCount == 3)
+    }
+
+    // MARK: How it is loaded
+
+    @Test func optionsOfTheLoaderReachIt() async throws {
+        let options: WebImageOptions = [.handleCookies, .useCredentialStorage, .allowInvalidCertificates]
+        fixture.manager.load(WebImageRequest(url, options: options)) { _ in }
+        let request = try await fixture.nextLoad().request
+        #expect(request.handlesCookies && request.usesCredentialStorage && request.allowsInvalidCertificates)
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        let plain = try await fixture.nextLoad().request
+        #expect(!plain.handlesCookies && !plain.usesCredentialStorage && !plain.allowsInvalidCertificates)
+        fixture.manager.cancelAll()
+    }
+
+    @Test func showNetworkActivityCountsTheLoad() async throws {
+        let activity = NetworkActivity()
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url), completion: results.note)
+        let silent = try await fixture.nextLoad()
+        #expect(activity.count == 0)
+        fixture.manager.load(
+            WebImageRequest(try ManagerFixture.url("b"), options: .showNetworkActivity), completion: results.note)
+        let shown = try await fixture.nextLoad()
+        #expect(activity.count == 1)
+        try silent.answer(SolidPicture(1).png())
+        try shown.answer(SolidPicture(1).png())
+        _ = await results.wait(for: 2)
+        #expect(activity.count == 0)
+        // Nothing from memory counts, nor a load that is over at once.
+        fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
+        #expect(activity.count == 0)
+        _ = await results.wait(for: 3)
+    }
+
+    @Test func continueInBackgroundAsksForTimeAndEndsWithIt() async throws {
+        let expirations = Lock<[@Sendable () -> Void]>([])
+        let ended = Countdown()
+        let fixture = try ManagerFixture { configuration in
+            configuration.hooks.beginBackgroundTask = { onExpiration in
+                expirations.withLock { $0.append(onExpiration) }
+                return { ended.signal() }
+            }
+        }
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        #expect(expirations.withLock { $0.isEmpty })
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url, options: .continueInBackground), completion: results.note)
+        let expire = expirations.withLock { $0.first }
+        expire?()
+        _ = await results.wait(for: 1)
+        #expect(results.errors == [.cancelled])
+        try await ended.wait()
+        fixture.manager.cancelAll()
+    }
+
+    @Test func prioritiesReachTheLoader() async throws {
+        fixture.manager.load(WebImageRequest(url, options: .lowPriority)) { _ in }
+        #expect(try await fixture.nextLoad().initialPriority == .low)
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"), options: .highPriority)) { _ in }
+        #expect(try await fixture.nextLoad().initialPriority == .high)
+        fixture.manager.cancelAll()
+    }
+
+    // MARK: What is made of the bytes
+
+    @Test func ignoreDecodingGivesTheBytesAlone() async throws {
+        let decoder = ProbeDecoder()
+        let fixture = try ManagerFixture(decoder: decoder)
+        let request = WebImageRequest(
+            url, options: .ignoreDecoding, thumbnail: Thumbnail(width: 2, height: 2),
+            processors: [ProbeProcessor(name: "a")])
+        let response = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(response.data == (try SolidPicture(1).png()))
+        #expect(response.info?.size == PixelSize(width: 8, height: 6))
+        #expect(response.image.isPartial)
+        #expect(response.image.pixels.size == PixelSize(width: 1, height: 1))
+        #expect(decoder.decodeCount == 0)
+        #expect(fixture.manager.cachedImage(for: request) == nil)
+        // They are on disk, and a request for the picture decodes those.
+        let picture = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(picture.origin == .diskCache)
+        #expect(SolidPicture(1).matches(picture.image))
+    }
+
+    @Test func ignoreDecodingStoresNoWebPage() async throws {
+        let request = WebImageRequest(url, options: .ignoreDecoding)
+        await #expect(throws: WebImageError.self) {
+            try await fixture.load(request, answeringWith: Data("<html>".utf8))
+        }
+        #expect(await storedBytes(of: request) == nil)
+    }
+
+    @Test func firstFrameOnlyGivesAStill() async throws {
+        let request = WebImageRequest(url, options: .firstFrameOnly)
+        let gif = try TestAnimation.gif([10, 20])
+        let still = try await fixture.load(request, answeringWith: gif)
+        #expect(still.image.animation == nil)
+        #expect(fixture.manager.cachedImage(for: url) == nil, "a still never stands for the animation")
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        let whole = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(whole.image.frameCount == 2)
+        #expect(whole.origin == .diskCache)
+    }
+
+    @Test func firstFrameOnlyTakesThatOfAnAnimationInMemory() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20]))
+        let still = try #require(
+            fixture.manager.cachedImage(for: WebImageRequest(url, options: .firstFrameOnly)))
+        #expect(still.animation == nil)
+        #expect(still.frameCount == 1)
+        #expect(SolidPicture(10).matches(still))
+    }
+
+    @Test func preloadAllFramesDecodesThem() async throws {
+        let request = WebImageRequest(url, options: .preloadAllFrames)
+        let response = try await fixture.load(request, answeringWith: TestAnimation.gif([10, 20, 30]))
+        let animation = try #require(response.image.animation)
+        let pixelBytes = 3 * response.image.pixels.byteCount
+        #expect(animation.byteCount >= pixelBytes, "the frames are there, and are counted")
+        let reader = animation.makeFrameReader()
+        let reds = try [0, 1, 2, 0].map { try reader.frame(at: $0, cancellation: nil)[0, 0].x }
+        #expect(reds == [10, 20, 30, 10])
+        let plain = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(try #require(plain.image.animation).byteCount < pixelBytes)
+    }
+
+    @Test func firstFrameOnlyGoesBeforePreloadAllFrames() async throws {
+        let request = WebImageRequest(url, options: [.firstFrameOnly, .preloadAllFrames])
+        #expect(try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image.animation == nil)
+    }
+
+    @Test func scaleDownLargeBoundsTheMemory() async throws {
+        let fixture = try ManagerFixture { $0.scaleDownByteLimit = 100 }
+        let request = WebImageRequest(url, options: .scaleDownLarge)
+        let response = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(response.image.pixels.size.pixelCount * 4 <= 100)
+        #expect(fixture.manager.cachedImage(for: request) != nil)
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+        let whole = try await fixture.manager.image(for: WebImageRequest(url))
+        #expect(whole.pixels.size == PixelSize(width: 8, height: 6))
+    }
+
+    @Test func everyFrameIsProcessedUnlessTheManagerSaysOtherwise() async throws {
+        let processor = ProbeProcessor(name: "a", red: 5)
+        let gif = try TestAnimation.gif([10, 20])
+        func reds(_ image: Image) throws -> [UInt8] {
+            let reader = try #require(image.animation).makeFrameReader()
+            return try [0, 1].map { try reader.frame(at: $0, cancellation: nil)[0, 0].x }
+        }
+        let request = WebImageRequest(url, processors: [processor])
+        #expect(try reds(await fixture.load(request, answeringWith: gif).image) == [15, 25])
+
+        let other = try ManagerFixture { $0.transformsAnimations = false }
+        #expect(try reds(await other.load(request, answeringWith: gif).image) == [10, 20])
+        var transforming = request
+        transforming.options = .transformAnimated
+        #expect(try reds(await other.manager.image(for: transforming)) == [15, 25])
+        // Stills are processed all the same.
+        let still = WebImageRequest(try ManagerFixture.url("still"), processors: [processor])
+        #expect(try await other.load(still, answeringWith: SolidPicture(1)).image.pixels[0, 0].x == 6)
+    }
+
+    @Test func vectorsAreProcessedUnlessTheManagerSaysOtherwise() async throws {
+        let codecs = CodecRegistry()
+        codecs.register(VectorDecoder())
+        let fixture = try ManagerFixture {
+            $0.codecs = codecs
+            $0.transformsVectors = false
+        }
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5)])
+        let drawing = Data("<svg 10".utf8)
+        #expect(try await fixture.load(request, answeringWith: drawing).image.pixels[0, 0].x == 10)
+        var transforming = request
+        transforming.options = .transformVector
+        #expect(try await fixture.manager.image(for: transforming).pixels[0, 0].x == 15)
+    }
+
+    @Test func waitForStoreEndsWhenTheBytesAreOnDisk() async throws {
+        let request = WebImageRequest(url, options: .waitForStore)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        // Another process sees them: what is only staged is not in the directory's index.
+        let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
+        #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
+    }
+}
+
+/// Takes a number for a drawing of one colour.
+private struct VectorDecoder: ImageDecoder {
+    let format = ImageFormat(name: "svg", mimeType: "image/svg+xml", fileExtension: "svg")
+
+    func canDecode(_ data: Data) -> Bool { data.starts(with: Data("<svg".utf8)) }
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        ImageInfo(format: format, size: PixelSize(width: 8, height: 6))
+    }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        do {
+            var image = try SolidPicture(10).image()
+            image.format = format
+            return image
+        } catch {
+            throw .decoding(format: format, reason: .corrupt("\(error)"))
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@Suite(.timeLimit(.minutes(1))) struct PrefetchTests {
+    private let fixture: ManagerFixture
+
+    init() throws { fixture = try ManagerFixture() }
+
+    private func prefetcher(
+        _ change: (inout ImagePrefetcher.Configuration) -> Void = { _ in }
+    ) -> ImagePrefetcher {
+        var configuration = ImagePrefetcher.Configuration()
+        change(&configuration)
+        return ImagePrefetcher(manager: fixture.manager, configuration: configuration)
+    }
+
+    private func requests(_ names: String...) throws -> [WebImageRequest] {
+        try names.map { WebImageRequest(try ManagerFixture.url($0)) }
+    }
+
+    @Test func bringsPicturesIntoMemoryAndTellsHowFarItIs() async throws {
+        let prefetcher = prefetcher { $0.maximumConcurrentCount = 1 }
+        let requests = try requests("a", "b")
+        _ = try await fixture.load(requests[0], answeringWith: SolidPicture(1))
+        let (told, ended) = (Lock<[PrefetchProgress]>([]), Countdown())
+        prefetcher.prefetch(
+            requests + (try self.requests("c")), progress: { progress in told.withLock { $0.append(progress) } },
+            completion: { _ in ended.signal() })
+        let second = try await fixture.nextLoad()
+        #expect(second.initialPriority == .low)
+        try second.answer(SolidPicture(2).png())
+        try await fixture.nextLoad().end(.failure(.cancelled))
+        try await ended.wait()
+        let last = try #require(told.withLock { $0.last })
+        #expect((last.total, last.skipped, last.loaded, last.failed) == (3, 1, 1, 1))
+        #expect(last.isFinished && !last.isCancelled)
+        #expect(fixture.manager.cachedImage(for: requests[1]) != nil)
+    }
+
+    @Test func bringsFilesToTheDiskWithoutDecodingThem() async throws {
+        let decoder = ProbeDecoder()
+        let fixture = try ManagerFixture(decoder: decoder)
+        var configuration = ImagePrefetcher.Configuration()
+        configuration.destination = .disk
+        let prefetcher = ImagePrefetcher(manager: fixture.manager, configuration: configuration)
+        let url = try ManagerFixture.url("a")
+        // Two sizes of one file are one.
+        let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(width: $0, height: $0)) }
+        async let progress = prefetcher.prefetched(wanted)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(await progress.total == 1)
+        #expect(await progress.loaded == 1)
+        #expect(decoder.decodeCount == 0)
+        #expect(await fixture.cache.disk?.contains(WebImageRequest(url).cacheKey.description) == true)
+        #expect(fixture.cache.memory.count == 0)
+    }
+
+    @Test func loadsDuplicatesOnce() async throws {
+        let requests = try requests("a", "a", "a")
+        async let progress = prefetcher().prefetched(requests)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(await progress.total == 1)
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func completesAnEmptyBatch() async throws {
+        let progress = await prefetcher().prefetched([])
+        #expect(progress == PrefetchProgress(total: 0))
+    }
+
+    @Test func loadsAFewAtATime() async throws {
+        let prefetcher = prefetcher { $0.maximumConcurrentCount = 2 }
+        let ended = Countdown()
+        prefetcher.prefetch(try requests("a", "b", "c", "d")) { _ in ended.signal() }
+        let first = try await fixture.nextLoad()
+        _ = try await fixture.nextLoad()
+        #expect(fixture.loader.loadCount == 2)
+        try first.answer(SolidPicture(1).png())
+        _ = try await fixture.nextLoad()
+        #expect(fixture.loader.loadCount == 3)
+        prefetcher.cancelAll()
+        try await ended.wait()
+    }
+
+    @Test func aThousandThatAreThereEndWithoutOverflowingTheStack() async throws {
+        let picture = try SolidPicture(1).image()
+        var requests: [WebImageRequest] = []
+        for number in 0..<5000 {
+            let request = WebImageRequest(try ManagerFixture.url("\(number)"))
+            fixture.cache.memory.set(picture, for: request.cacheKey, cost: 1)
+            requests.append(request)
+        }
+        let progress = await prefetcher().prefetched(requests)
+        #expect(progress.skipped == 5000)
+    }
+
+    @Test func cancellingABatchCompletesItAndLeavesOthers() async throws {
+        let prefetcher = prefetcher { $0.maximumConcurrentCount = 1 }
+        let (first, second) = (Lock<PrefetchProgress?>(nil), Lock<PrefetchProgress?>(nil))
+        let ends = [Countdown(), Countdown()]
+        let batch = prefetcher.prefetch(try requests("a", "b", "c")) { progress in
+            first.withLock { $0 = progress }
+            ends[0].signal()
+        }
+        prefetcher.prefetch(try requests("d")) { progress in
+            second.withLock { $0 = progress }
+            ends[1].signal()
+        }
+        let load = try await fixture.nextLoad()
+        batch.cancel()
+        try await load.cancellations.first()
+        try await ends[0].wait()
+        #expect(first.withLock { $0?.failed } == 3)
+        #expect(first.withLock { $0?.isCancelled } == true)
+        batch.cancel()
+        try await fixture.nextLoad().answer(SolidPicture(4).png())
+        try await ends[1].wait()
+        #expect(second.withLock { $0?.loaded } == 1)
+    }
+
+    @Test func aCancelledTaskCancelsItsBatch() async throws {
+        let prefetcher = prefetcher()
+        let requests = try requests("a")
+        let task = Task { await prefetcher.prefetched(requests) }
+        let load = try await fixture.nextLoad()
+        task.cancel()
+        try await load.cancellations.first()
+        #expect(await task.value.isCancelled)
+    }
+
+    @Test func pausesAndGoesOn() async throws {
+        let prefetcher = prefetcher()
+        prefetcher.isPaused = true
+        let ended = Countdown()
+        prefetcher.prefetch(try requests("a")) { _ in ended.signal() }
+        #expect(fixture.loader.loadCount == 0)
+        prefetcher.isPaused = false
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await ended.wait()
+    }
+
+    @Test func droppingAPausedOneCompletesItsBatches() async throws {
+        let ended = Countdown()
+        do {
+            let prefetcher = prefetcher()
+            prefetcher.isPaused = true
+            prefetcher.prefetch(try requests("a")) { _ in ended.signal() }
+        }
+        try await ended.wait()
+    }
+
+    @Test func loadsOneAtATimeWhileSomebodyWaits() async throws {
+        let results = Results()
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("visible")), completion: results.note)
+        let visible = try await fixture.nextLoad()
+        let prefetcher = prefetcher()
+        prefetcher.prefetch(try requests("a", "b", "c"))
+        _ = try await fixture.nextLoad()
+        #expect(fixture.loader.loadCount == 2)
+        try visible.answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        _ = try await fixture.nextLoad()
+        _ = try await fixture.nextLoad()
+        #expect(fixture.loader.loadCount == 4)
+        prefetcher.cancelAll()
+    }
+
+    @Test func aVisibleLoadJoinsItAndHurriesIt() async throws {
+        let requests = try requests("a")
+        async let progress = prefetcher().prefetched(requests)
+        let load = try await fixture.nextLoad()
+        let results = Results()
+        var visible = requests[0]
+        visible.priority = .high
+        fixture.manager.load(visible, completion: results.note)
+        #expect(try await load.priorityChanges.first() == .high)
+        try load.answer(SolidPicture(1).png())
+        #expect(await progress.loaded == 1)
+        #expect(await results.wait(for: 1).count == 1)
+        #expect(fixture.loader.loadCount == 1)
+    }
+}

@@ -1,0 +1,254 @@
+import FoundationEssentials
+import Testing
+import WebImageTestSupport
+
+@testable import WebImage
+
+/// What is shown of a file that is arriving.
+@Suite(.timeLimit(.minutes(1))) struct PreviewTests {
+    private let fixture: ManagerFixture
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture { $0.previewInterval = .zero }
+        url = try ManagerFixture.url("a")
+    }
+
+    /// What a load shows before its end when the first part of `data` stays alone for a while.
+    private func previews(
+        of data: Data, parts: [Double], _ request: WebImageRequest, in fixture: ManagerFixture
+    ) async throws -> (previews: [Image], result: WebImageResponse) {
+        let (shown, results) = (Lock<[Image]>([]), Results())
+        let signals = parts.map { _ in Countdown() }
+        fixture.manager.load(
+            request,
+            preview: { image in
+                let count = shown.withLock { shown in
+                    shown.append(image)
+                    return shown.count
+                }
+                if count <= signals.count { signals[count - 1].signal() }
+            }, completion: results.note)
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: Int64(data.count))
+        var sent = 0
+        for (part, signal) in zip(parts, signals) {
+            let end = Int(Double(data.count) * part)
+            load.send(data[sent..<end])
+            sent = end
+            try await signal.wait()
+        }
+        load.send(data[sent...])
+        load.end(.success(()))
+        let result = try await results.wait(for: 1)[0].get()
+        return (shown.withLock { $0 }, result)
+    }
+
+    private func noise(progressive: Bool) throws -> Data {
+        try CodecRegistry.shared.encode(
+            NoisyPicture.image(side: 96), as: .jpeg,
+            options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: progressive)))
+    }
+
+    @Test func progressiveShowsWhatHasArrived() async throws {
+        let request = WebImageRequest(url, options: .progressive)
+        let (previews, result) = try await previews(
+            of: noise(progressive: true), parts: [0.3, 0.6], request, in: fixture)
+        #expect(previews.allSatisfy { $0.isPartial && $0.pixels.size == PixelSize(width: 96, height: 96) })
+        #expect(previews.count >= 2)
+        #expect(!result.image.isPartial)
+        #expect(fixture.manager.cachedImage(for: url)?.isPartial == false)
+        #expect(fixture.manager.counters.previews >= 2)
+    }
+
+    @Test func requestsWithoutTheOptionSeeNone() async throws {
+        let data = try noise(progressive: true)
+        let (shown, results) = (Lock(0), Results())
+        fixture.manager.load(
+            WebImageRequest(url), preview: { _ in shown.withLock { $0 += 1 } }, completion: results.note)
+        // One that joins the transfer has them all the same.
+        let seen = Countdown()
+        fixture.manager.load(
+            WebImageRequest(url, options: .progressive), preview: { _ in seen.signal() }, completion: results.note)
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: Int64(data.count))
+        load.send(data.prefix(data.count / 2))
+        try await seen.wait()
+        load.send(data.dropFirst(data.count / 2))
+        load.end(.success(()))
+        _ = await results.wait(for: 2)
+        #expect(shown.withLock { $0 } == 0)
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func previewsHaveTheSizeAndTheProcessorsAskedFor() async throws {
+        let processor = ProbeProcessor(name: "a")
+        let request = WebImageRequest(
+            url, options: .progressive, thumbnail: Thumbnail(width: 24, height: 24), processors: [processor])
+        let (previews, _) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
+        #expect(previews[0].pixels.size == PixelSize(width: 24, height: 24))
+        #expect(previews[0].isTransformed)
+        #expect(previews[0].isPartial)
+    }
+
+    @Test func progressiveBlurSmoothsWhatIsCoarse() async throws {
+        let data = try noise(progressive: true)
+        let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)
+        let other = try ManagerFixture { $0.previewInterval = .zero }
+        let blurred = try await previews(
+            of: data, parts: [0.5], WebImageRequest(url, options: .progressiveBlur), in: other)
+        #expect(NoisyPicture.roughness(blurred.previews[0]) < NoisyPicture.roughness(sharp.previews[0]) / 2)
+        #expect(NoisyPicture.roughness(blurred.result.image) == NoisyPicture.roughness(sharp.result.image))
+    }
+
+    @Test func interlacedPNGIsBlurredToo() async throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fixtures/images/grey-8-adam7.png")
+        let data = try Data(contentsOf: path)
+        #expect(PassOrder(startOf: data) == .coarseToFine)
+        let sharp = try await previews(
+            of: data, parts: [0.8], WebImageRequest(url, options: .progressive), in: fixture)
+        let other = try ManagerFixture { $0.previewInterval = .zero }
+        let blurred = try await previews(
+            of: data, parts: [0.8], WebImageRequest(url, options: .progressiveBlur), in: other)
+        #expect(blurred.previews[0].isPartial)
+        #expect(NoisyPicture.roughness(blurred.previews[0]) < NoisyPicture.roughness(sharp.previews[0]))
+    }
+
+    @Test func filesThatComeRowByRowAreNotBlurred() async throws {
+        let data = try noise(progressive: false)
+        let shown = Lock(0)
+        let results = Results()
+        fixture.manager.load(
+            WebImageRequest(url, options: .progressiveBlur), preview: { _ in shown.withLock { $0 += 1 } },
+            completion: results.note)
+        try await fixture.nextLoad().answer(data, pieceCount: 8)
+        _ = await results.wait(for: 1)
+        #expect(shown.withLock { $0 } == 0)
+
+        let both = WebImageRequest(try ManagerFixture.url("b"), options: [.progressive, .progressiveBlur])
+        let (previews, result) = try await previews(of: data, parts: [0.6], both, in: fixture)
+        let top = NoisyPicture.roughness(previews[0], rows: 0..<8)
+        #expect(top == NoisyPicture.roughness(result.image, rows: 0..<8), "the rows that are there are sharp")
+    }
+
+    @Test func anAnimationPlaysWhileItArrives() async throws {
+        let request = WebImageRequest(url, options: .progressive)
+        let gif = try TestAnimation.gif([10, 20, 30, 40, 50, 60])
+        let (previews, result) = try await previews(of: gif, parts: [0.7], request, in: fixture)
+        let animation = try #require(previews[0].animation)
+        #expect(!animation.isComplete)
+        #expect(animation.frameCount < 6)
+        #expect(result.image.frameCount == 6)
+    }
+
+    @Test func aDamagedFilesPreviewsDoNotHideItsEnd() async throws {
+        var data = try noise(progressive: true)
+        data.removeLast(data.count / 4)
+        let results = Results()
+        let seen = Countdown()
+        fixture.manager.load(
+            WebImageRequest(url, options: .progressive), preview: { _ in seen.signal() }, completion: results.note)
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: nil)
+        load.send(data)
+        try await seen.wait()
+        load.end(.success(()))
+        let error = await results.wait(for: 1).first
+        guard case .failure(.decoding)? = error else {
+            Issue.record("ended with \(String(describing: error))")
+            return
+        }
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+    }
+
+    @Test func comeNoMoreOftenThanTheIntervalAllows() async throws {
+        let loader = ScriptedLoader()
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
+        configuration.log = WebImageLog()
+        let clock = Lock(ContinuousClock.now)
+        let calls = Lock<[@Sendable () -> Void]>([])
+        let pipeline = Pipeline(
+            configuration,
+            previewTiming: PreviewTiming(
+                interval: .seconds(1), now: { clock.withLock { $0 } },
+                call: { _, body in calls.withLock { $0.append(body) } }))
+        let context = LoadContext(request: WebImageRequest(url, options: .progressive), loader: loader)
+        let (count, ended) = (Lock(0), Countdown())
+        let signals = [Countdown(), Countdown(2)]
+        let step = pipeline.join(context) { event in
+            switch event {
+            case .provisional:
+                count.withLock { $0 += 1 }
+                for signal in signals { signal.signal() }
+            case .finished: ended.signal()
+            default: break
+            }
+        }
+        let data = try noise(progressive: true)
+        let load = try await loader.loads.first()
+        load.begin(expectedByteCount: Int64(data.count))
+        load.send(data[..<(data.count / 3)])
+        try await signals[0].wait()
+        load.send(data[(data.count / 3)..<(data.count / 2)])
+        load.send(data[(data.count / 2)..<(data.count * 3 / 4)])
+        // The first may still be noting its end; then it looks itself, and asks to be called too.
+        while calls.withLock({ $0.isEmpty }) { await Task.yield() }
+        #expect(count.withLock { $0 } == 1)
+        #expect(calls.withLock { $0.count } == 1)
+        clock.withLock { $0 += .seconds(1) }
+        // The transfer stalls: nothing more arrives, and still there is the next.
+        for body in calls.withLock({ $0 }) { body() }
+        try await signals[1].wait()
+        load.send(data[(data.count * 3 / 4)...])
+        load.end(.success(()))
+        try await ended.wait()
+        #expect(count.withLock { $0 } == 2)
+        _ = step
+    }
+}
+
+/// When, and how much.
+@Suite struct PreviewRuleTests {
+    @Test func theNextIsDueAfterTheIntervalOrFourTimesTheCost() {
+        let start = ContinuousClock.now
+        let timing = PreviewTiming(interval: .milliseconds(200))
+        func next(_ milliseconds: Int, _ isBlurred: Bool = false) -> Duration {
+            timing.next(begun: start, ended: start + .milliseconds(milliseconds), isBlurred: isBlurred) - start
+        }
+        #expect(next(1) == .milliseconds(200))
+        #expect(next(1, true) == .milliseconds(400))
+        #expect(next(100) == .milliseconds(500))
+    }
+
+    @Test func theBlurShrinksAsYYWebImageHasIt() {
+        func radius(_ part: Double) -> Double {
+            BlurRadius.points(received: Int64(part * 1000), expected: 1000, number: 1)
+        }
+        for (part, expected) in [(0, 45.3), (0.1, 27.6), (0.25, 15.7), (0.5, 7.2), (0.75, 3.2), (0.9, 1.7), (1, 0.9)] {
+            #expect(abs(radius(part) - expected) < 0.06)
+        }
+        #expect(radius(2) == radius(1), "more than was announced")
+        #expect((1...3).map { BlurRadius.points(received: 5, expected: nil, number: $0) } == [32, 16, 32 / 3.0])
+        #expect(BlurRadius.points(received: 5, expected: 0, number: 2) == 16)
+    }
+
+    @Test func theOrderOfPassesStandsInTheFirstBytes() throws {
+        let image = NoisyPicture.image(side: 16)
+        func jpeg(_ isProgressive: Bool) throws -> Data {
+            try CodecRegistry.shared.encode(
+                image, as: .jpeg, options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: isProgressive)))
+        }
+        #expect(try PassOrder(startOf: jpeg(true)) == .coarseToFine)
+        #expect(try PassOrder(startOf: jpeg(false)) == .rows)
+        #expect(try PassOrder(startOf: jpeg(true).prefix(20)) == nil)
+        #expect(try PassOrder(startOf: CodecRegistry.shared.encode(image, as: .png)) == .rows)
+        #expect(try PassOrder(startOf: CodecRegistry.shared.encode(image, as: .png).prefix(20)) == nil)
+        #expect(try PassOrder(startOf: CodecRegistry.shared.encode(image, as: .webp)) == .rows)
+        #expect(PassOrder(startOf: Data()) == nil)
+        // Whatever the lengths in it say, it ends.
+        #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0])) == nil)
+        #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == .rows)
+    }
+}

@@ -1,0 +1,97 @@
+import FoundationEssentials
+import Testing
+import WebImage
+
+@testable import WebImage
+
+@Suite struct WebImageRequestTests {
+    private let url = URL(filePath: "/a.jpg")
+
+    @Test func copiesChangeOnTheirOwn() {
+        var first = WebImageRequest(url, headers: ["A": "1"])
+        first.userInfo["number"] = 1
+        var second = first
+        second.headers["A"] = "2"
+        second.userInfo["number"] = 2
+        #expect(first.headers == ["A": "1"])
+        #expect(second.headers == ["A": "2"])
+        #expect((first.userInfo["number"] as? Int, second.userInfo["number"] as? Int) == (1, 2))
+    }
+
+    @Test func isSmallUntilItSaysSomethingRare() {
+        #expect(WebImageRequest(url).hasStandardDetails)
+        #expect(MemoryLayout<WebImageRequest>.size <= 96)
+    }
+
+    @Test func keepsWhatItIsGiven() {
+        var request = WebImageRequest(url)
+        let cache = ImageCache(memory: MemoryCache(costLimit: 1), disk: nil)
+        request.cache = cache
+        request.decodedByteLimit = 400
+        request.cacheAccess = .all
+        request.lowResolutionURL = URL(filePath: "/small.jpg")
+        request.damage = .showGoodPart
+        request.credential = Credential(username: "u", password: "p")
+        request.idleTimeout = .seconds(2)
+        #expect(request.cache === cache)
+        #expect(request.decodedByteLimit == 400)
+        #expect(request.cacheAccess == .all)
+        #expect(request.originalCacheAccess == .disk)
+        #expect(request.lowResolutionURL?.path() == "/small.jpg")
+        #expect(request.damage == .showGoodPart)
+        #expect(request.idleTimeout == .seconds(2))
+        request.cacheAccess = .memory
+        #expect(request.decodedByteLimit == 400, "one field leaves the others alone")
+    }
+
+    @Test func aLoadersRequestBecomesOne() {
+        var source = LoaderRequest(url: url, headers: ["X": "1"], credential: .bearerToken("t"))
+        source.handlesCookies = true
+        source.allowsInvalidCertificates = true
+        source.idleTimeout = .seconds(3)
+        let request = WebImageRequest(source)
+        #expect(request.url == url)
+        #expect(request.headers == ["X": "1"])
+        #expect(request.options == [.handleCookies, .allowInvalidCertificates])
+        #expect(request.idleTimeout == .seconds(3))
+    }
+
+    @Test(arguments: [
+        ("https://127.0.0.1/photo@2x.png", 2.0), ("https://127.0.0.1/photo@3x.jpg?size=1", 3),
+        ("https://127.0.0.1/photo%402x.png#top", 2), ("https://127.0.0.1/photo.png", 1),
+        ("https://127.0.0.1/photo@2x", 1), ("https://127.0.0.1/photo2x.png", 1),
+        ("https://127.0.0.1/photo@4x.png", 1), ("https://127.0.0.1/a@2x.d/photo", 1),
+        ("https://127.0.0.1/?name=photo@2x.png", 1), ("https://127.0.0.1/@2x.png", 2), ("data:,@2", 1),
+    ])
+    func takesTheScaleFromTheName(address: String, scale: Double) throws {
+        let url = try #require(URL(string: address))
+        #expect(WebImageRequest(url).impliedScale == scale)
+        #expect(WebImageRequest(url).resolvedScale == scale)
+        #expect(WebImageRequest(url, scale: 1.5).resolvedScale == 1.5)
+        #expect(WebImageRequest(url, scale: 0).resolvedScale == scale, "a scale that is none")
+    }
+
+    @Test func keyNamesWhatChangesThePicture() {
+        var keys: Set<ImageCacheKey> = [WebImageRequest(url).cacheKey]
+        for options: WebImageOptions in [.firstFrameOnly, .preloadAllFrames, .scaleDownLarge] {
+            keys.insert(WebImageRequest(url, options: options).cacheKey)
+        }
+        var request = WebImageRequest(url)
+        request.decodedByteLimit = 100
+        keys.insert(request.cacheKey)
+        #expect(keys.count == 5)
+        #expect(Set(keys.map(\.original)).count == 1)
+        #expect(WebImageRequest(url, options: [.progressive, .fadeIn]).cacheKey == WebImageRequest(url).cacheKey)
+    }
+
+    @Test func filterNamesTheSource() throws {
+        let signed = try #require(URL(string: "https://me:secret@127.0.0.1/a.png?signature=1"))
+        var request = WebImageRequest(signed)
+        request.cacheKeyFilter = { url in
+            #expect(!url.absoluteString.contains("secret"))
+            return url.host()! + url.path()
+        }
+        #expect(request.cacheKey.source.hasPrefix("127.0.0.1/a.png"))
+        #expect(request.cacheKey.source.contains("credentials="), "what lets somebody in is added in any case")
+    }
+}

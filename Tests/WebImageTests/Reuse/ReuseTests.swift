@@ -1,0 +1,143 @@
+import FoundationEssentials
+import Testing
+import WebImageTestSupport
+
+@testable import WebImage
+
+/// What one size of a picture does for another.
+@Suite(.timeLimit(.minutes(1))) struct ReuseTests {
+    private let fixture: ManagerFixture
+    private let decoder: ProbeDecoder
+    private let url: URL
+
+    init() throws {
+        decoder = ProbeDecoder()
+        fixture = try ManagerFixture(decoder: decoder)
+        url = try ManagerFixture.url("a")
+    }
+
+    private func request(
+        _ width: Int, _ height: Int, _ mode: ResizeMode = .aspectFit, options: WebImageOptions = []
+    ) -> WebImageRequest {
+        WebImageRequest(url, options: options, thumbnail: Thumbnail(width: width, height: height, mode: mode))
+    }
+
+    private let picture = SolidPicture(7, size: PixelSize(width: 80, height: 60))
+
+    @Test func theWholePictureServesEverySize() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
+        for (wanted, size) in [
+            (request(20, 20), PixelSize(width: 20, height: 15)),
+            (request(20, 20, .aspectFill), PixelSize(width: 27, height: 20)),
+            (request(10, 30, .stretch), PixelSize(width: 10, height: 30)),
+            (request(200, 200), PixelSize(width: 80, height: 60)),
+        ] {
+            let response = try await fixture.manager.response(for: wanted)
+            #expect(response.origin == .memoryCache)
+            #expect(response.image.pixels.size == size)
+            #expect(response.image.isThumbnail == (size != picture.size))
+            #expect(response.data == nil)
+            #expect(picture.matches(response.image))
+            #expect(fixture.manager.cachedImage(for: wanted) != nil, "it is kept under its own key")
+        }
+        #expect(decoder.decodeCount == 1)
+        #expect(fixture.manager.counters.reusedVariants == 4)
+    }
+
+    @Test func aLargerThumbnailServesASmallerOne() async throws {
+        _ = try await fixture.load(request(40, 40), answeringWith: picture)
+        let response = try await fixture.manager.response(for: request(20, 20))
+        #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
+        #expect(response.image.isThumbnail)
+        #expect(decoder.decodeCount == 1)
+        #expect(try await fixture.manager.response(for: request(20, 20, options: .cacheOnly)).origin == .memoryCache)
+    }
+
+    @Test func aSmallerOneIsThePreviewOfALarger() async throws {
+        _ = try await fixture.load(request(20, 20), answeringWith: picture)
+        let previews = Lock<[PixelSize]>([])
+        let results = Results()
+        fixture.manager.load(
+            request(40, 40), preview: { image in previews.withLock { $0.append(image.pixels.size) } },
+            completion: results.note)
+        let image = try await results.wait(for: 1)[0].get().image
+        #expect(image.pixels.size == PixelSize(width: 40, height: 30))
+        #expect(previews.withLock { $0 } == [PixelSize(width: 20, height: 15)])
+        #expect(decoder.decodeCount == 2)
+    }
+
+    @Test func aStretchedOneServesNobody() async throws {
+        _ = try await fixture.load(request(40, 10, .stretch), answeringWith: picture)
+        #expect(try await fixture.manager.response(for: request(20, 20)).origin == .diskCache)
+    }
+
+    @Test func processorsGoOnFromTheSizeThatWasFound() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
+        var wanted = request(20, 20)
+        wanted.processors = [ProbeProcessor(name: "a", red: 2)]
+        let response = try await fixture.manager.response(for: wanted)
+        #expect(response.image.pixels[0, 0].x == 9)
+        #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
+        #expect(decoder.decodeCount == 1)
+        // What a processor made serves nobody else.
+        fixture.cache.memory.remove(for: WebImageRequest(url).cacheKey)
+        fixture.cache.memory.remove(for: request(20, 20).cacheKey)
+        #expect(try await fixture.manager.response(for: request(10, 10)).origin == .diskCache)
+    }
+
+    @Test func aFirstFrameIsNoAnimation() async throws {
+        let gif = try TestAnimation.gif([10, 20])
+        _ = try await fixture.load(WebImageRequest(url, options: .firstFrameOnly), answeringWith: gif)
+        #expect(try await fixture.manager.response(for: request(4, 4)).image.frameCount == 2)
+        let still = try await fixture.manager.response(for: request(4, 4, options: .firstFrameOnly))
+        #expect(still.image.frameCount == 1)
+    }
+
+    @Test func whoWantsTheLoaderOrTurnsItOffGetsNothingOfIt() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
+        let reloaded = try await fixture.load(request(20, 20, options: .loaderOnly), answeringWith: picture)
+        #expect(reloaded.origin == .remote)
+        let other = try ManagerFixture { $0.reusesVariants = false }
+        _ = try await other.load(WebImageRequest(url), answeringWith: picture)
+        #expect(try await other.manager.response(for: request(20, 20)).origin == .diskCache)
+    }
+
+    @Test func whatWasRemovedIsForgotten() async throws {
+        _ = try await fixture.load(request(40, 40), answeringWith: picture)
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: request(20, 20)).origin == .diskCache)
+        #expect(fixture.manager.cachedVariant(of: request(80, 80))?.pixels.size == PixelSize(width: 20, height: 15))
+    }
+
+    @Test func oneVariantsFailureIsItsOwn() async throws {
+        let (good, bad) = (Results(), Results())
+        var failing = request(20, 20)
+        failing.processors = [ProbeProcessor(name: "bad", failure: .emptyResult)]
+        var refused = request(40, 40)
+        refused.decodingLimits = DecodingLimits(pixelCount: 10)
+        fixture.manager.load(failing, completion: bad.note)
+        fixture.manager.load(refused, completion: bad.note)
+        fixture.manager.load(request(20, 20), completion: good.note)
+        fixture.manager.load(WebImageRequest(url), completion: good.note)
+        try await fixture.nextLoad().answer(picture.png())
+        #expect(await bad.wait(for: 2).count == 2)
+        #expect(bad.errors.count == 2)
+        for result in await good.wait(for: 2) { #expect(picture.matches(try result.get().image)) }
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func theIndexIsBounded() {
+        let index = VariantIndex()
+        func entry(_ source: String, _ variant: String) -> VariantIndex.Entry {
+            VariantIndex.Entry(
+                key: ImageCacheKey(source: source, variant: variant), size: picture.size, isStretched: false,
+                isFirstFrame: false)
+        }
+        for number in 0..<20 { index.note(entry("a", "\(number)")) }
+        #expect(index.entries(of: "a").map(\.key.variant) == (12..<20).map { "\($0)" })
+        index.note(entry("a", "15"))
+        #expect(index.entries(of: "a").count == 8)
+        for entry in index.entries(of: "a") { index.forget(entry) }
+        #expect(index.entries(of: "a").isEmpty)
+    }
+}
