@@ -1,0 +1,188 @@
+import FoundationEssentials
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// Answers whose bytes are kept elsewhere than the pictures made of them, or in more than one form.
+@Suite(.timeLimit(.minutes(1))) struct OriginalCacheTests {
+    private let fixture: ManagerFixture
+    private let originals: ImageCache
+    private let url: URL
+
+    init() throws {
+        fixture = try ManagerFixture()
+        originals = ImageCache(
+            memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: try TemporaryDirectory()))
+        url = try ManagerFixture.url("a")
+    }
+
+    private func request(_ side: Int? = nil, _ policy: CachePolicy = .http) -> WebImageRequest {
+        var request = WebImageRequest(
+            url, cachePolicy: policy, thumbnail: side.map { Thumbnail(width: $0, height: $0) })
+        request.originalCache = originals
+        return request
+    }
+
+    private func load(
+        _ request: WebImageRequest, _ answer: (ScriptedLoad) throws -> Void
+    ) async throws -> WebImageResponse {
+        async let response = fixture.manager.response(for: request)
+        try answer(await fixture.nextLoad())
+        return try await response
+    }
+
+    // MARK: A cache of originals
+
+    @Test func theServersWordIsKeptWithTheBytes() async throws {
+        _ = try await load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
+        await originals.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: request()).origin == .diskCache)
+        fixture.time.advance(seconds: 60)
+        _ = try await load(request()) { load in
+            #expect(load.request.headers["If-None-Match"] == "\"1\"")
+            load.confirm("Cache-Control: max-age=60")
+        }
+        #expect(fixture.manager.cachedImage(for: request()) != nil)
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: request()).origin == .diskCache)
+        #expect(fixture.loader.loadCount == 2)
+    }
+
+    @Test func newBytesEndThePicturesOfTheOldOnes() async throws {
+        _ = try await load(request(4)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await load(request(nil, .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
+        // Also those that a request without such a cache has brought.
+        let plain = WebImageRequest(url, cachePolicy: .reload)
+        _ = try await load(plain) { try $0.answer(SolidPicture(3), "ETag: \"3\"") }
+        #expect(fixture.manager.cachedImage(for: url).map(SolidPicture(3).matches) == true)
+    }
+
+    @Test func dataComesFromThere() async throws {
+        _ = try await load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
+        let answer = try await fixture.manager.data(for: request())
+        #expect(answer.origin == .diskCache)
+        #expect(try answer.data == SolidPicture(1).png())
+        _ = try await fixture.pass(request(), method: .put)
+        await originals.disk?.flush()
+        #expect(await originals.disk?.count == 0)
+        #expect(fixture.manager.cachedImage(for: request(nil, .cacheFirst)) == nil)
+    }
+
+    // MARK: Variants on disk
+
+    private func variant(_ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
+        var request = WebImageRequest(
+            url, options: .waitForStore, cachePolicy: policy, thumbnail: Thumbnail(width: 4, height: 4))
+        request.cacheAccess = .all
+        return request
+    }
+
+    @Test func aVariantOnDiskGoesOutOfDateWithItsOriginal() async throws {
+        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        fixture.cache.memory.removeAll()
+        let stored = try await fixture.manager.response(for: variant())
+        #expect(stored.origin == .diskCache)
+        #expect(stored.trace.entries.contains { $0.message.hasPrefix("the very picture is stored") })
+        fixture.time.advance(seconds: 1)
+        let whole = WebImageRequest(url, options: .waitForStore, cachePolicy: .reload)
+        _ = try await load(whole) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        fixture.cache.memory.removeAll()
+        #expect(SolidPicture(2).matches(try await fixture.manager.response(for: variant()).image))
+        #expect(fixture.loader.loadCount == 2)
+    }
+
+    @Test func aVariantOnDiskIsForRequestsThatVaryLetsHaveIt() async throws {
+        var (german, english) = (variant(), variant())
+        german.headers = ["Accept-Language": "de"]
+        english.headers = ["Accept-Language": "en"]
+        _ = try await load(german) { try $0.answer(SolidPicture(1), "Vary: Accept-Language") }
+        fixture.cache.memory.removeAll()
+        let other = try await load(english) { try $0.answer(SolidPicture(2), "Vary: Accept-Language") }
+        #expect(SolidPicture(2).matches(other.image))
+    }
+
+    @Test func whatMayNotBeWrittenIsNotWrittenAsAVariant() async throws {
+        var processed = variant()
+        processed.processors = [ProbeProcessor(name: "a")]
+        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
+        _ = try await fixture.manager.response(for: processed)
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+    }
+
+    // MARK: Blocking
+
+    @Test func readingWithinTheCallObeysTheRules() async throws {
+        func request(_ language: String, _ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
+            WebImageRequest(
+                url, options: .queryDiskSync, cachePolicy: policy, headers: ["Accept-Language": language])
+        }
+        _ = try await load(request("de")) {
+            try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: Accept-Language")
+        }
+        fixture.cache.memory.removeAll()
+        #expect(fixture.manager.cachedImage(for: request("en")) == nil)
+        #expect(fixture.manager.cachedImage(for: request("de", .http)).map(SolidPicture(1).matches) == true)
+        fixture.time.advance(seconds: 60)
+        fixture.cache.memory.removeAll()
+        #expect(fixture.manager.cachedImage(for: request("de", .http)) == nil)
+        #expect(fixture.manager.cachedImage(for: request("de")) != nil)
+        _ = try await load(WebImageRequest(url, cachePolicy: .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        #expect(fixture.manager.cachedImage(for: request("de")).map(SolidPicture(1).matches) != true)
+    }
+
+    @Test func bytesOfAPictureInMemoryAreItsOwn() async throws {
+        _ = try await load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        let request = WebImageRequest(url, options: .queryMemoryData)
+        let own = try await fixture.manager.response(for: request).data
+        #expect(try own == SolidPicture(1).png())
+        // Something else by now, as another process may put there.
+        let key = request.cacheKey.description
+        fixture.cache.disk?.store(try SolidPicture(2).png(), for: key)
+        #expect(try await fixture.manager.response(for: request).data == nil)
+    }
+
+    // MARK: What the manager adds
+
+    @Test func dataIsAskedForWithTheManagersHeaders() async throws {
+        let fixture = try ManagerFixture { $0.headers = ["X-Client": "test"] }
+        async let answer = fixture.manager.data(for: WebImageRequest(url))
+        let load = try await fixture.nextLoad()
+        #expect(load.request.headers["X-Client"] == "test")
+        try load.answer(SolidPicture(1).png())
+        let data = try await answer.data
+        #expect(try data == SolidPicture(1).png())
+    }
+
+    @Test func aClosuresBytesAreTriedAgain() async throws {
+        let attempts = Lock(0)
+        var request = WebImageRequest(id: "a") {
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            guard attempt > 1 else {
+                throw WebImageError.transport(code: 56, message: "reset", url: URL(filePath: "/a"))
+            }
+            return try SolidPicture(1).png()
+        }
+        var policy = RetryPolicy(maximumAttempts: 2)
+        policy.initialBackoff = .zero
+        request.retryPolicy = policy
+        let response = try await fixture.manager.response(for: request)
+        #expect(SolidPicture(1).matches(response.image))
+        #expect(response.attempts.count == 2)
+    }
+}
+
+extension ManagerFixture {
+    /// Sends a request that changes something, answered with 204.
+    fileprivate func pass(_ request: WebImageRequest, method: LoaderRequest.Method) async throws -> WebDataResponse {
+        async let response = manager.data(for: request, method: method)
+        try await nextLoad().answer(Data(), status: 204)
+        return try await response
+    }
+}
