@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import WebImageCaching
 public import WebImageCore
+import WebImageLoading
 
 extension WebImageManager {
     /// Where a request's picture is, or the original it can be made of: in memory, or on disk; `nil` where no cache has either.
@@ -9,7 +10,9 @@ extension WebImageManager {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .all : .memory
         if let tier = await pipeline.cache.tier(holding: context.key, in: tiers) { return tier }
-        return await pipeline.originals.tier(holding: context.key.original, in: .disk)
+        guard let tier = await pipeline.originals.tier(holding: context.key.original, in: .disk) else { return nil }
+        let entry = await pipeline.originals.disk?.entry(for: context.key.original.description)
+        return entry.isAnError ? nil : tier
     }
 
     /// As ``tier(holding:)``; blocks on the disk.
@@ -17,8 +20,10 @@ extension WebImageManager {
     public func cachedTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .all : .memory
-        return pipeline.cache.cachedTier(holding: context.key, in: tiers)
-            ?? pipeline.originals.cachedTier(holding: context.key.original, in: .disk)
+        if let tier = pipeline.cache.cachedTier(holding: context.key, in: tiers) { return tier }
+        guard let tier = pipeline.originals.cachedTier(holding: context.key.original, in: .disk) else { return nil }
+        let entry = pipeline.originals.disk?.cachedEntry(for: context.key.original.description)
+        return entry.isAnError ? nil : tier
     }
 
     /// Whether memory has a request's picture; without touching the disk.
@@ -41,12 +46,22 @@ extension WebImageManager {
         guard context.key.variant == nil else {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         }
+        // All that was made of other bytes is out of date.
+        pipeline.supersedeAll(of: context.key.source)
         let disk: ImageCache.Tiers = context.usesDiskCache ? .disk : []
         if pipeline.originals === pipeline.cache {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store.union(disk))
         }
         pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         pipeline.originals.store(image, data: data, for: context.key, in: disk)
+    }
+}
+
+extension DiskCache.Entry? {
+    /// Whether it is an error that a server let be kept.
+    fileprivate var isAnError: Bool {
+        let response = self?.responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response
+        return response?.isSuccess == false
     }
 }
 

@@ -127,8 +127,9 @@ final class SharedWork<Output: Sendable>: Sendable {
         }
         if let handler, !attempts.isEmpty { handler(.attempts(attempts)) }
         if let handler, let progress { handler(.progress(progress)) }
-        if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
+        // What is stored goes before what arrives, as it came.
         if let handler, let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
+        if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
         applyPriority()
     }
 

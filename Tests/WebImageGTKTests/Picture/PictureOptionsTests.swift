@@ -19,6 +19,34 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
+    func testShowsPlaceholdersThatAreMadeOfSomething() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            let green = try Swatch.green.image()
+            // One component: green.
+            picture.setImage(nil, placeholder: .blurHash("0009dg"), manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+            picture.setImage(nil, placeholder: .blurHash("no hash"), manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            picture.setImage(url, placeholder: .blurHash("0009dg"), manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+            picture.setImage(
+                try fixture.url("a"), placeholder: .closure { $0.url.lastPathComponent == "a" ? green : nil },
+                manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            picture.setImage(
+                url, placeholder: .cachedVariant, thumbnail: Thumbnail(width: 2, height: 2), manager: fixture.manager)
+            XCTAssertNil(picture.image)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
     func testIgnorePlaceholderKeepsTheOldPicture() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())

@@ -145,6 +145,31 @@ import WebImageTestSupport
         #expect(try await fixture.manager.response(for: request).data == nil)
     }
 
+    // MARK: What a program asks and stores
+
+    @Test func aStoredErrorIsNoPicture() async throws {
+        let request = WebImageRequest(url, cachePolicy: .http)
+        await #expect(throws: WebImageError.httpStatus(code: 404, url: url)) {
+            _ = try await load(request) { $0.refuse(404, "Cache-Control: max-age=60") }
+        }
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 1)
+        #expect(await fixture.manager.tier(holding: request) == nil)
+    }
+
+    @Test func aPictureOfTheProgramsOwnTakesThePlaceOfTheServers() async throws {
+        let old = try await load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }.image
+        var small = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        _ = try await fixture.manager.response(for: small)
+        fixture.manager.store(try SolidPicture(2).image(), for: url)
+        #expect(fixture.manager.cachedImage(for: small) == nil)
+        small.cachePolicy = .cacheOnly
+        #expect(SolidPicture(2).matches(try await fixture.manager.response(for: small).image))
+        // Nor does it matter what became of the place it was loaded from.
+        fixture.manager.store(old, for: url)
+        #expect(fixture.manager.cachedImage(for: url).map(SolidPicture(1).matches) == true)
+    }
+
     // MARK: What the manager adds
 
     @Test func dataIsAskedForWithTheManagersHeaders() async throws {
