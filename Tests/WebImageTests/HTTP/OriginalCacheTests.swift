@@ -54,10 +54,12 @@ import WebImageTestSupport
         _ = try await load(request(4)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         _ = try await load(request(nil, .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
         #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
-        // Also those that a request without such a cache has brought.
+        // Also those that a request without such a cache brings.
+        #expect(SolidPicture(2).matches(try await fixture.manager.response(for: request(4, .cacheFirst)).image))
         let plain = WebImageRequest(url, cachePolicy: .reload)
         _ = try await load(plain) { try $0.answer(SolidPicture(3), "ETag: \"3\"") }
         #expect(fixture.manager.cachedImage(for: url).map(SolidPicture(3).matches) == true)
+        #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
     }
 
     @Test func dataComesFromThere() async throws {
