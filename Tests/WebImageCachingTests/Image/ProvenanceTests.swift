@@ -26,13 +26,22 @@ import WebImageTestSupport
         let source = Source()
         var image = try solidImage()
         image.provenance = source
-        for key in [fixture.key, fixture.thumbnailKey] { cache.store(image, for: key, in: .memory) }
+        for key in [fixture.key, fixture.thumbnailKey] { cache.storeLoaded(image, original: nil, for: key) }
         #expect(cache.image(inMemoryFor: fixture.key)?.provenance === source)
         source.supersede()
         #expect(cache.image(inMemoryFor: fixture.key) == nil)
         #expect(cache.image(inMemoryFor: fixture.thumbnailKey) == nil)
         // They do not keep the place of a new one.
         #expect(cache.memory.count == 0)
+    }
+
+    @Test func whatAProgramStoresStaysWhateverBecomesOfWhereItCameFrom() throws {
+        let source = Source()
+        var image = try solidImage()
+        image.provenance = source
+        cache.store(image, for: fixture.key, in: .memory)
+        source.supersede()
+        #expect(cache.image(inMemoryFor: fixture.key) != nil)
     }
 
     @Test func aPictureThatIsFoundAgainKnowsWhereItCameFrom() throws {
