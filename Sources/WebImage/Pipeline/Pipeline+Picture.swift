@@ -93,8 +93,9 @@ extension Pipeline {
             decode(bytes, for: work, context, watch, priority: priority) { [self] result in
                 switch result {
                 case .success(let response):
-                    let isEnd = preview.finishMaking(response, with: bytes.record)
+                    // Before it is noted: the end must not call unchanged what nobody was shown.
                     work.report(provisional: response)
+                    let isEnd = preview.finishMaking(response, with: bytes.record)
                     if isEnd { work.finish(.success(response.unchanged)) }
                 case .failure(let error):
                     // It may have been overtaken by the end, which then decodes by itself.
@@ -191,7 +192,7 @@ extension Pipeline {
         }
         switch arrival.disk {
         case .none: return nil
-        case .forgets: return ImageCache.OriginalChange(nil)
+        case .forgets(let others): return .removal(of: context.key, withOthers: others)
         case .keepsBesideOthers:
             guard let response, let disk = cache.disk else { fallthrough }
             let placement = disk.placement(

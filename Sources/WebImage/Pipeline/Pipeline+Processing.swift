@@ -25,8 +25,8 @@ extension Pipeline {
                         ) { result in
                             switch result {
                             case .success(let result):
-                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
                                 work.report(provisional: result)
+                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
                                 if isEnd { work.finish(.success(result.unchanged)) }
                             case .failure(let error):
                                 if preview.giveUp(response.image.provenance) { work.finish(.failure(error)) }
