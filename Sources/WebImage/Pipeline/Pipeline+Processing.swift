@@ -16,9 +16,9 @@ extension Pipeline {
                 case .progress(let progress): work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
-                case .provisional(let response, _):
-                    guard preview.begin(with: response.image.provenance) else { return }
-                    work.runBeside { priority in
+                case .provisional(let response, let number):
+                    guard preview.begin(with: response.image.provenance, number: number) else { return }
+                    work.runBeside(about: number) { priority in
                         process(
                             response, with: processor, for: work, context, since: [watches.result, watches.original],
                             priority: priority
