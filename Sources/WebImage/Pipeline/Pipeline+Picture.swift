@@ -92,7 +92,7 @@ extension Pipeline {
                     work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes(let partialBody): previews?.show(partialBody)
-                case .provisional(let bytes, _): show(bytes, in: work, context, watch, preview)
+                case .provisional(let bytes, let number): show(bytes, number, in: work, context, watch, preview)
                 case .finished(.success(let bytes)): finish(with: bytes, work, context, watch, preview)
                 case .finished(.failure(let error)): work.finish(.failure(error))
                 }
@@ -102,17 +102,20 @@ extension Pipeline {
 
     /// Decodes beside the wait for the server.
     private func show(
-        _ bytes: LoadedBytes, in work: SharedWork<WebImageResponse>, _ context: LoadContext, _ watch: ImageCache.Watch,
-        _ preview: Preview
+        _ bytes: LoadedBytes, _ number: Int, in work: SharedWork<WebImageResponse>, _ context: LoadContext,
+        _ watch: ImageCache.Watch, _ preview: Preview
     ) {
         // A stand-in shows nothing.
-        guard !context.request.options.contains(.ignoreDecoding), preview.begin(with: bytes.record) else { return }
+        guard !context.request.options.contains(.ignoreDecoding),
+            preview.begin(with: bytes.record, number: number)
+        else { return }
         work.runBeside { priority in
             decode(bytes, for: work, context, watch, priority: priority) { [self] result in
                 switch result {
                 case .success(let response):
-                    let isEnd = preview.finishMaking(response)
+                    // Before it is noted: the end must not call unchanged what nobody was shown.
                     work.report(provisional: response)
+                    let isEnd = preview.finishMaking(response)
                     if isEnd { work.finish(.success(response.unchanged)) }
                 case .failure(let error):
                     // It may have been overtaken by the end, which then decodes by itself.
@@ -210,7 +213,7 @@ extension Pipeline {
     ) -> ImageCache.OriginalChange? {
         adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
         guard arrival.disk != .none else { return nil }
-        guard arrival.disk != .forgets else { return ImageCache.OriginalChange(nil) }
+        if case .forgets(let others) = arrival.disk { return .removal(of: context.key, withOthers: others) }
         let response = bytes.record.response
         let data = image.map { bytesToKeep(bytes.data, of: $0, context) } ?? bytes.data
         if !data.isEmpty { trace.note(.store, .stored(byteCount: data.count)) }

@@ -16,11 +16,12 @@ extension Pipeline {
                 case .progress(let progress): work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
-                case .provisional(let response, _):
+                case .provisional(let response, let number):
                     switch response.previewKind {
                     case .stored:
                         show(
-                            response, with: processor, in: work, context, since: [watches.result, watches.original],
+                            response, number, with: processor, in: work, context,
+                            since: [watches.result, watches.original],
                             preview)
                     case .arriving:
                         preview.cover { [self] in processPreview(response, with: processor, into: work, context) }
@@ -49,16 +50,17 @@ extension Pipeline {
 
     /// Processes a stored picture beside the wait for the server.
     private func show(
-        _ response: WebImageResponse, with processor: any ImageProcessor, in work: SharedWork<WebImageResponse>,
-        _ context: LoadContext, since watches: [ImageCache.Watch], _ preview: Preview
+        _ response: WebImageResponse, _ number: Int, with processor: any ImageProcessor,
+        in work: SharedWork<WebImageResponse>, _ context: LoadContext, since watches: [ImageCache.Watch],
+        _ preview: Preview
     ) {
-        guard preview.begin(with: response.image.provenance) else { return }
+        guard preview.begin(with: response.image.provenance, number: number) else { return }
         work.runBeside { priority in
             process(response, with: processor, for: work, context, since: watches, priority: priority) { result in
                 switch result {
                 case .success(let response):
-                    let isEnd = preview.finishMaking(response)
                     work.report(provisional: response)
+                    let isEnd = preview.finishMaking(response)
                     if isEnd { work.finish(.success(response.unchanged)) }
                 case .failure(let error):
                     if preview.giveUp() { work.finish(.failure(error)) }

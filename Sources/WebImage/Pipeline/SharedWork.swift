@@ -227,7 +227,7 @@ final class SharedWork<Output: Sendable>: Sendable {
     ///
     /// - Parameter start: as with ``run(_:)``.
     func runBeside(_ start: (LoadPriority) -> (any WorkStep)?) {
-        let (ticket, priority, last) = state.withLock { state in
+        let (ticket, priority, last) = state.withLock { state -> (Int, LoadPriority?, (any WorkStep)?) in
             defer { state.stepBeside = nil }
             state.stepBesideCount += 1
             return (state.stepBesideCount, state.isLive ? state.priority : nil, state.stepBeside)

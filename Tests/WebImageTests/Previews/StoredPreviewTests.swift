@@ -170,7 +170,7 @@ import WebImageTestSupport
     }
 
     @Test func whatArrivesWaitsForWhatIsBeingMade() throws {
-        #expect(preview.begin(with: provenance))
+        #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         cover(2)
         #expect(begun.withLock { $0 } == [])
@@ -184,7 +184,7 @@ import WebImageTestSupport
     }
 
     @Test func whatCouldNotBeMadeHoldsNothingBack() {
-        #expect(preview.begin(with: provenance))
+        #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         #expect(!preview.giveUp())
         preview.goOn()
@@ -196,21 +196,21 @@ import WebImageTestSupport
     }
 
     @Test func anEndThatIsAwaitedIsDeliveredByWhoMakesThePicture() throws {
-        #expect(preview.begin(with: provenance))
+        #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         guard case .awaited = preview.end(with: provenance) else {
             Issue.record("the picture is being made")
             return
         }
         // One that comes late takes nothing away from it.
-        #expect(!preview.begin(with: Provenance()))
+        #expect(!preview.begin(with: Provenance(), number: 2))
         #expect(try preview.finishMaking(response(provenance)))
     }
 
     @Test func oneThatIsCoveredIsNewsAtTheEnd() throws {
         try preview.show(response(provenance))
         cover(1)
-        #expect(!preview.begin(with: Provenance()), "nothing old after something new")
+        #expect(!preview.begin(with: Provenance(), number: 2), "nothing old after something new")
         guard case .made(let end) = preview.end(with: provenance) else {
             Issue.record("the picture was made")
             return
@@ -220,7 +220,7 @@ import WebImageTestSupport
 
     @Test func oneThatIsOnDisplayIsNoNews() throws {
         try preview.show(response(provenance))
-        #expect(!preview.begin(with: provenance), "it is there already")
+        #expect(!preview.begin(with: provenance, number: 1), "it is there already")
         guard case .made(let end) = preview.end(with: provenance) else {
             Issue.record("the picture was made")
             return

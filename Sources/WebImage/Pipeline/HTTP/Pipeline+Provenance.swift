@@ -33,7 +33,13 @@ extension Pipeline {
     func mayAnswer(_ image: Image, _ context: LoadContext) -> Bool {
         // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
         if context.takesAnyAge, image.provenance?.mayDependOnRequest != true { return true }
-        if case .serve = decision(on: image.provenance as? ResponseRecord, context) { return true }
+        let record = image.provenance as? ResponseRecord
+        if context.request.cachePolicy == .http, context.request.headers.isEmpty,
+            record?.isPlainlyFresh(at: now()) == true
+        {
+            return true
+        }
+        if case .serve = decision(on: record, context) { return true }
         return false
     }
 

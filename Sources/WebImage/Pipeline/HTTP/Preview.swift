@@ -17,6 +17,8 @@ final class Preview: Sendable {
         /// What the picture is made of.
         var provenance: (any ImageProvenance)?
         var response: WebImageResponse?
+        /// Of the latest provisional result that it was made of; 0 for a picture that was there.
+        var number = 0
         /// Whether it is being made, or is about to be told.
         var isBusy = false
         /// Set when the end came first, and is the very picture being made.
@@ -53,9 +55,13 @@ final class Preview: Sendable {
 
     /// Whether a picture is to be made for what has this provenance; `false` where it is there, and where it would come too
     /// late or in the way of another. Who is told so calls ``goOn()`` once it is made and told, or could not be made.
-    func begin(with provenance: (any ImageProvenance)?) -> Bool {
+    ///
+    /// - Parameter number: of the provisional result: what comes after one with a higher number was overtaken on its way to a
+    ///   late subscriber.
+    func begin(with provenance: (any ImageProvenance)?, number: Int) -> Bool {
         state.withLock { state in
-            guard !state.isBusy, !state.isCovered, !state.isOver else { return false }
+            guard !state.isBusy, !state.isCovered, !state.isOver, number > state.number else { return false }
+            state.number = number
             if let own = state.provenance, own === provenance { return false }
             (state.provenance, state.response, state.isBusy) = (provenance, nil, true)
             return true
