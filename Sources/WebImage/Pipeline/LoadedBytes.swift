@@ -66,15 +66,16 @@ final class LoadedBytes: Sendable {
 /// What the caches do with an answer that a loader has brought.
 struct Arrival: Sendable {
     /// What the disk cache does.
-    enum DiskUse: Sendable {
+    enum DiskUse: Sendable, Equatable {
         /// It has no part in the request.
         case none
         /// It keeps the answer.
         case keeps
         /// It keeps it, and may have to leave room for other answers that Vary tells apart.
         case keepsBesideOthers
-        /// The server forbids to keep it; what there was is out of date all the same.
-        case forgets
+        /// The server forbids to keep it; what there was is out of date all the same, the answers that Vary tells apart
+        /// included where there may be `others`.
+        case forgets(others: Bool)
     }
 
     let disk: DiskUse

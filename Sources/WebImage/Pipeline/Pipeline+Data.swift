@@ -51,14 +51,11 @@ extension Pipeline {
     }
 
     private func invalidate(after answer: LoaderAnswer, to context: LoadContext, _ trace: TraceRecorder) {
-        guard let head = answer.head, let statusCode = answer.statusCode, let method = context.call?.method else {
-            return
-        }
-        let urls = HTTPCachePolicy.urlsInvalidated(
-            byMethod: method.rawValue, of: context.request.url, statusCode: statusCode, headers: head.headers)
+        guard let head = answer.head, let method = context.call?.method else { return }
+        let urls = urlsChanged(by: method, of: context.request.url, head)
         guard !urls.isEmpty else { return }
-        trace.note(.store, .invalidated(count: urls.count))
-        for url in urls {
+        trace.note(.store, .invalidated(count: Set(urls).count))
+        for url in Set(urls) {
             var request = context.request
             request.url = url
             // What is stored for everybody, and what is stored for whoever has changed it.
@@ -68,5 +65,23 @@ extension Pipeline {
                 cache.apply(ImageCache.OriginalChange(nil, removed: key.alternates), for: key)
             }
         }
+    }
+    /// What is out of date after an answer to a method that changes things: also where redirects were on the way, which are
+    /// answers to it themselves (the usual end of a form is 303). With its body incomplete, it has changed things all the same.
+    private func urlsChanged(by method: LoaderRequest.Method, of url: URL, _ head: LoaderResponse) -> [URL] {
+        var urls: [URL] = []
+        for (index, redirect) in head.redirects.enumerated() {
+            urls += HTTPCachePolicy.urlsInvalidated(
+                byMethod: method.rawValue, of: index == 0 ? url : redirect.url, statusCode: redirect.statusCode,
+                headers: redirect.headers)
+            // What follows is no more than a look at the result.
+            if redirect.statusCode == 303 || method == .post && [301, 302].contains(redirect.statusCode) {
+                return urls
+            }
+        }
+        return urls
+            + HTTPCachePolicy.urlsInvalidated(
+                byMethod: method.rawValue, of: head.redirects.isEmpty ? url : head.url,
+                statusCode: head.statusCode ?? 0, headers: head.headers)
     }
 }

@@ -46,6 +46,11 @@ extension Pipeline {
         guard policy != .reload, let image = cache.image(inMemoryFor: context.key) else { return nil }
         // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
         if policy == .cacheFirst || policy == .cacheOnly, image.provenance?.mayDependOnRequest != true { return image }
+        if policy == .http, context.request.headers.isEmpty, let record = image.provenance as? ResponseRecord,
+            record.isPlainlyFresh(at: now())
+        {
+            return image
+        }
         if case .serve = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
     }
@@ -75,7 +80,7 @@ extension Pipeline {
                 case .progress(let progress): work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
-                case .provisional(let bytes, _): show(bytes, in: work, context, watch, preview)
+                case .provisional(let bytes, let number): show(bytes, number, in: work, context, watch, preview)
                 case .finished(.success(let bytes)): finish(with: bytes, work, context, watch, preview)
                 case .finished(.failure(let error)): work.finish(.failure(error))
                 }
@@ -85,16 +90,17 @@ extension Pipeline {
 
     /// Decodes beside the wait for the server.
     private func show(
-        _ bytes: LoadedBytes, in work: SharedWork<WebImageResponse>, _ context: LoadContext, _ watch: ImageCache.Watch,
-        _ preview: Preview
+        _ bytes: LoadedBytes, _ number: Int, in work: SharedWork<WebImageResponse>, _ context: LoadContext,
+        _ watch: ImageCache.Watch, _ preview: Preview
     ) {
-        guard preview.begin(with: bytes.record) else { return }
-        work.runBeside { priority in
+        guard preview.begin(with: bytes.record, number: number) else { return }
+        work.runBeside(about: number) { priority in
             decode(bytes, for: work, context, watch, priority: priority) { [self] result in
                 switch result {
                 case .success(let response):
-                    let isEnd = preview.finishMaking(response, with: bytes.record)
+                    // Before it is noted: the end must not call unchanged what nobody was shown.
                     work.report(provisional: response)
+                    let isEnd = preview.finishMaking(response, with: bytes.record)
                     if isEnd { work.finish(.success(response.unchanged)) }
                 case .failure(let error):
                     // It may have been overtaken by the end, which then decodes by itself.
@@ -191,7 +197,7 @@ extension Pipeline {
         }
         switch arrival.disk {
         case .none: return nil
-        case .forgets: return ImageCache.OriginalChange(nil)
+        case .forgets(let others): return .removal(of: context.key, withOthers: others)
         case .keepsBesideOthers:
             guard let response, let disk = cache.disk else { fallthrough }
             let placement = disk.placement(

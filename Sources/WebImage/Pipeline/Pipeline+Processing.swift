@@ -16,17 +16,17 @@ extension Pipeline {
                 case .progress(let progress): work.report(progress)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
-                case .provisional(let response, _):
-                    guard preview.begin(with: response.image.provenance) else { return }
-                    work.runBeside { priority in
+                case .provisional(let response, let number):
+                    guard preview.begin(with: response.image.provenance, number: number) else { return }
+                    work.runBeside(about: number) { priority in
                         process(
                             response, with: processor, for: work, context, since: [watches.result, watches.original],
                             priority: priority
                         ) { result in
                             switch result {
                             case .success(let result):
-                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
                                 work.report(provisional: result)
+                                let isEnd = preview.finishMaking(result, with: response.image.provenance)
                                 if isEnd { work.finish(.success(result.unchanged)) }
                             case .failure(let error):
                                 if preview.giveUp(response.image.provenance) { work.finish(.failure(error)) }

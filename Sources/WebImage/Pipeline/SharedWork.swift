@@ -52,6 +52,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         var provisional: (output: Output, number: Int)?
         var stepBeside: (any WorkStep)?
         var stepBesideCount = 0
+        var stepBesideNumber = 0
         var isResultWanted = false
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
@@ -217,10 +218,15 @@ final class SharedWork<Output: Sendable>: Sendable {
 
     /// Starts something beside the step: it is cancelled when the work ends or is given up, and when another takes its place.
     ///
-    /// - Parameter start: as with ``run(_:)``.
-    func runBeside(_ start: (LoadPriority) -> (any WorkStep)?) {
-        let (ticket, priority, last) = state.withLock { state in
+    /// - Parameters:
+    ///   - number: of the provisional result that it is about: nothing starts for one that comes after another with a higher
+    ///     number.
+    ///   - start: as with ``run(_:)``.
+    func runBeside(about number: Int = .max, _ start: (LoadPriority) -> (any WorkStep)?) {
+        let (ticket, priority, last) = state.withLock { state -> (Int, LoadPriority?, (any WorkStep)?) in
+            guard number >= state.stepBesideNumber else { return (0, nil, nil) }
             defer { state.stepBeside = nil }
+            state.stepBesideNumber = number
             state.stepBesideCount += 1
             return (state.stepBesideCount, state.isLive ? state.priority : nil, state.stepBeside)
         }

@@ -10,6 +10,8 @@ enum TraceFact: Sendable {
     case decided(HTTPCachePolicy.Decision, CachePolicy)
     case noDisk
     case answered(LoaderAnswer, conditions: [HTTPField])
+    /// The last of them is about to begin.
+    case triedAgain([LoadAttempt])
     case confirmed
     case unconfirmed
     case standsIn
@@ -36,6 +38,7 @@ extension TraceFact: CustomStringConvertible {
                 + (count > 1 ? ", one of \(count) answers for this URL" : "")
         case .decided(let decision, let policy): "\(policy.rawValue): \(decision.words)"
         case .answered(let answer, let conditions): answer.words(conditions: conditions)
+        case .triedAgain(let attempts): attempts.words
         case .confirmed: "the server has confirmed what is stored"
         case .unconfirmed:
             "the server has confirmed something else than what is stored: it is asked again for all of it"
@@ -82,13 +85,41 @@ extension LoaderAnswer {
         switch body {
         case .success(let data):
             words += head?.statusCode.map { "status \($0), \(data.count) bytes" } ?? "\(data.count) bytes"
-        case .failure(let error): words += error.description
+        // Its words are sentences, and of a connection that failed there is no more to say.
+        case .failure(let error): return words + error.description
         }
         guard let exchange = metrics?.exchanges.last else { return words }
         if let redirectCount = metrics?.redirectCount, redirectCount > 0 {
-            words += ", after \(redirectCount) redirects"
+            words += redirectCount == 1 ? ", after a redirect" : ", after \(redirectCount) redirects"
         }
         if let version = exchange.httpVersion { words += ", \(version.rawValue)" }
         return words + (exchange.isConnectionReused ? ", on a connection that was there" : ", on a new connection")
+    }
+}
+
+extension [LoadAttempt] {
+    /// Why there is another, and what it has waited for.
+    fileprivate var words: String {
+        guard let last else { return "" }
+        let failed = dropLast().last
+        var words = "attempt \(last.number)"
+        if let failed, failed.url != last.url { words += " at \(last.url.absoluteString)" }
+        switch last.wait {
+        case .none: break
+        case .backoff(let duration): words += " after a wait of \(duration.words)"
+        case .retryAfter(let duration):
+            words += " after a wait of \(duration.words), as the server wants it (Retry-After)"
+        case .connectivity: words += " after a wait for a network"
+        }
+        if let failed, let error = failed.error { words += "; attempt \(failed.number): \(error)" }
+        return words
+    }
+}
+
+extension Duration {
+    /// With two decimal places.
+    fileprivate var words: String {
+        let hundredths = Int(((Double(components.seconds) + Double(components.attoseconds) / 1e18) * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
     }
 }

@@ -10,3 +10,13 @@ enum Checksum {
         }
     }
 }
+
+/// What bytes are told from others by.
+struct BytesMark: Equatable {
+    let byteCount: Int64
+    let checksum: UInt32
+
+    init(byteCount: Int64, checksum: UInt32) { (self.byteCount, self.checksum) = (byteCount, checksum) }
+
+    init(_ data: Data) { self.init(byteCount: Int64(data.count), checksum: Checksum.of(data)) }
+}

@@ -293,12 +293,21 @@ public final class DiskCache: Sendable {
     public func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
+        update(attributes, of: nil, for: key, completion: completion)
+    }
+
+    /// As the other of that name, for these bytes alone; others, which another process may have stored, keep what they have.
+    ///
+    /// - Parameter mark: of the bytes; `nil` for whichever there are.
+    func update(
+        _ attributes: Attributes, of mark: BytesMark?, for key: String, completion: (@Sendable () -> Void)? = nil
+    ) {
         let now = now()
         let isStaged =
             accepts(attributes)
             && state.withLock { [configuration] state in
                 let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
-                return state.staging.update(attachments, for: key, now: now, completion: completion)
+                return state.staging.update(attachments, of: mark, for: key, now: now, completion: completion)
             }
         if isStaged { drain() } else if let completion { lane.submit(completion) }
     }

@@ -31,6 +31,8 @@ extension DiskIndex {
             lifetime = expires == .max ? nil : statement.optionalInteger(7)
         }
 
+        /// What its bytes are known by.
+        var mark: BytesMark { BytesMark(byteCount: size, checksum: checksum) }
         var isInFile: Bool { segment == 0 }
         var deadline: ExpirationDeadline { ExpirationDeadline(time: expires, lifetime: lifetime) }
         /// The file that holds the bytes, in the generation's folder.

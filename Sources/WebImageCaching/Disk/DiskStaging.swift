@@ -7,8 +7,9 @@ internal import FoundationEssentials
 struct DiskStaging {
     enum Change {
         case store(Data, DiskAttachments)
-        /// The bytes stay.
-        case update(DiskAttachments)
+        /// The bytes stay. Where those are named that it is about, others are left as they are: another process may have
+        /// stored them.
+        case update(DiskAttachments, of: BytesMark?)
         case remove
     }
 
@@ -28,7 +29,7 @@ struct DiskStaging {
         fileprivate var byteCount: Int {
             switch change {
             case .store(let data, let attachments): data.count + attachments.byteCount
-            case .update(let attachments): attachments.byteCount
+            case .update(let attachments, _): attachments.byteCount
             case .remove: 0
             }
         }
@@ -111,16 +112,18 @@ struct DiskStaging {
     }
 
     mutating func update(
-        _ attachments: DiskAttachments, for key: String, now: Int64, completion: (@Sendable () -> Void)?
+        _ attachments: DiskAttachments, of mark: BytesMark?, for key: String, now: Int64,
+        completion: (@Sendable () -> Void)?
     ) -> Bool {
         guard byteCount == 0 || byteCount + attachments.byteCount <= byteLimit else { return false }
         let staged = pending[key]
         switch staged?.change {
         case .store(let data, _):
+            guard mark == nil || mark == BytesMark(data) else { return false }
             add(
                 .store(data, attachments), for: key, created: staged?.times.created, now: now, completion: completion)
         case .remove: add(.remove, for: key, now: now, completion: completion)
-        case .update, nil: add(.update(attachments), for: key, now: now, completion: completion)
+        case .update, nil: add(.update(attachments, of: mark), for: key, now: now, completion: completion)
         }
         return true
     }
@@ -166,7 +169,7 @@ struct DiskStaging {
         return switch staged.change {
         case .store(let data, let attachments): .found(data, attachments, staged.times)
         case .remove: .removed
-        case .update(let attachments): clearNumber == nil ? .unknown(attachments) : .removed
+        case .update(let attachments, _): clearNumber == nil ? .unknown(attachments) : .removed
         }
     }
 

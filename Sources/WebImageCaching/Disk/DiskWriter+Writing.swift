@@ -91,8 +91,10 @@ extension DiskWriter {
         switch pending.change {
         case .remove:
             if let old, isOfKey { try index.delete(old) }
-        case .update(let attachments):
-            if let old, isOfKey { try index.update(old, to: attachments, time: pending.times.modified) }
+        case .update(let attachments, let mark):
+            if let old, isOfKey, mark == nil || mark == old.mark {
+                try index.update(old, to: attachments, time: pending.times.modified)
+            }
         case .store(let data, let attachments):
             if let old { try index.delete(old) }
             let size = Int64(data.count)

@@ -77,11 +77,15 @@ extension ImageCache {
         disk?.cachedItem(for: name).map { StoredOriginal(StoredBytes($0), stored.watch, name: name) }
     }
 
-    /// Puts other metadata beside an original's bytes, unless those were replaced or removed since they were read.
+    /// Puts other metadata beside an original's bytes, unless those were replaced or removed since they were read, be it by
+    /// another process.
     package func update(_ stored: StoredOriginal, responseMetadata: Data) {
         var attributes = stored.attributes
         attributes.responseMetadata = responseMetadata
-        changes.ifUnchangedOnDisk(since: stored.watch.passage) { disk?.update(attributes, for: stored.name) }
+        let mark = BytesMark(stored.data)
+        changes.ifUnchangedOnDisk(since: stored.watch.passage) {
+            disk?.update(attributes, of: mark, for: stored.name)
+        }
     }
 
     /// Puts a picture made of what the disk has into memory, unless there is one, or what was watched has changed.

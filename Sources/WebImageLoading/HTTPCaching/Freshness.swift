@@ -29,10 +29,13 @@ package struct Freshness: Sendable, Equatable {
         let redirectLifetime = response.redirectLifetime.map { $0 + initialAge } ?? .infinity
         (lifetime, source) = redirectLifetime < ownLifetime.0 ? (redirectLifetime, .redirect) : ownLifetime
         let residentTime = now.timeIntervalSince(response.responseTime)
-        // A second or so may be lost where clocks are kept in step with others.
-        clockWentBack = residentTime < -2
+        clockWentBack = residentTime < -Self.clockTolerance
         age = initialAge + max(0, residentTime)
     }
+
+    /// How far the clock may stand before that moment, in seconds: a second or so may be lost where clocks are kept in step
+    /// with others.
+    static let clockTolerance = 2.0
 
     /// Whether it may be used without asking the server.
     package var isFresh: Bool { lifetime > age && !clockWentBack }

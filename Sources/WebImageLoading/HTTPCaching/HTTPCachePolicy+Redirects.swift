@@ -20,11 +20,15 @@ extension HTTPCachePolicy {
                 let freshness = Freshness(of: hop, now: responseTime)
                 let saysNothing = freshness.source == .none || freshness.source == .heuristic
                 if saysNothing, Self.permanentStatuses.contains(redirect.statusCode) { continue }
-                lifetime = min(lifetime ?? .infinity, max(0, saysNothing ? 0 : -freshness.staleness))
+                let rest = min(max(0, saysNothing ? 0 : -freshness.staleness), Self.longestLifetime)
+                lifetime = min(lifetime ?? .infinity, rest)
             }
         }
 
         private static let permanentStatuses: Set = [301, 308]
+
+        /// 68 years, as with `max-age`: a date may be farther away than what is written down can tell.
+        private static let longestLifetime = Double(Int32.max)
     }
 }
 

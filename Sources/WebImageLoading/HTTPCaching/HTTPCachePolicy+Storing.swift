@@ -26,15 +26,14 @@ extension HTTPCachePolicy {
     ) -> Storability {
         let control = CacheControl(headers)
         guard request.method == "GET" else { return .notStorable(.method(request.method)) }
-        guard !request.isConditionalOrPartial else { return .notStorable(.conditionalRequest) }
+        // Before all that only the rules of HTTP mind: what must not be written down is named as such, whatever else it is.
         guard !request.cacheControl.has(.noStore) else { return .notStorable(.requestNoStore) }
+        // Where the status is known, `must-understand` lifts what `no-store` tells those who do not know it (5.2.2.3).
+        let isUnderstood = control.has(.mustUnderstand) && understoodStatuses.contains(statusCode)
+        guard isUnderstood || !control.has(.noStore) else { return .notStorable(.responseNoStore) }
+        guard !request.isConditionalOrPartial else { return .notStorable(.conditionalRequest) }
         guard statusCode >= 200, statusCode != 206, statusCode != 304 else { return .notStorable(.status(statusCode)) }
-        if control.has(.mustUnderstand) {
-            // Then it counts whether the status is known, and not what `no-store` tells those who do not know (5.2.2.3).
-            guard understoodStatuses.contains(statusCode) else { return .notStorable(.status(statusCode)) }
-        } else if control.has(.noStore) {
-            return .notStorable(.responseNoStore)
-        }
+        guard isUnderstood || !control.has(.mustUnderstand) else { return .notStorable(.status(statusCode)) }
         guard !headers.elements(ofFieldNamed: "Vary").contains("*") else { return .notStorable(.variesByAnything) }
         let saysSo =
             control.has(.isPublic) || control.has(.isPrivate) || control.has(.maxAge)

@@ -76,6 +76,8 @@ extension StoredResponse {
         for name in Set(updates.map { $0.name.lowercased() }) { result.headers.remove(named: name) }
         // An Age that is not repeated told of a way the new answer did not take.
         result.headers.remove(named: "Age")
+        // A server without a clock: its old date would make what it has just confirmed look old (RFC 9110, 6.6.1).
+        result.headers.remove(named: "Date")
         result.headers += updates
         result.requestTime = requestTime
         result.responseTime = responseTime

@@ -130,6 +130,16 @@ package enum HTTPCachePolicy {
         }
     }
 
+    /// When ``decide(_:stored:now:)`` serves `response` as fresh to a GET without fields that mean something to caches; `nil`
+    /// for never, and where Vary makes it depend on the request.
+    package static func freshPeriod(of response: StoredResponse) -> Range<Date>? {
+        let (time, freshness) = (response.responseTime, Freshness(of: response, now: response.responseTime))
+        guard response.varyNames.isEmpty, freshness.isFresh,
+            case .usable = usability(of: response, freshness, CacheControl([]))
+        else { return nil }
+        return time.addingTimeInterval(-Freshness.clockTolerance)..<time.addingTimeInterval(-freshness.staleness)
+    }
+
     /// 4.1: the most recent of those that Vary lets answer.
     private static func selectedIndex(for request: Request, among stored: [StoredResponse]) -> Int? {
         stored.indices.filter { stored[$0].matches(request.headers) }

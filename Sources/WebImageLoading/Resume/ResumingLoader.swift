@@ -42,6 +42,9 @@ public final class ResumingLoader: ImageLoader {
     /// As the other loader has it.
     public func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
 
+    /// As the other loader has it.
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+
     /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes come on a thread of the store's, and hold
     /// up those of two other bodies at most.
     public func load(

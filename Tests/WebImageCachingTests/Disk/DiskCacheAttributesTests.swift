@@ -87,6 +87,25 @@ import WebImageTestSupport
         #expect(await fixture.cache().item(for: "key")?.entry.extendedData == Data(3, of: 7))
     }
 
+    @Test(arguments: [false, true])
+    func anUpdateForSomeBytesLeavesThoseOfAnotherProcess(isWritten: Bool) async throws {
+        let (cache, other) = (fixture.cache(), fixture.cache())
+        await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
+        if isWritten {
+            await other.storeNow(Data(10, of: 2), for: "key")
+        } else {
+            cache.store(Data(10, of: 2), for: "key")
+        }
+        cache.update(attributes, of: BytesMark(Data(10, of: 1)), for: "key")
+        await cache.flush()
+        let item = try #require(await fixture.cache().item(for: "key"))
+        #expect(item.data == Data(10, of: 2))
+        #expect(item.entry.extendedData == nil)
+        cache.update(attributes, of: BytesMark(Data(10, of: 2)), for: "key")
+        await cache.flush()
+        #expect(await fixture.cache().item(for: "key")?.entry.extendedData == Data(3, of: 7))
+    }
+
     @Test func anUpdateDropsWhatItDoesNotName() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)

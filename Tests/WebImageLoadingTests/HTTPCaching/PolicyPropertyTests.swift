@@ -84,6 +84,26 @@ import WebImageTestSupport
         #expect(servedCount > 1000, "the test looks at something")
     }
 
+    /// The short way for hits in memory and the rules agree.
+    @Test mutating func aFreshPeriodIsWhenPlainRequestsAreServedAsFresh() {
+        var freshCount = 0
+        for _ in 0..<5000 {
+            let (response, _) = randomResponse()
+            let period = HTTPCachePolicy.freshPeriod(of: response)
+            for _ in 0..<8 {
+                let now = epoch + Double(Int.random(in: -4..<120, using: &random)) + 0.5
+                var isFresh = false
+                let plain = HTTPCachePolicy.Request()
+                if case .serve(_, .fresh) = HTTPCachePolicy.decide(plain, stored: [response], now: now) {
+                    isFresh = response.varyNames.isEmpty
+                }
+                #expect(period?.contains(now) ?? false == isFresh, "\(response.headers)")
+                if isFresh { freshCount += 1 }
+            }
+        }
+        #expect(freshCount > 1000, "the test looks at something")
+    }
+
     @Test mutating func neverStoresWhatSomebodyForbids() {
         for _ in 0..<20_000 {
             let (response, _) = randomResponse()

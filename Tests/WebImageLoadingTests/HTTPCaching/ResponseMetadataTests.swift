@@ -79,6 +79,14 @@ import WebImageTestSupport
         #expect(rule((302, "Cache-Control: max-age=60\nAge: 90")).lifetime == 0)
     }
 
+    @Test func aLifetimeOfThousandsOfYearsCanBeWrittenDown() throws {
+        var response = StoredResponse(200, "Cache-Control: max-age=100")
+        response.apply(rule((302, "Expires: Fri, 31 Dec 9999 23:59:59 GMT")))
+        let metadata = try #require(ResponseMetadata(encoded: ResponseMetadata(response: response).encoded))
+        #expect(metadata.response == response)
+        #expect(Freshness(of: metadata.response, now: epoch + 99).isFresh)
+    }
+
     @Test func someAreToBeConfirmedEachTime() {
         #expect(rule((301, "Cache-Control: no-store")).wantsValidation)
         #expect(rule((302, "Cache-Control: no-cache, max-age=60")).wantsValidation)

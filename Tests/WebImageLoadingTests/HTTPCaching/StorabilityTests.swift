@@ -81,6 +81,18 @@ import WebImageLoading
             obstacle: .noLifetime(status: 302)),
         Row(rule: "3.3 a request for a part", request: "Range: bytes=0-9", obstacle: .conditionalRequest),
         Row(rule: "4.3.2 a request with conditions", request: "If-None-Match: \"a\"", obstacle: .conditionalRequest),
+        Row(
+            rule: "5.2.2.5 no-store, also for a part", request: "Range: bytes=0-9", status: 206,
+            headers: "Cache-Control: no-store", obstacle: .responseNoStore),
+        Row(
+            rule: "5.2.2.5 no-store, also under conditions", request: "If-None-Match: \"a\"",
+            headers: "Cache-Control: no-store", obstacle: .responseNoStore),
+        Row(
+            rule: "5.2.1.5 no-store, also under conditions", request: "If-None-Match: \"a\"\nCache-Control: no-store",
+            obstacle: .requestNoStore),
+        Row(
+            rule: "5.2.2.3 no-store is for those who do not know the status", status: 299,
+            headers: "Cache-Control: must-understand, no-store", obstacle: .responseNoStore),
     ]
 
     @Test(arguments: rows) func storability(row: Row) {

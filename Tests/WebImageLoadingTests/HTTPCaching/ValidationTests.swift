@@ -67,6 +67,17 @@ import WebImageLoading
         #expect(Freshness(of: updated, now: epoch + 30).lifetime == 90)
     }
 
+    /// RFC 9110, 6.6.1: what comes without a date is of the moment when it comes.
+    @Test func a304WithoutADateDoesNotKeepTheOldOne() throws {
+        let stored = StoredResponse(200, "Cache-Control: max-age=10\nDate: \(date(0))")
+        guard case .confirmed(let updated) = try result(of: 304, for: stored, after: 100) else {
+            Issue.record("not confirmed")
+            return
+        }
+        #expect(Freshness(of: updated, now: epoch + 105).age == 5)
+        #expect(Freshness(of: updated, now: epoch + 105).isFresh)
+    }
+
     @Test(arguments: [
         ("4.3.3 another answer", 200, false), ("4.3.3 not found", 404, false), ("4.3.3 gone", 410, false),
         ("RFC 5861, 4", 500, true), ("RFC 5861, 4", 502, true), ("RFC 5861, 4", 503, true), ("RFC 5861, 4", 504, true),

@@ -9,6 +9,16 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(1))) struct ResumingLoaderTests {
     private static let body = FaultServer.pattern(300_000)
 
+    /// Those of the other loader: answers that vary by what it adds are told apart by them.
+    @Test func theFieldsItSendsAreTheOtherLoaders() throws {
+        let downloader = ImageDownloader()
+        let directory = try TemporaryDirectory()
+        let store = PartialBodyStore(configuration: .init(directory: directory.url("partial")))
+        let request = LoaderRequest(url: try #require(URL(string: "http://127.0.0.1/")), headers: ["X-Own": "1"])
+        let fields = ResumingLoader(downloader, store: store).requestHeaders(for: request)
+        #expect(fields == downloader.requestHeaders(for: request) && fields.count > 1)
+    }
+
     // MARK: Continuing
 
     @Test func anInterruptedBodyGoesOnWhereItWasCut() async throws {

@@ -35,6 +35,26 @@ import WebImageTestSupport
         #expect(fixture.clock.pendingCallCount == 0)
     }
 
+    @Test func whatIsStoredStandsInWhenNoNetworkComes() async throws {
+        let fixture = try AttemptFixture(policy: .none)
+        func start() {
+            fixture.start { request in
+                request.cachePolicy = .http
+                request.waitsForConnectivity = true
+            }
+        }
+        start()
+        try await fixture.nextLoad().answer(picture, "Cache-Control: max-age=60, stale-if-error=600")
+        _ = await fixture.results.wait(for: 1)
+        fixture.manager.time.advance(seconds: 100)
+        fixture.network.disconnect()
+        start()
+        try await fixture.nextLoad().end(.failure(Self.unresolved(fixture.url)))
+        fixture.clock.advance(by: .seconds(300))
+        let response = try await fixture.results.wait(for: 2)[1].get()
+        #expect(picture.matches(response.image) && response.origin == .diskCache)
+    }
+
     @Test func failsWithoutTheWishToWait() async throws {
         let fixture = try makeFixture()
         fixture.start()

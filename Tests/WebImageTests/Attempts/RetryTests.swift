@@ -30,6 +30,29 @@ import WebImageTestSupport
         #expect(fixture.clock.pendingCallCount == 0)
     }
 
+    @Test func theTraceTellsWhyThereWasAnotherAttempt() async throws {
+        let fixture = try AttemptFixture()
+        let other = try ManagerFixture.url("other")
+        fixture.start { $0.alternatives = [other] }
+        try await fixture.nextLoad().end(.failure(fixture.reset()))
+        fixture.clock.advance(by: .milliseconds(500))
+        try await fixture.nextLoad().refuse(503, headers: [HTTPField(name: "Retry-After", value: "2")])
+        fixture.clock.advance(by: .seconds(3))
+        try await fixture.nextLoad().refuse(404)
+        try await fixture.nextLoad().answer(picture.png())
+        let retries = try await fixture.result().get().trace.entries.filter { $0.stage == .retry }
+        let errors: [WebImageError] = [
+            fixture.reset(), .httpStatus(code: 503, url: fixture.url), .httpStatus(code: 404, url: fixture.url),
+        ]
+        #expect(
+            retries.map(\.message) == [
+                "attempt 2 after a wait of 0.50 s; attempt 1: \(errors[0])",
+                "attempt 3 after a wait of 3.00 s, as the server wants it (Retry-After); attempt 2: \(errors[1])",
+                "attempt 4 at \(other.absoluteString); attempt 3: \(errors[2])",
+            ])
+        #expect(retries.allSatisfy { $0.duration >= 0 })
+    }
+
     @Test func anAttemptTakesTheTimeItTakes() async throws {
         let fixture = try AttemptFixture()
         fixture.start()

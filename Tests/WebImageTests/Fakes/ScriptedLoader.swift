@@ -96,17 +96,22 @@ final class ScriptedLoad: LoaderTask {
     }
 
     /// The redirects that the next head has behind it.
-    func redirect(_ status: Int, _ headers: String = "") {
+    ///
+    /// - Parameter target: where the head comes from then; `nil` for where it would have come from without.
+    func redirect(_ status: Int, _ headers: String = "", to target: URL? = nil) {
+        if let target { finalURL.withLock { $0 = target } }
         redirects.withLock {
             $0.append(LoaderResponse.Redirection(url: request.url, statusCode: status, headers: Self.fields(headers)))
         }
     }
 
     private let redirects = Lock<[LoaderResponse.Redirection]>([])
+    private let finalURL = Lock<URL?>(nil)
 
     private func response(_ status: Int, _ headers: String, expectedByteCount: Int64? = nil) -> LoaderResponse {
         LoaderResponse(
-            url: request.url, statusCode: status, headers: Self.fields(headers), expectedByteCount: expectedByteCount,
+            url: finalURL.withLock { $0 } ?? request.url, statusCode: status, headers: Self.fields(headers),
+            expectedByteCount: expectedByteCount,
             redirects: redirects.withLock { $0 })
     }
 

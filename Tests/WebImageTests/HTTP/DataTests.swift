@@ -125,6 +125,43 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: picture) == nil)
     }
 
+    /// The redirect is the answer to the method: what it led to may be anything.
+    @Test(arguments: [200, 404]) func aFormThatEndsWithARedirectEndsWhatWasStoredWhereItLeads(
+        _ status: Int
+    ) async throws {
+        _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
+        let picture = try await withPicture()
+        _ = try await data(method: .post, body: Data("new".utf8)) { load in
+            load.redirect(303, "Location: /picture", to: picture.url)
+            load.answer(Data("done".utf8), status: status)
+        }
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+        #expect(fixture.manager.cachedImage(for: picture) == nil)
+    }
+
+    @Test func aMethodWhoseAnswerIsCutHasChangedThingsAllTheSame() async throws {
+        _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
+        _ = try? await data(method: .post) { load in
+            load.begin(expectedByteCount: 10)
+            load.end(.failure(.truncated(expected: 10, received: 0, url: url)))
+        }
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+    }
+
+    @Test(arguments: [401, 429, 503]) func anErrorThatMayNotBeStoredLeavesWhatIs(_ status: Int) async throws {
+        _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
+        fixture.time.advance(seconds: 60)
+        let trouble = try await data { $0.answer(Data("no".utf8), status: status, "Cache-Control: no-store") }
+        #expect(trouble.statusCode == status)
+        let response = try await data { load in
+            #expect(load.request.headers["If-None-Match"] == "\"1\"")
+            load.confirm()
+        }
+        #expect(response.data == text)
+    }
+
     @Test func aMethodThatFailsChangesNothing() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         _ = try await data(method: .post) { $0.answer(Data(), status: 403) }

@@ -103,6 +103,50 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
     }
 
+    /// The rules for storing that only HTTP minds must not hide those that hold for everybody.
+    @Test(arguments: ["Range: bytes=0-", "If-None-Match: \"0\"", "Cache-Control: no-store"])
+    func noStoreNeverReachesTheDiskWhateverTheRequestSays(_ field: String) async throws {
+        let parts = field.split(separator: ": ").map(String.init)
+        for policy in [CachePolicy.cacheFirst, .http, .reload] {
+            let request = WebImageRequest(url, cachePolicy: policy, headers: [parts[0]: parts[1]])
+            _ = try await load(request) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
+            await fixture.cache.disk?.flush()
+            #expect(await fixture.cache.disk?.count == 0)
+            fixture.cache.memory.removeAll()
+        }
+    }
+
+    @Test func noStoreTakesTheAnswersThatVaryTellsApartOffTheDiskToo() async throws {
+        func request(_ language: String) -> WebImageRequest {
+            WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
+        }
+        for (number, ending) in ["none", "no-store", "304", "404"].enumerated() {
+            for language in ["de", "en"] {
+                _ = try await load(request(language)) {
+                    try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: Accept-Language\nETag: \"1\"")
+                }
+                fixture.time.advance(seconds: 1)
+            }
+            await fixture.cache.disk?.flush()
+            #expect(await fixture.cache.disk?.count == 2, "\(number)")
+            guard ending != "none" else {
+                await fixture.cache.clear()
+                continue
+            }
+            fixture.time.advance(seconds: 60)
+            _ = try? await load(request("de")) { load in
+                switch ending {
+                case "304": load.confirm("Cache-Control: no-store")
+                case "404": load.refuse(404)
+                default: try load.answer(SolidPicture(2), "Cache-Control: no-store")
+                }
+            }
+            await fixture.cache.disk?.flush()
+            #expect(await fixture.cache.disk?.count == 0, "\(ending)")
+            fixture.cache.memory.removeAll()
+        }
+    }
+
     @Test func anAnswerThatMayNotAnswerAgainIsOnDiskForCacheFirst() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: *") }
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) != nil)
@@ -232,6 +276,30 @@ import WebImageTestSupport
         #expect(second.request.headers["If-None-Match"] == nil)
         try second.answer(SolidPicture(2), "ETag: \"2\"")
         #expect(SolidPicture(2).matches(try await response.image))
+    }
+
+    /// Dates of two places may agree by chance, and tags too.
+    @Test func aConfirmationFromWhereARedirectLeadsNowIsNoneForWhereItLedThen() async throws {
+        let places = try ["first", "second"].map(ManagerFixture.url)
+        let validator = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
+        _ = try await load { load in
+            load.redirect(302, to: places[0])
+            try load.answer(SolidPicture(1), validator)
+        }
+        let response = try await load { load in
+            load.redirect(302, to: places[0])
+            load.confirm()
+        }
+        #expect(SolidPicture(1).matches(response.image))
+        async let other = fixture.manager.response(for: request)
+        let question = try await fixture.nextLoad()
+        question.redirect(302, to: places[1])
+        question.confirm()
+        let second = try await fixture.nextLoad()
+        #expect(second.request.headers["If-Modified-Since"] == nil)
+        second.redirect(302, to: places[1])
+        try second.answer(SolidPicture(2), validator)
+        #expect(SolidPicture(2).matches(try await other.image))
     }
 
     @Test func aClockThatWasSetBackMakesStale() async throws {

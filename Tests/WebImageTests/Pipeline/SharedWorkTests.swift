@@ -21,6 +21,29 @@ import WebImageCore
         #expect(table.count == 1, "what has ended can't be joined")
     }
 
+    /// An older one that comes late, as to a late subscriber, would cancel what is waited for.
+    @Test func startsNothingBesideForAnOlderResultThatComesLate() throws {
+        let newer = StepProbe()
+        var work: SharedWork<Int>?
+        let subscription = table.join("a", priority: .normal, handler: { _ in }) { work = $0 }
+        work?.runBeside(about: 2) { _ in newer }
+        work?.runBeside(about: 1) { _ in
+            Issue.record("the older one starts")
+            return nil
+        }
+        #expect(!newer.isCancelled)
+        let preview = Preview()
+        let (first, second) = (ResponseRecord(nil), ResponseRecord(nil))
+        #expect(preview.begin(with: second, number: 2))
+        #expect(!preview.begin(with: first, number: 1))
+        guard case .awaited = preview.end(with: second) else {
+            Issue.record("the end does not wait for the newer one")
+            return
+        }
+        subscription?.cancel()
+        #expect(newer.isCancelled)
+    }
+
     @Test func endsOnce() throws {
         let recorder = Recorder<Int>()
         var work: SharedWork<Int>?

@@ -15,9 +15,19 @@ extension Pipeline {
             // Of a URL that no loader takes, the group tells why.
             resuming(loaders.loader(for: url) ?? loaders, for: context)
         }
-        let loop = AttemptLoop(plan, in: attempts, priority: priority, makeReceiver: makeReceiver) { attempts in
+        let failure = Lock<(time: ContinuousClock.Instant, attempts: [LoadAttempt])?>(nil)
+        let loop = AttemptLoop(
+            plan, in: self.attempts, priority: priority,
+            makeReceiver: { source, number in
+                if let (time, attempts) = failure.withLock({ $0.take() }) {
+                    work.trace.note(.retry, since: time, .triedAgain(attempts))
+                }
+                return makeReceiver(source, number)
+            }
+        ) { attempts in
             work.report(attempts)
             guard attempts.isAtStartOfAnother else { return }
+            failure.withLock { $0 = (.now, attempts) }
             work.report(LoadProgress(received: 0, expected: nil, attempt: attempts.count))
         }
         return loop.started()

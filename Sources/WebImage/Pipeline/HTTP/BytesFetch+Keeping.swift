@@ -11,9 +11,14 @@ extension BytesFetch {
         let forbidsDisk = obstacle?.forbidsDisk ?? false
         var disk = Arrival.DiskUse.none
         // What is no picture is kept by the rules of HTTP alone.
-        let mayKeep = rules.wantsPicture || response != nil && (obstacle == nil || forbidsDisk)
+        let mayKeep =
+            rules.wantsPicture
+            || response != nil && !rules.request.isConditionalOrPartial && (obstacle == nil || forbidsDisk)
         if hasDisk, mayKeep, answer.isCacheable, rules.request.method != "HEAD" {
-            disk = forbidsDisk ? .forgets : diskUse(of: response, knows: answers)
+            disk =
+                !forbidsDisk
+                ? diskUse(of: response, knows: answers)
+                : answer.endsWhatIsStored ? .forgets(others: answers?.dependOnRequest ?? true) : .none
             if let obstacle {
                 work.trace.note(.store, forbidsDisk ? .notStored(obstacle) : .keptDespite(obstacle))
             }
@@ -107,7 +112,7 @@ extension BytesFetch {
         cache.provenances.supersedeAll(of: context.key.source)
         guard hasDisk, answers?.candidates.isEmpty != true else { return }
         work.trace.note(.store, .removed(status: status))
-        cache.apply(ImageCache.OriginalChange(nil), for: context.key)
+        cache.apply(.removal(of: context.key, withOthers: answers?.dependOnRequest), for: context.key)
     }
 }
 
@@ -117,6 +122,22 @@ extension ImageCache {
         let known = original.responseMetadata.flatMap(ResponseMetadata.init(encoded:))
         let metadata = ResponseMetadata(response: response, alternates: known?.alternates ?? [])
         update(original, responseMetadata: metadata.encoded)
+    }
+}
+
+extension ImageCache.OriginalChange {
+    /// Takes a URL's answer off the disk, and with it those that Vary tells apart, which only its metadata lead to.
+    ///
+    /// - Parameter others: whether there may be some; `nil` where nobody has looked.
+    static func removal(of key: ImageCacheKey, withOthers others: Bool?) -> Self {
+        Self(nil, removed: others ?? true ? key.original.alternates : [])
+    }
+}
+
+extension LoaderAnswer {
+    /// Whether it says that what was stored is no more; other errors are about who asks, or when.
+    fileprivate var endsWhatIsStored: Bool {
+        statusCode.map { (200..<400).contains($0) || [404, 410].contains($0) } ?? false
     }
 }
 

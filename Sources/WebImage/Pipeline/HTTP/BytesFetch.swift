@@ -174,7 +174,7 @@ final class BytesFetch: Sendable {
         if let question {
             if let response = question.response {
                 switch validation(of: response, question, answer) {
-                case .confirmed(let response): return confirm(question.stored, response, answer)
+                case .confirmed(let response): return confirm(question.stored, response, answer, answers)
                 case .unconfirmed:
                     work.trace.note(.validation, .unconfirmed)
                     return ask(nil, knows: answers)
@@ -196,13 +196,17 @@ final class BytesFetch: Sendable {
     private func validation(
         of response: StoredResponse, _ question: Question, _ answer: LoaderAnswer
     ) -> HTTPCachePolicy.ValidationResult {
-        HTTPCachePolicy.validate(
+        // Redirects may lead elsewhere by now: validators say nothing about other places, and dates may well agree by chance.
+        if answer.isConfirmation, answer.finalURL != response.finalURL { return .unconfirmed }
+        return HTTPCachePolicy.validate(
             response, question.revalidation, statusCode: answer.statusCode, headers: answer.head?.headers ?? [],
             requestTime: answer.requestTime, responseTime: answer.responseTime)
     }
 
     /// The server has said that what is stored is still good.
-    private func confirm(_ stored: LoadedBytes, _ response: StoredResponse, _ answer: LoaderAnswer) {
+    private func confirm(
+        _ stored: LoadedBytes, _ response: StoredResponse, _ answer: LoaderAnswer, _ answers: StoredAnswers?
+    ) {
         var response = response
         response.apply(answer.redirectRule)
         let obstacle = rules.storageObstacle(to: response)
@@ -212,7 +216,7 @@ final class BytesFetch: Sendable {
         if let original = stored.stored {
             if let obstacle, obstacle.forbidsDisk {
                 work.trace.note(.store, .notStored(obstacle))
-                cache.apply(ImageCache.OriginalChange(nil), for: context.key)
+                cache.apply(.removal(of: context.key, withOthers: answers?.dependOnRequest), for: context.key)
             } else {
                 cache.update(original, with: response)
             }

@@ -32,7 +32,7 @@ struct LoaderAnswer: Sendable {
     var isServerTrouble: Bool {
         guard case .failure(let error) = body else { return Self.troubleStatuses.contains(head?.statusCode ?? 0) }
         return switch error {
-        case .transport, .timedOut, .truncated, .emptyBody: true
+        case .transport, .timedOut, .truncated, .emptyBody, .offline: true
         case .httpStatus(let code, _): Self.troubleStatuses.contains(code)
         default: false
         }
@@ -50,10 +50,13 @@ struct LoaderAnswer: Sendable {
             statusCode: statusCode, headers: head.headers, requestHeaders: rules.request.headers,
             requestTime: requestTime, responseTime: responseTime)
         response.apply(redirectRule)
-        if !head.redirects.isEmpty { response.finalURL = head.url.absoluteString }
+        response.finalURL = finalURL
         response.isReusable = !isFromAlternative && rules.storageObstacle(to: response) == nil
         return response
     }
+
+    /// Where it came from in the end; `nil` without redirects.
+    var finalURL: String? { head.flatMap { $0.redirects.isEmpty ? nil : $0.url.absoluteString } }
 
     /// What the redirects on the way to it mean.
     var redirectRule: HTTPCachePolicy.RedirectRule {

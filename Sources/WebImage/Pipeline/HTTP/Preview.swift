@@ -14,6 +14,8 @@ final class Preview: Sendable {
         /// What the picture is made of.
         var provenance: (any ImageProvenance)?
         var response: WebImageResponse?
+        /// Of the latest provisional result that it was made of; 0 for a picture that was there.
+        var number = 0
         /// Set when the end came first, and is the very picture being made.
         var isAwaited = false
     }
@@ -35,11 +37,14 @@ final class Preview: Sendable {
         state.withLock { $0 = State(provenance: response.image.provenance, response: response) }
     }
 
-    /// Whether a picture is to be made for what has this provenance; `false` where it is there.
-    func begin(with provenance: (any ImageProvenance)?) -> Bool {
+    /// Whether a picture is to be made for what has this provenance; `false` where it is there, and for what comes after
+    /// something with a higher number: on its way to a late subscriber it was overtaken.
+    func begin(with provenance: (any ImageProvenance)?, number: Int) -> Bool {
         state.withLock { state in
+            guard number > state.number else { return false }
+            state.number = number
             if let own = state.provenance, own === provenance { return false }
-            state = State(provenance: provenance)
+            state = State(provenance: provenance, number: number)
             return true
         }
     }
@@ -57,7 +62,7 @@ final class Preview: Sendable {
     func giveUp(_ provenance: (any ImageProvenance)?) -> Bool {
         state.withLock { state in
             guard state.provenance === provenance else { return false }
-            defer { state = State() }
+            defer { state = State(number: state.number) }
             return state.isAwaited
         }
     }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 import WebImageCore
 import WebImageLoading
@@ -12,14 +13,27 @@ import WebImageLoading
 ///                    ProvenanceTable (weak)
 /// ```
 final class ResponseRecord: ImageProvenance {
-    private let state: Lock<StoredResponse?>
+    private struct State {
+        var response: StoredResponse?
+        /// Worked out once: header fields are not read at each hit in memory.
+        var freshPeriod: Range<Date>?
+
+        init(_ response: StoredResponse?) {
+            self.response = response
+            if let response, response.isReusable, !response.lacksBody {
+                freshPeriod = HTTPCachePolicy.freshPeriod(of: response)
+            }
+        }
+    }
+
+    private let state: Lock<State>
     private let superseded = Atomic(false)
     /// Whether there is a Vary.
     private let varies: Atomic<Bool>
 
     /// - Parameter response: `nil` for bytes of which nothing is known.
     init(_ response: StoredResponse?) {
-        state = Lock(response)
+        state = Lock(State(response))
         varies = Atomic(response?.isTiedToRequest ?? false)
     }
 
@@ -28,13 +42,18 @@ final class ResponseRecord: ImageProvenance {
     var mayDependOnRequest: Bool { varies.load(ordering: .relaxed) }
 
     /// The answer, as last confirmed.
-    var response: StoredResponse? { state.withLock { $0 } }
+    var response: StoredResponse? { state.withLock { $0.response } }
+
+    /// Whether it answers, by the rules of HTTP, every request without header fields of its own. `false` may also mean that
+    /// this takes a closer look.
+    func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod?.contains(time) ?? false } }
 
     /// Takes over what the server has just said about the same body.
     func update(_ response: StoredResponse) {
+        let new = State(response)
         state.withLock { state in
-            guard state?.bodyNumber == response.bodyNumber else { return }
-            state = response
+            guard state.response?.bodyNumber == response.bodyNumber else { return }
+            state = new
             varies.store(response.isTiedToRequest, ordering: .relaxed)
         }
     }
