@@ -24,14 +24,17 @@ final class SerialLane: Sendable {
     private func run() {
         // Above the reads' usual priority: what is written frees memory, and one thread is all it ever takes.
         queue.submit(priority: .high) {
-            let bodies = self.state.withLock { state in
+            var bodies = self.state.withLock { state in
                 let waiting = state.waiting
                 state.waiting = []
                 state.isRunning = !waiting.isEmpty
                 return waiting
             }
             guard !bodies.isEmpty else { return }
-            for body in bodies { body() }
+            // Each goes once it has run: what it holds, such as an open index, must not wait for those behind it.
+            var rest = Array(bodies.reversed())
+            bodies = []
+            while let body = rest.popLast() { body() }
             self.run()
         }
     }

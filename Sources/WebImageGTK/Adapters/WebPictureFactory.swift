@@ -1,5 +1,5 @@
 public import CWebImageGTK
-public import WebImage
+import WebImage
 
 /// Makes the cells of a `GtkListView` or `GtkGridView`, each with a ``WebPicture``, and loads what they show at the right time.
 ///

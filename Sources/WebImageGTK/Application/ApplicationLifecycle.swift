@@ -1,4 +1,4 @@
-public import CWebImageGTK
+import CWebImageGTK
 public import WebImage
 
 /// Tells caches what happens to the program: memory gets short, the last window is hidden.

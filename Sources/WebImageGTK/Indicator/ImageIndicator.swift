@@ -1,5 +1,5 @@
-public import CWebImageGTK
-public import WebImage
+import CWebImageGTK
+import WebImage
 
 /// Shows that a slot is loading.
 ///

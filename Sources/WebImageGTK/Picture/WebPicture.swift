@@ -1,5 +1,5 @@
 public import CWebImageGTK
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImage
 
 /// Shows the picture of a URL in a `GtkPicture`, and another one while it is highlighted.

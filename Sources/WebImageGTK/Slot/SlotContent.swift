@@ -1,4 +1,4 @@
-public import CWebImageGTK
+import CWebImageGTK
 public import WebImage
 
 /// What a slot is to show.

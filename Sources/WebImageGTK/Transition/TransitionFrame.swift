@@ -1,4 +1,4 @@
-public import CWebImageGTK
+import CWebImageGTK
 internal import WebImage
 
 /// One frame of a transition, for its ``ImageTransition/draw``.

@@ -36,6 +36,11 @@ final class SmallFileSystem {
     /// As long as nobody has a file of it open for writing; not even root may write then.
     func makeReadOnly(_ isReadOnly: Bool = true) throws {
         let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
-        guard mount("tmpfs", path, "tmpfs", flags, nil) == 0 else { throw POSIXError(.EBUSY) }
+        // A cache that has ended may close its last file a moment later, on a thread of its own.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while mount("tmpfs", path, "tmpfs", flags, nil) != 0 {
+            guard errno == EBUSY, ContinuousClock.now < deadline else { throw POSIXError(.EBUSY) }
+            sched_yield()
+        }
     }
 }
