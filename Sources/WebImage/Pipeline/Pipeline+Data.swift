@@ -68,6 +68,7 @@ extension Pipeline {
             }
         }
     }
+
     /// What is out of date after an answer to a method that changes things: also where redirects were on the way, which are
     /// answers to it themselves (the usual end of a form is 303). With its body incomplete, it has changed things all the same.
     private func urlsChanged(by method: LoaderRequest.Method, of url: URL, _ head: LoaderResponse) -> [URL] {

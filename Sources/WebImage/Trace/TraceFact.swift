@@ -129,7 +129,7 @@ extension [LoadAttempt] {
 extension Duration {
     /// With two decimal places.
     fileprivate var words: String {
-        let hundredths = Int(((Double(components.seconds) + Double(components.attoseconds) / 1e18) * 100).rounded())
+        let hundredths = Int((inExactSeconds * 100).rounded())
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
     }
 }

@@ -39,8 +39,8 @@ final class TraceRecorder: Sendable {
     func trace(from start: ContinuousClock.Instant) -> LoadTrace {
         let entries = allNotes.sorted { $0.start < $1.start }.map { note in
             LoadTrace.Entry(
-                stage: note.stage, start: start.duration(to: note.start).inSeconds,
-                duration: note.start.duration(to: note.end).inSeconds, message: note.fact.description)
+                stage: note.stage, start: start.duration(to: note.start).inExactSeconds,
+                duration: note.start.duration(to: note.end).inExactSeconds, message: note.fact.description)
         }
         return LoadTrace(entries: entries)
     }
@@ -48,11 +48,5 @@ final class TraceRecorder: Sendable {
     private var allNotes: [Note] {
         let state = state.withLock { $0 }
         return state.included.reduce(into: state.notes) { $0 += $1.allNotes }
-    }
-}
-
-extension Duration {
-    fileprivate var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

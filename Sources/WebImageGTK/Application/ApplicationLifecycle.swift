@@ -17,7 +17,7 @@ public import WebImage
     private var windowConnection: SignalConnection?
     private let memoryMonitor: ObjectReference?
     private var memoryConnection: SignalConnection?
-    private var backgroundCall: IdleCall?
+    private var backgroundCall: MainLoopCall?
 
     /// Whether a window is mapped.
     public private(set) var isInForeground = true
@@ -67,7 +67,7 @@ public import WebImage
 
     /// Later: one window may follow another.
     private func windowsDidChange() {
-        backgroundCall = IdleCall { [weak self] in self?.update() }
+        backgroundCall = MainLoopCall.whenIdle { [weak self] in self?.update() }
     }
 
     private func update() {

@@ -8,7 +8,7 @@ internal import CWebImageGTK
     private let body: @MainActor (gint64) -> Bool
     /// 0 when there is none.
     private var tickID: guint = 0
-    private var timer: DelayedCall?
+    private var timer: MainLoopCall?
 
     /// - Parameter body: gets the frame's time in microseconds, and says whether it wants the next frame.
     init(host: ViewHost?, _ body: @escaping @MainActor (_ time: gint64) -> Bool) {
@@ -52,7 +52,7 @@ internal import CWebImageGTK
 
     /// Without a widget: 60 times a second.
     private func startTimer() {
-        timer = DelayedCall(afterMilliseconds: 16) { [weak self] in
+        timer = MainLoopCall.after(milliseconds: 16) { [weak self] in
             guard let self else { return }
             timer = nil
             if body(g_get_monotonic_time()) { startTimer() }

@@ -17,7 +17,7 @@ internal import CWebImageGTK
     /// How long nothing must have moved: about nine frames.
     static let restMilliseconds: UInt32 = 150
 
-    private var restCall: DelayedCall?
+    private var restCall: MainLoopCall?
     private var waiting: [@MainActor () -> Void] = []
 
     private init(_ scrolledWindow: ObjectPointer) {
@@ -39,7 +39,7 @@ internal import CWebImageGTK
     }
 
     private func didScroll() {
-        restCall = DelayedCall(afterMilliseconds: Self.restMilliseconds) { [weak self] in self?.didRest() }
+        restCall = MainLoopCall.after(milliseconds: Self.restMilliseconds) { [weak self] in self?.didRest() }
     }
 
     private func didRest() {

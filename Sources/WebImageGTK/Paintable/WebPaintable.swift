@@ -20,7 +20,7 @@ public import WebImage
 
     private let layersPaintable: PicturePaintable
     private let ownHost: ViewHost?
-    private var visibilityCall: IdleCall?
+    private var visibilityCall: MainLoopCall?
 
     /// How long it may ask to be drawn in vain.
     private static let patienceMicroseconds: gint64 = 1_000_000
@@ -86,7 +86,7 @@ public import WebImage
     /// Later: neither may change what is drawn while it is being drawn.
     private func note(isDrawn: Bool) {
         guard let ownHost, ownHost.isDrawn != isDrawn else { return }
-        visibilityCall = IdleCall { [weak self] in
+        visibilityCall = MainLoopCall.whenIdle { [weak self] in
             self?.visibilityCall = nil
             self?.ownHost?.isDrawn = isDrawn
         }

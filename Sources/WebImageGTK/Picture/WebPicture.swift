@@ -28,7 +28,7 @@ public import WebImage
     let paintable: PicturePaintable
     private let host: ViewHost
     private var highlightedSlot: ImageSlot?
-    private var roomCall: DelayedCall?
+    private var roomCall: MainLoopCall?
     private var knownRoom: PointSize?
     private(set) var isDestroyed = false
 
@@ -156,7 +156,7 @@ public import WebImage
         guard decodesAtDisplaySize, let room = host.room, room != knownRoom else { return }
         knownRoom = room
         // Windows grow in many steps; the first size is wanted at once.
-        roomCall = DelayedCall(afterMilliseconds: imageSlot.setter.waitsForRoom ? 0 : 100) { [weak self] in
+        roomCall = MainLoopCall.after(milliseconds: imageSlot.setter.waitsForRoom ? 0 : 100) { [weak self] in
             self?.host.roomDidChange()
         }
     }

@@ -55,9 +55,9 @@ internal import WebImage
     private lazy var indicatorTicker = FrameTicker(host: host) { [weak self] in self?.redrawIndicator(at: $0) ?? false }
     private var isIndicating = false
     private var indicatorTime: gint64 = 0
-    private var pauseCall: IdleCall?
+    private var pauseCall: MainLoopCall?
     /// Looks for room once the layout is done.
-    private var roomCall: IdleCall?
+    private var roomCall: MainLoopCall?
     private var isRoomless = false
     private var isHostVisible = false
 
@@ -107,7 +107,7 @@ internal import WebImage
             lookForRoom()
         } else if wasHostVisible, offscreenLoading == .pause {
             // Not what was asked for off screen, as a cell that is bound does.
-            pauseCall = IdleCall { [weak self] in self?.setter.pause() }
+            pauseCall = MainLoopCall.whenIdle { [weak self] in self?.setter.pause() }
         }
         updateIndicatorTicker()
     }
@@ -132,7 +132,7 @@ internal import WebImage
     /// A view that the layout gives nothing has its pictures decoded whole.
     private func lookForRoom() {
         guard setter.waitsForRoom else { return }
-        roomCall = IdleCall { [weak self] in
+        roomCall = MainLoopCall.whenIdle { [weak self] in
             guard let self, isOnScreen else { return }
             isRoomless = host?.room == nil
             setter.roomDidChange()
@@ -288,7 +288,7 @@ extension ImageSlot: ImageDisplay {
         updateIndicator(for: state)
         if case .loaded = state, decodesAtDisplaySize {
             // The view may have grown meanwhile.
-            roomCall = IdleCall { [weak self] in self?.setter.roomDidChange() }
+            roomCall = MainLoopCall.whenIdle { [weak self] in self?.setter.roomDidChange() }
         }
         onLoadStateChange?(state)
     }

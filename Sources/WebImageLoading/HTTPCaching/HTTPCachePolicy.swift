@@ -38,12 +38,10 @@ package enum HTTPCachePolicy {
 
         /// Whether it asks for a part, or sets conditions of its own: such a request goes past the cache.
         package var isConditionalOrPartial: Bool {
-            headers.contains { Self.passingFields.contains($0.name.lowercased()) }
+            headers.contains {
+                HTTPField.conditionNames.contains($0.name.lowercased()) || $0.name.lowercased() == "range"
+            }
         }
-
-        private static let passingFields: Set = [
-            "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
-        ]
     }
 
     /// What to do with a request. `index` is the place among the stored answers.

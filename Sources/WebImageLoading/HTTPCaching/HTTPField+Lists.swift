@@ -1,3 +1,10 @@
+extension HTTPField {
+    /// The fields that make a request conditional, in lower case (RFC 9110, 13.1).
+    static let conditionNames: Set = [
+        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
+    ]
+}
+
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.
 extension [HTTPField] {
     /// All values of the fields with that name, in any case, in their order.

@@ -18,7 +18,7 @@ struct PartialHead: Codable, Equatable {
     init?(_ response: LoaderResponse, key: String) {
         let (headers, control) = (response.headers, CacheControl(response.headers))
         guard response.statusCode == 200, let validator = StrongValidator(headers), !control.has(.noStore),
-            headers.elements(ofFieldNamed: "Content-Encoding").allSatisfy({ $0.lowercased() == "identity" }),
+            headers.areOfUncodedContent,
             !headers.elements(ofFieldNamed: "Accept-Ranges").contains(where: { $0.lowercased() == "none" }),
             !headers.elements(ofFieldNamed: "Vary").contains("*")
         else { return nil }
@@ -56,7 +56,7 @@ struct PartialHead: Codable, Equatable {
             byteCount == nil || byteCount == total,
             response.expectedByteCount == nil || response.expectedByteCount == total - offset,
             validator.agrees(with: headers), Self.location(response.url) == location,
-            headers.elements(ofFieldNamed: "Content-Encoding").allSatisfy({ $0.lowercased() == "identity" }),
+            headers.areOfUncodedContent,
             headers.values(named: "Content-Type").allSatisfy({ !$0.lowercased().hasPrefix("multipart/") })
         else { return nil }
         let news = headers.withoutMessageFields
@@ -75,6 +75,11 @@ struct PartialHead: Codable, Equatable {
 }
 
 extension [HTTPField] {
+    /// Whether the bytes of the body are those of the content.
+    fileprivate var areOfUncodedContent: Bool {
+        elements(ofFieldNamed: "Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
+    }
+
     /// Without the fields about one message or connection, and without cookies, which are not to lie on the disk.
     fileprivate var withoutMessageFields: [HTTPField] {
         withoutConnectionFields.filter {

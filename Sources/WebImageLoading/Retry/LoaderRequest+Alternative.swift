@@ -15,15 +15,10 @@ extension LoaderRequest {
         other.headers = headers.filter { field in
             let name = field.key.lowercased()
             if name == "range" { return !isContinuation }
-            if Self.conditions.contains(name) { return false }
+            if HTTPField.conditionNames.contains(name) { return false }
             return isSameOrigin || RequestHeaders.namesForAnyOrigin.contains(name) && name != RequestHeaders.proxyName
         }
         if !isSameOrigin { other.credential = nil }
         return other
     }
-
-    /// RFC 9110, 13.1.
-    private static let conditions: Set = [
-        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
-    ]
 }

@@ -65,9 +65,3 @@ extension RetryPolicy {
         return backoff
     }
 }
-
-extension Duration {
-    fileprivate var inExactSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
-}

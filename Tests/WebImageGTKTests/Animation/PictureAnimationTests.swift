@@ -40,7 +40,7 @@ final class PictureAnimationTests: GTKTestCase {
             var eventCount = 0
             picture.onAnimationEvent = { _ in eventCount += 1 }
             var isOver = false
-            let call = DelayedCall(afterMilliseconds: 100) { isOver = true }
+            let call = MainLoopCall.after(milliseconds: 100) { isOver = true }
             pump("five frames' time") { isOver }
             withExtendedLifetime(call) {}
             XCTAssertEqual(eventCount, 0)

@@ -34,7 +34,7 @@ class GTKTestCase: XCTestCase {
 /// Runs the main loop until it has nothing left to do but wait.
 @MainActor func pumpUntilIdle() {
     var isIdle = false
-    let call = IdleCall { isIdle = true }
+    let call = MainLoopCall.whenIdle { isIdle = true }
     pump("idle") { isIdle }
     withExtendedLifetime(call) {}
     while g_main_context_iteration(nil, gboolean(0)) != 0 {}

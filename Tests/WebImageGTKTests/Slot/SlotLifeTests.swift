@@ -96,7 +96,7 @@ final class SlotLifeTests: GTKTestCase {
                 picture.setImage(url, options: .continueInBackground, manager: fixture.manager)
                 destroyUnparented(picture)
                 let load = fixture.loader.lastLoad(of: url)
-                DelayedAnswer.shared.call = DelayedCall(afterMilliseconds: 50) { load?.answer(.red) }
+                DelayedAnswer.shared.call = MainLoopCall.after(milliseconds: 50) { load?.answer(.red) }
             }
             XCTAssertEqual(g_application_run(pointer, 0, nil), 0)
             XCTAssertNotNil(fixture.manager.cachedImage(for: url))
@@ -212,5 +212,5 @@ final class SlotLifeTests: GTKTestCase {
 
 @MainActor private final class DelayedAnswer {
     static let shared = DelayedAnswer()
-    var call: DelayedCall?
+    var call: MainLoopCall?
 }

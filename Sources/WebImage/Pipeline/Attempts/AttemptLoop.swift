@@ -312,7 +312,7 @@ final class AttemptLoop: WorkStep {
         let now = surroundings.clock.now
         let (step, source) = state.withLock { state -> (NextStep, AttemptPlan.Source) in
             let source = plan.sources[state.sourceIndex]
-            let seconds = state.networkWaitDuration.seconds
+            let seconds = state.networkWaitDuration.inExactSeconds
             let error = WebImageError.offline(seconds: seconds, url: source.shownURL)
             let failure = Failure(error: error, refused: nil, metrics: nil)
             state.endAttempt(after: .zero, error)
@@ -357,8 +357,4 @@ extension Result where Failure == WebImageError {
     fileprivate var error: WebImageError? {
         if case .failure(let error) = self { error } else { nil }
     }
-}
-
-extension Duration {
-    fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

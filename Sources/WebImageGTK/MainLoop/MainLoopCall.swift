@@ -1,0 +1,38 @@
+internal import CWebImageGTK
+
+/// Calls a function once, later, on the main thread; unless it is released before.
+@MainActor final class MainLoopCall {
+    private let body: @MainActor () -> Void
+    /// 0 once the source is gone.
+    private var sourceID: guint = 0
+
+    /// A call when the main loop has nothing more urgent to do, such as a layout or a frame.
+    static func whenIdle(_ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, $0, $1, nil) }
+    }
+
+    /// - Parameter milliseconds: how long to wait at least.
+    static func after(milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
+    }
+
+    /// - Parameter attach: attaches a source that calls the function with the pointer.
+    private init(_ body: @escaping @MainActor () -> Void, attach: (GSourceFunc, gpointer) -> guint) {
+        self.body = body
+        // Unretained: `deinit` takes the source away.
+        sourceID = attach(
+            { data in
+                guard let data else { return gboolean(0) }
+                let call = Unmanaged<MainLoopCall>.fromOpaque(data)
+                MainActor.assumeIsolated { call.takeUnretainedValue().run() }
+                return gboolean(0)
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    isolated deinit { if sourceID != 0 { g_source_remove(sourceID) } }
+
+    private func run() {
+        sourceID = 0
+        body()
+    }
+}
