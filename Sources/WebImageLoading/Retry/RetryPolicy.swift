@@ -1,4 +1,4 @@
-public import WebImageCore
+package import WebImageCore
 
 /// Whether a load that failed is tried again, how often, and after how long.
 ///
