@@ -140,6 +140,19 @@ public import WebImage
         set { for slot in [imageSlot, highlightedSlot] { slot?.decodesAtDisplaySize = newValue } }
     }
 
+    /// The size that the widget asks the layout for, in points, whatever its picture would like; `nil`, the default, asks for the
+    /// picture's own.
+    public var fixedSize: PointSize? {
+        get { paintable.fixedSize }
+        set {
+            // The paintable has the proportions of the place from now on, and lays the picture out by itself.
+            if newValue != nil { contentMode = contentMode }
+            paintable.fixedSize = newValue
+            let (width, height) = newValue?.wholePoints ?? (-1, -1)
+            gtk_widget_set_size_request(widget, width, height)
+        }
+    }
+
     /// Pictures at their own size need all their pixels.
     private var resizeMode: ResizeMode? {
         switch contentMode {
