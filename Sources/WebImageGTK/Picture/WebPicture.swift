@@ -85,6 +85,7 @@ public import WebImage
         host.add(slot)
         slot.resizeMode = { [weak self] in self?.resizeMode }
         slot.decodesAtDisplaySize = imageSlot.decodesAtDisplaySize
+        slot.offscreenLoading = imageSlot.offscreenLoading
         surface.layers.contentMode = imageSlot.painted?.layers.contentMode
         surface.onContentChange = { [weak self] in self?.updateHighlight() }
         return slot
@@ -96,7 +97,7 @@ public import WebImage
     }
 
     /// What counts as highlighted.
-    private static let highlightFlags =
+    package static let highlightFlags =
         GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
         | GTK_STATE_FLAG_CHECKED.rawValue
 
