@@ -39,10 +39,10 @@ final class OffscreenReleaseTests: GTKTestCase {
             defer { window.close() }
             let url = try fixture.url("red")
             window.show(picture)
-            var endCount = 0
+            let endCount = Lock(0)
             picture.setImage(
                 url, placeholder: .image(try Swatch.green.image()), manager: fixture.manager,
-                completion: { _ in endCount += 1 })
+                completion: { _ in endCount.withLock { $0 += 1 } })
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the picture") { picture.image != nil }
             weak let pixels = picture.image?.pixels
@@ -58,7 +58,7 @@ final class OffscreenReleaseTests: GTKTestCase {
             fixture.loader.lastLoad(of: url)?.answer(.blue)
             pump("the picture") { drawnPixel(of: picture) == Swatch.blue.pixel }
             pumpUntilIdle()
-            XCTAssertEqual(endCount, 1)
+            XCTAssertEqual(endCount.withLock { $0 }, 1)
         }
     }
 

@@ -73,8 +73,8 @@ final class MarkerLifeTests: GTKTestCase {
             defer { map.close() }
             map.show(marker)
             let url = try fixture.url("red")
-            var endCount = 0
-            marker.setImage(url, manager: fixture.manager, completion: { _ in endCount += 1 })
+            let endCount = Lock(0)
+            marker.setImage(url, manager: fixture.manager, completion: { _ in endCount.withLock { $0 += 1 } })
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the picture") { marker.image != nil }
             weak let pixels = marker.image?.pixels
@@ -93,7 +93,7 @@ final class MarkerLifeTests: GTKTestCase {
             pump("a second load") { fixture.loader.loads.count == 2 }
             fixture.loader.lastLoad(of: url)?.answer(.blue)
             pump("the picture") { drawnPixel(of: marker) == Swatch.blue.pixel }
-            XCTAssertEqual(endCount, 1)
+            XCTAssertEqual(endCount.withLock { $0 }, 1)
         }
     }
 
