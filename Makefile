@@ -1,4 +1,4 @@
-# WEBIMAGE_WITHOUT=gtk,drawing leaves out the views and cairo, here as in Package.swift. Each choice has its own build folder, so that
+# WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the views, their map, and cairo, here as in Package.swift. Each choice has its own build folder, so that
 # going from one to the other builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))

@@ -33,7 +33,7 @@ extension WebMarker {
     /// Those that press a button.
     private static let keys = [GDK_KEY_space, GDK_KEY_KP_Space, GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_ISO_Enter]
 
-    /// Lets these keys do what a click does. The arrows are the map's, which moves by them.
+    /// Lets these keys do what a click does.
     func addKeys() {
         let shortcuts = ObjectPointer(gtk_shortcut_controller_new())
         for key in Self.keys {

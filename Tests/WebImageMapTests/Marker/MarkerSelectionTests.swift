@@ -136,6 +136,26 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
+    func testTheKeyboardReachesAndSelects() throws {
+        try MainActor.assumeIsolated {
+            guard let keyboard = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }
+            let (fixture, map) = (PictureFixture(), TestMap())
+            defer { map.close() }
+            let marker = try makePair(fixture)
+            keyboard.moveAway()
+            map.show(marker)
+            keyboard.giveKeyboard(to: map.window.window)
+            pump("the keyboard") { gtk_window_is_active(map.window.asWindow) != 0 }
+            keyboard.type(GDK_KEY_Tab)
+            pump("the focus") { gtk_widget_has_focus(marker.widget) != 0 }
+            pump("the highlight") { drawnPixel(of: marker) == Swatch.blue.pixel }
+            keyboard.type(GDK_KEY_space)
+            pump("the selection") { marker.isSelected }
+            keyboard.type(GDK_KEY_Return)
+            pump("the end of it") { !marker.isSelected }
+        }
+    }
+
     func testKeysSelect() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
