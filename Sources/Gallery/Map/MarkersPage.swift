@@ -7,7 +7,6 @@ import WebImageMap
 @MainActor final class MarkersPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var markers: [WebMarker] = []
-    private let manager: WebImageManager
 
     private struct Peak {
         let name: String
@@ -28,10 +27,10 @@ import WebImageMap
     ]
 
     init(manager: WebImageManager) throws(WebImageError) {
-        self.manager = manager
         let map = AlpineMap()
         widget = map.widget
         let moving = try Samples.animation(of: Samples.day(), .gif)
+        let highlighted = try Samples.photograph(hour: 0.9, hue: 0.7, width: 240, height: 160)
         for (number, peak) in Self.peaks.enumerated() {
             let part = Double(number) / Double(Self.peaks.count - 1)
             let marker = WebMarker(latitude: peak.latitude, longitude: peak.longitude)
@@ -40,11 +39,10 @@ import WebImageMap
             gtk_widget_set_tooltip_text(marker.widget, peak.name)
             let isMoving = peak.name == "Zugspitze"
             marker.setImage(
-                isMoving ? moving : try Samples.photograph(hour: 0.15 + 0.7 * part), processors: Self.badge(.white),
-                manager: manager)
+                isMoving ? moving : try Samples.photograph(hour: 0.15 + 0.7 * part, width: 240, height: 160),
+                processors: Self.badge(.white), manager: manager)
             marker.highlighted.setImage(
-                try Samples.photograph(hour: 0.9, hue: 0.7),
-                processors: Self.badge(Color(red: 0.85, green: 0.2, blue: 0.1)), manager: manager)
+                highlighted, processors: Self.badge(Color(red: 0.85, green: 0.2, blue: 0.1)), manager: manager)
             shumate_marker_layer_add_marker(map.markers, marker.marker)
             markers.append(marker)
         }

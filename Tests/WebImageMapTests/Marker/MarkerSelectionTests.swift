@@ -1,5 +1,6 @@
 import CWebImageGTK
 import CWebImageShumate
+import Foundation
 import XCTest
 
 @testable import WebImageGTK
@@ -216,6 +217,24 @@ final class MarkerSelectionTests: GTKTestCase {
             marker.alternativeText = nil
             XCTAssertNil(gtk_picture_get_alternative_text(OpaquePointer(marker.imageWidget)))
             destroyUnparented(marker)
+        }
+    }
+
+    func testTellsAssistiveTechnologiesItsNameAndWhetherItIsSelected() throws {
+        try XCTSkipUnless(
+            ProcessInfo.processInfo.environment["GTK_A11Y"] == "test", "GTK_A11Y=test records what they would get")
+        MainActor.assumeIsolated {
+            let (map, marker) = (TestMap(), makeMarker())
+            defer { map.close() }
+            let accessible = OpaquePointer(marker.marker)
+            map.show(marker)
+            XCTAssertEqual(gtk_test_accessible_has_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL), 0)
+            marker.alternativeText = "Ortler"
+            XCTAssertNotEqual(gtk_test_accessible_has_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL), 0)
+            marker.select()
+            XCTAssertNotEqual(gtk_test_accessible_has_state(accessible, GTK_ACCESSIBLE_STATE_SELECTED), 0)
+            marker.alternativeText = nil
+            XCTAssertEqual(gtk_test_accessible_has_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL), 0)
         }
     }
 }
