@@ -106,8 +106,8 @@ public import WebImageGTK
         set { picture.contentMode = newValue }
     }
 
-    /// The `GtkPicture` in the marker, for margins and CSS classes. Its child in the tree of widgets until somebody else replaces
-    /// it (`shumate_marker_set_child`), which ends the `WebMarker`'s work.
+    /// The `GtkPicture` in the marker, for margins and CSS classes. Whoever gives the marker another child
+    /// (`shumate_marker_set_child`) ends it and its loads.
     public var imageWidget: UnsafeMutablePointer<GtkWidget> { picture.widget }
 
     // MARK: Accessibility

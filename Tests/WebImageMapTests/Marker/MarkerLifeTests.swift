@@ -215,6 +215,23 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
+    func testAnotherChildEndsItsLoads() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
+            defer { map.close() }
+            map.show(marker)
+            let url = try fixture.url("red")
+            let outcomes = Outcomes()
+            marker.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            shumate_marker_set_child(marker.marker, gtk_label_new("a label"))
+            pump("the cancel") { fixture.loader.lastLoad(of: url)?.isCancelled == true && !outcomes.results.isEmpty }
+            marker.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            pump("the second end") { outcomes.results.count == 2 }
+            XCTAssertEqual(outcomes.errors, [.cancelled, .cancelled])
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+        }
+    }
+
     func testWrapsAMarkerThatExists() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
