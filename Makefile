@@ -1,4 +1,4 @@
-# WEBIMAGE_WITHOUT=gtk,drawing leaves out the views and cairo, here as in Package.swift. Each choice has its own build folder, so that
+# WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the views, their map, and cairo, here as in Package.swift. Each choice has its own build folder, so that
 # going from one to the other builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
@@ -36,7 +36,7 @@ build: ## Build the library, webimage and the Gallery for use.
 test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test
 	$(build) --build-tests
-	$(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
+	GTK_A11Y=test $(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
 
 stress: ## Load 100,000 times with random cancels, looking for what is lost, wrong or left behind.
 	@Scripts/setup build test

@@ -2,13 +2,15 @@
 
 import PackageDescription
 
-// WEBIMAGE_WITHOUT=gtk,drawing leaves out the products that need GTK, or cairo and pango, so that a server builds without them.
-let optionalParts = ["gtk", "drawing"]
+// WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the products that need GTK, libshumate, or cairo and pango, so that a server builds
+// without them. Without gtk there is no map either.
+let optionalParts = ["gtk", "map", "drawing"]
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
 for part in leftOut.subtracting(optionalParts).sorted() {
-    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: " and "))")
+    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: ", "))")
 }
 let hasViews = !leftOut.contains("gtk")
+let hasMap = hasViews && !leftOut.contains("map")
 let hasDrawing = !leftOut.contains("drawing")
 
 // WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
@@ -141,10 +143,24 @@ if hasViews {
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
-        program("Gallery", ["WebImageGTK", "CWebImageGTK"]),
+        .executableTarget(
+            name: "Gallery",
+            dependencies: ["WebImageGTK", "CWebImageGTK"] + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
+            exclude: hasMap ? [] : ["Map"],
+            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
         program(
             "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
         tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
+    ]
+}
+
+if hasMap {
+    products.append(.library(name: "WebImageMap", targets: ["WebImageMap"]))
+    targets += [
+        .systemLibrary(name: "CWebImageShumate", pkgConfig: "shumate-1.0", providers: [.apt(["libshumate-dev"])]),
+        library("WebImageMap", ["WebImageGTK", "CWebImageGTK", "CWebImageShumate"]),
+        // Its views are shown and pumped as the others are.
+        tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "WebImageGTKTests"]),
     ]
 }
 

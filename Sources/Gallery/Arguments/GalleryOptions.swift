@@ -10,6 +10,14 @@ struct GalleryOptions {
     private(set) var page: String?
     private(set) var operands: [String] = []
 
+    #if WEBIMAGE_MAP
+        private static let pageHelp: StaticString =
+            "Begin with a page: grid, pictures, buttons, animated, progressive or markers"
+    #else
+        private static let pageHelp: StaticString =
+            "Begin with a page: grid, pictures, buttons, animated or progressive"
+    #endif
+
     init(parsing arguments: [String]) throws(GalleryArguments.Refusal) {
         let texts = (0..<6).map { _ in Cell() }
         let rest = Cell()
@@ -20,8 +28,7 @@ struct GalleryOptions {
                 Self.entry("screenshot", texts[2], "FILE", "Save a PNG of the window when all is loaded, and exit"),
                 Self.entry("report", texts[3], "FILE", "Save figures and the places of the cells as JSON"),
                 Self.entry("size", texts[4], "WxH", "Size of the window in points; 1280x900 by default"),
-                Self.entry(
-                    "page", texts[5], "NAME", "Begin with a page: grid, pictures, buttons, animated or progressive"),
+                Self.entry("page", texts[5], "NAME", Self.pageHelp),
                 // G_OPTION_REMAINING is the empty name.
                 Self.entry("", rest, "URL...", "", G_OPTION_ARG_FILENAME_ARRAY),
             ] + [GOptionEntry()]

@@ -13,6 +13,9 @@ import WebImageGTK
 /// The pages, by the names they have on the command line.
 enum GalleryPageName: String, CaseIterable {
     case grid, pictures, buttons, animated, progressive
+    #if WEBIMAGE_MAP
+        case markers
+    #endif
 
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 }

@@ -5,15 +5,17 @@ import WebImageGTK
 /// What can be seen of a file while it arrives: the slider says how much of each is there.
 @MainActor final class ProgressivePage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
-    private var files: [(data: Data, picture: WebPicture)] = []
+    private var files: [(name: String, data: Data, picture: WebPicture)] = []
     private let adjustment: ObjectPointer
+
+    /// A little beyond the end, as in YYImage's demo: so the end is easily reached.
+    private static let rightEnd = 1.05
 
     init() throws(WebImageError) {
         let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 12))
         widget = box.widget
-        let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 0.005))
+        let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Self.rightEnd, 0.005))
         adjustment = ObjectPointer(gtk_range_get_adjustment(scale.address.assumingMemoryBound(to: GtkRange.self)))
-        gtk_adjustment_set_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self), 0.35)
         let (grid, attach) = Self.makeGrid()
         for child in [scale.widget, grid] {
             gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), child)
@@ -24,13 +26,22 @@ import WebImageGTK
         for (number, (name, data)) in try Self.makeFiles().enumerated() {
             let picture = WebPicture()
             gtk_widget_add_css_class(picture.widget, "frame-of-picture")
-            files.append((data, picture))
+            files.append((name, data, picture))
             let frame = Self.sized(picture.widget, width: 330, height: 220)
             attach(Self.captioned(frame, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
         }
         adjustment.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
-        showPrefixes()
+        shownPart = 0.35
     }
+
+    /// How much of each file is shown: from 0, nothing, to 1 and more, all of it.
+    var shownPart: Double {
+        get { gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self)) }
+        set { gtk_adjustment_set_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self), newValue) }
+    }
+
+    /// What is shown of each file now, by its name.
+    var images: [(name: String, image: Image?)] { files.map { ($0.name, $0.picture.image) } }
 
     private static func makeFiles() throws(WebImageError) -> [(String, Data)] {
         let image = try Landscape(size: PixelSize(width: 660, height: 440), hour: 0.3).image()
@@ -51,8 +62,8 @@ import WebImageGTK
 
     /// Files this small decode in milliseconds; a program would do it elsewhere.
     private func showPrefixes() {
-        let part = gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self))
-        for (data, picture) in files {
+        let part = min(shownPart, 1)
+        for (_, data, picture) in files {
             let prefix = data.prefix(Int((Double(data.count) * part).rounded()))
             if let image = try? Self.decode(prefix, isWhole: prefix.count == data.count) {
                 picture.setImage(image)

@@ -73,6 +73,9 @@ import WebImageGTK
         case .buttons: try ButtonsPage(manager: loads.manager)
         case .animated: try AnimatedPage(manager: loads.manager)
         case .progressive: try ProgressivePage()
+        #if WEBIMAGE_MAP
+            case .markers: try MarkersPage(manager: loads.manager)
+        #endif
         }
     }
 
@@ -122,6 +125,9 @@ import WebImageGTK
             gridview > child { padding: 0; }
             .frame-of-picture { background-color: alpha(currentColor, 0.08); }
             .photo { margin: 4px; background-color: \(PhotoCell.backdrop); }
+            .alps { background-color: #e9e6da; }
+            map-marker { border-radius: 50%; }
+            map-marker:focus-visible { outline: 3px solid #1c71d8; outline-offset: 2px; }
             """, -1)
         // 600: GTK_STYLE_PROVIDER_PRIORITY_APPLICATION
         gtk_style_context_add_provider_for_display(

@@ -20,7 +20,7 @@ public import WebImage
     private let host: ViewHost
     private let imageLayer: ButtonLayer
     private let backgroundLayer: ButtonLayer
-    private var isDestroyed = false
+    private let ownership: WidgetOwnership<WebButton>
 
     /// Makes a new `GtkButton`.
     public convenience init() { self.init(wrapping: gtk_button_new()) }
@@ -36,8 +36,9 @@ public import WebImage
         imageLayer = ButtonLayer("image", host: host)
         backgroundLayer = ButtonLayer("background", host: host)
         let pointer = ObjectPointer(widget)
+        ownership = WidgetOwnership(of: pointer, under: Self.key)
         Self.key.value(of: pointer)?.retire()
-        Self.key.set(self, on: pointer)
+        ownership.begin(with: self)
         // The image has a say in the button's size, the background has none.
         let overlay = ObjectPointer(gtk_overlay_new())
         gtk_overlay_set_child(overlay.opaque, gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0))
@@ -48,10 +49,7 @@ public import WebImage
         gtk_button_set_child(pointer.address.assumingMemoryBound(to: GtkButton.self), overlay.widget)
         backgroundContentMode = .scaleAspectFill
         host.whenStateChanges { [weak self] in self?.update() }
-        pointer.onSignal("destroy") { [weak self] in self?.didDestroyWidget() }
     }
-
-    isolated deinit { if isDestroyed { g_object_unref(widget) } }
 
     /// The `WebButton` that `widget` owns; `nil` for a widget without one.
     public static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebButton? {
@@ -140,23 +138,10 @@ public import WebImage
     /// What screen readers call the button; `nil`, the default, says nothing.
     public var alternativeText: String? {
         didSet {
-            guard !isDestroyed else { return }
+            guard !ownership.isWidgetDestroyed else { return }
             gtk_picture_set_alternative_text(ObjectPointer(imageLayer.widget).opaque, alternativeText)
-            setAccessibleLabel()
+            ObjectPointer(widget).setAccessibleLabel(alternativeText)
         }
-    }
-
-    private func setAccessibleLabel() {
-        let accessible = ObjectPointer(widget).opaque
-        guard let alternativeText else {
-            return gtk_accessible_reset_property(accessible, GTK_ACCESSIBLE_PROPERTY_LABEL)
-        }
-        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
-        var value = GValue()
-        gtk_accessible_property_init_value(property, &value)
-        g_value_set_string(&value, alternativeText)
-        gtk_accessible_update_property_value(accessible, 1, &property, &value)
-        g_value_unset(&value)
     }
 
     // MARK: Life
@@ -169,14 +154,5 @@ public import WebImage
     /// Another one takes the widget over.
     private func retire() {
         for layer in [imageLayer, backgroundLayer] { for slot in layer.slots.values { host.remove(slot) } }
-    }
-
-    /// As with ``WebPicture``: from now on this object, if anybody has it still, keeps the empty widget.
-    private func didDestroyWidget() {
-        guard !isDestroyed else { return }
-        isDestroyed = true
-        g_object_ref(widget)
-        let pointer = ObjectPointer(widget)
-        if Self.key.value(of: pointer) === self { Self.key.set(nil, on: pointer) }
     }
 }

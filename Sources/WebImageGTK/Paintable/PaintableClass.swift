@@ -27,10 +27,10 @@ internal import CWebImageGTK
                     }
                 }
                 methods.pointee.get_intrinsic_width = { paintable in
-                    PaintableClass.withPainter(of: paintable) { $0.layers.top.intrinsicSize.width } ?? 0
+                    PaintableClass.withPainter(of: paintable) { $0.intrinsicSize.width } ?? 0
                 }
                 methods.pointee.get_intrinsic_height = { paintable in
-                    PaintableClass.withPainter(of: paintable) { $0.layers.top.intrinsicSize.height } ?? 0
+                    PaintableClass.withPainter(of: paintable) { $0.intrinsicSize.height } ?? 0
                 }
             }, interface_finalize: nil, interface_data: nil)
         g_type_add_interface_static(type, gdk_paintable_get_type(), &interface)

@@ -32,8 +32,7 @@ internal import WebImage
     /// The size it would like to have, in whole points; 0 by 0 when any will do.
     var intrinsicSize: (width: gint, height: gint) {
         guard case .texture(_, let size) = self else { return (0, 0) }
-        func whole(_ length: Double) -> gint { gint(exactly: length.rounded(.up)) ?? 0 }
-        return (whole(size.width), whole(size.height))
+        return size.wholePoints
     }
 
     /// Draws it in an area of `width` by `height` points; what reaches beyond is cut off.
@@ -68,6 +67,14 @@ internal import WebImage
     private func append(_ texture: ObjectReference, to snapshot: OpaquePointer, at place: PointRect) {
         var rect = graphene_rect_t(place)
         gtk_snapshot_append_texture(snapshot, texture.pointer.opaque, &rect)
+    }
+}
+
+extension PointSize {
+    /// As layouts count: rounded up; 0 for what they can't count.
+    var wholePoints: (width: gint, height: gint) {
+        func whole(_ length: Double) -> gint { max(0, gint(exactly: length.rounded(.up)) ?? 0) }
+        return (whole(width), whole(height))
     }
 }
 

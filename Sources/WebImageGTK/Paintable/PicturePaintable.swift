@@ -14,11 +14,15 @@ internal import WebImage
     /// What the GObject draws with.
     @MainActor final class Painter {
         var layers: PaintableLayers
+        var fixedSize: PointSize?
         var onSnapshot: (@MainActor () -> Void)?
         /// Since when it asks to be drawn in vain, in microseconds.
         var undrawnSince: gint64?
 
         init(_ layers: PaintableLayers) { self.layers = layers }
+
+        /// The size it would like to have, in whole points.
+        var intrinsicSize: (width: gint, height: gint) { fixedSize?.wholePoints ?? layers.top.intrinsicSize }
 
         func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
             undrawnSince = nil
@@ -47,6 +51,16 @@ internal import WebImage
         }
     }
 
+    /// The size it would like to have, in points, instead of that of what it draws.
+    var fixedSize: PointSize? {
+        get { painter.fixedSize }
+        set {
+            guard newValue != painter.fixedSize else { return }
+            painter.fixedSize = newValue
+            gdk_paintable_invalidate_size(reference.pointer.opaque)
+        }
+    }
+
     /// Called whenever somebody draws it, before that: not the place to change anything that is drawn.
     var onSnapshot: (@MainActor () -> Void)? {
         get { painter.onSnapshot }
@@ -65,5 +79,10 @@ internal import WebImage
         gdk_paintable_invalidate_contents(reference.pointer.opaque)
     }
 
-    func invalidateSize() { gdk_paintable_invalidate_size(reference.pointer.opaque) }
+    /// The size of what it draws is another one.
+    func invalidateSize() {
+        // Which makes no difference to the layout then.
+        guard fixedSize == nil else { return }
+        gdk_paintable_invalidate_size(reference.pointer.opaque)
+    }
 }

@@ -30,7 +30,7 @@ public import WebImage
     private var highlightedSlot: ImageSlot?
     private var roomCall: MainLoopCall?
     private var knownRoom: PointSize?
-    private(set) var isDestroyed = false
+    private let ownership: WidgetOwnership<WebPicture>
 
     /// Makes a new `GtkPicture`. GTK must be initialised, as it is inside an application's `activate`.
     public convenience init() { self.init(wrapping: gtk_picture_new()) }
@@ -44,21 +44,19 @@ public import WebImage
         imageSlot = ImageSlot(key: "image", host: host, surface: surface)
         paintable = PicturePaintable(surface.layers)
         let pointer = ObjectPointer(widget)
+        ownership = WidgetOwnership(of: pointer, under: Self.key)
         if let former = Self.key.value(of: pointer)?.highlightedSlot { host.remove(former) }
         host.add(imageSlot)
-        Self.key.set(self, on: pointer)
+        ownership.begin(with: self) { [weak self] in self?.didDestroyWidget() }
         imageSlot.resizeMode = { [weak self] in self?.resizeMode }
         gtk_picture_set_paintable(pointer.opaque, paintable.reference.pointer.opaque)
         paintable.onSnapshot = { [weak self] in self?.willDraw() }
         host.whenStateChanges { [weak self] in self?.updateHighlight() }
-        pointer.onSignal("destroy") { [weak self] in self?.didDestroyWidget() }
         imageSlot.visibilityDidChange()
     }
 
     /// Takes over a `GtkPicture` that exists, given as the pointer type Swift uses for classes with hidden fields.
     public convenience init(wrapping picture: OpaquePointer) { self.init(wrapping: ObjectPointer(picture).widget) }
-
-    isolated deinit { if isDestroyed { g_object_unref(widget) } }
 
     /// ``widget`` as the pointer type Swift uses for classes with hidden fields, for `gtk_picture_…` functions.
     public var picture: OpaquePointer { ObjectPointer(widget).opaque }
@@ -80,13 +78,14 @@ public import WebImage
         let slot = ImageSlot(key: "highlighted", host: host, surface: surface)
         slot.isOnShow = false
         highlightedSlot = slot
-        guard !isDestroyed else {
+        guard !ownership.isWidgetDestroyed else {
             slot.retire()
             return slot
         }
         host.add(slot)
         slot.resizeMode = { [weak self] in self?.resizeMode }
         slot.decodesAtDisplaySize = imageSlot.decodesAtDisplaySize
+        slot.offscreenLoading = imageSlot.offscreenLoading
         surface.layers.contentMode = imageSlot.painted?.layers.contentMode
         surface.onContentChange = { [weak self] in self?.updateHighlight() }
         return slot
@@ -98,7 +97,7 @@ public import WebImage
     }
 
     /// What counts as highlighted.
-    private static let highlightFlags =
+    package static let highlightFlags =
         GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
         | GTK_STATE_FLAG_CHECKED.rawValue
 
@@ -142,6 +141,19 @@ public import WebImage
         set { for slot in [imageSlot, highlightedSlot] { slot?.decodesAtDisplaySize = newValue } }
     }
 
+    /// The size that the widget asks the layout for, in points, whatever its picture would like; `nil`, the default, asks for the
+    /// picture's own.
+    public var fixedSize: PointSize? {
+        get { paintable.fixedSize }
+        set {
+            // The paintable has the proportions of the place from now on, and lays the picture out by itself.
+            if newValue != nil { contentMode = contentMode }
+            paintable.fixedSize = newValue
+            let (width, height) = newValue?.wholePoints ?? (-1, -1)
+            gtk_widget_set_size_request(widget, width, height)
+        }
+    }
+
     /// Pictures at their own size need all their pixels.
     private var resizeMode: ResizeMode? {
         switch contentMode {
@@ -171,17 +183,10 @@ public import WebImage
 
     // MARK: End
 
-    /// Ownership turns round: from now on this object, if anybody has it still, keeps the empty widget, so that
-    /// ``widget`` never dangles.
     private func didDestroyWidget() {
-        guard !isDestroyed else { return }
-        isDestroyed = true
-        g_object_ref(widget)
         roomCall = nil
         for slot in [imageSlot, highlightedSlot] { slot?.retire() }
         forgetPaintable()
-        let pointer = ObjectPointer(widget)
-        if Self.key.value(of: pointer) === self { Self.key.set(nil, on: pointer) }
     }
 
     /// A widget that is kept is disposed of a second time at its end. GTK 4.8's `GtkPicture` gives its paintable back both

@@ -5,6 +5,12 @@ internal import WebImage
     /// Whether the user can see it, as far as the toolkit knows.
     var isOnScreen: Bool { get }
 
+    /// Whether its view is on screen, though it may show another picture than this one.
+    var isViewOnScreen: Bool { get }
+
+    /// Whether pictures that can be had again are let go off screen.
+    var releasesOffscreen: Bool { get }
+
     /// What takes the place of `.fadeIn`, if anything.
     var transition: ImageTransition? { get }
 

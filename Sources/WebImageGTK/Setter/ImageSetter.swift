@@ -9,6 +9,7 @@ internal import WebImage
 ///           │ room or rest missing      ▲ │  ▲               │      │ more pixels, the picture stays
 ///           └──────────► waiting ───────┘ ▼  │ on screen     └► refining
 ///                                       paused  again
+///    ended ──► released ──► loading        off screen, where the display lets go, and on screen again
 /// ```
 ///
 /// Each wish has its completion called once: when its load ends, or with ``WebImageError/cancelled`` when it is given up
@@ -38,6 +39,8 @@ internal import WebImage
         case paused
         /// `isShown`: the picture on display is the one the wish asked for.
         case ended(isShown: Bool)
+        /// What the wish asked for was on display, and comes back with the view.
+        case released
         case refining(WebImageOperation)
 
         enum Obstacle { case room, scrolling }
@@ -45,7 +48,7 @@ internal import WebImage
         /// Whether the wish has been told its end.
         var isEnded: Bool {
             switch self {
-            case .ended, .refining: true
+            case .ended, .released, .refining: true
             case .waiting, .loading, .paused: false
             }
         }
@@ -53,7 +56,7 @@ internal import WebImage
         var operation: WebImageOperation? {
             switch self {
             case .loading(let operation), .refining(let operation): operation
-            case .waiting, .paused, .ended: nil
+            case .waiting, .paused, .ended, .released: nil
             }
         }
     }
@@ -75,13 +78,7 @@ internal import WebImage
         if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
-        fitted = display?.fitted(newWish.request)
-        if showFromMemory() { return }
-        let options = newWish.request.options
-        if !options.contains(.ignorePlaceholder) {
-            showPlaceholder(options.contains(.delayPlaceholder) ? nil : newWish.placeholder)
-        }
-        begin()
+        start()
     }
 
     /// Shows a picture that needs no loading.
@@ -128,7 +125,7 @@ internal import WebImage
             self.wish = newWish
             operation.priority = priority
             return true
-        case .ended(isShown: false), .waiting, .loading, .paused:
+        case .ended(isShown: false), .released, .waiting, .loading, .paused:
             return false
         }
     }
@@ -150,24 +147,45 @@ internal import WebImage
     // MARK: Visibility and room
 
     /// The view came on screen, or went off it, perhaps for a moment only: what is seen loads before what is not, and what
-    /// was paused starts again.
+    /// was paused or let go starts again.
     func visibilityDidChange() {
         if let operation = phase.operation { operation.priority = priority }
-        if case .paused = phase, isOnScreen { resume() }
+        guard display?.isViewOnScreen == true else { return }
+        switch phase {
+        case .paused: resume()
+        case .released: start()
+        case .waiting, .loading, .ended, .refining: break
+        }
     }
 
-    /// The view stays off screen: gives up the load until it comes back.
+    /// The view stays off screen: gives up the load until it comes back, and the picture where the display wants it so.
     func pause() {
+        if case .refining = phase { stopRefining() }
+        let releases = display?.releasesOffscreen == true
         switch phase {
         case .loading, .waiting:
             stopLoading(keepsWork: true)
             phase = .paused
+            if releases, hasPreview {
+                hasPreview = false
+                showPlaceholder(wish?.placeholder)
+            }
             move(to: .idle)
-        case .refining:
-            stopRefining()
-        case .paused, .ended:
+        case .ended(isShown: true) where releases:
+            release()
+        case .refining, .paused, .released, .ended:
             break
         }
+    }
+
+    private func release() {
+        phase = .released
+        // The server has been asked already.
+        if let policy = wish?.request.cachePolicy, policy == .reload || policy == .refresh {
+            wish?.request.cachePolicy = .cacheFirst
+        }
+        showPlaceholder(nil)
+        move(to: .idle)
     }
 
     /// The view knows its size, or has another one: begins, or loads more pixels if it has grown.
@@ -183,7 +201,7 @@ internal import WebImage
             stopRefining()
             fitted = request
             refine(request)
-        case .waiting(.scrolling), .loading, .paused, .ended(isShown: false):
+        case .waiting(.scrolling), .loading, .paused, .released, .ended(isShown: false):
             break
         }
     }
@@ -198,6 +216,18 @@ internal import WebImage
     private var priority: LoadPriority { wish?.priority(isOnScreen: isOnScreen) ?? .low }
 
     // MARK: Loading
+
+    /// With nothing of the wish on display yet.
+    private func start() {
+        guard let wish else { return }
+        fitted = display?.fitted(wish.request)
+        if showFromMemory() { return }
+        let options = wish.request.options
+        if !options.contains(.ignorePlaceholder) {
+            showPlaceholder(options.contains(.delayPlaceholder) ? nil : wish.placeholder)
+        }
+        begin()
+    }
 
     private func begin() {
         guard let wish, let fitted else { return wait(for: .room) }
@@ -364,7 +394,14 @@ internal import WebImage
 
     /// Lets go of what the wish holds, but for its request, and gives back the completion, which is to be called now.
     private func closeWish() -> ImageWish.CompletionHandler? {
-        defer { wish = wish.map { ImageWish(request: $0.request, manager: $0.manager) } }
+        defer {
+            // A picture that is let go off screen has its placeholder back before it.
+            let keepsPlaceholder = display?.releasesOffscreen == true
+            wish = wish.map {
+                ImageWish(
+                    request: $0.request, placeholder: keepsPlaceholder ? $0.placeholder : nil, manager: $0.manager)
+            }
+        }
         return wish?.completion
     }
 

@@ -93,7 +93,9 @@ internal import WebImage
     // MARK: Life
 
     /// Whether the user can see it, as far as the toolkit knows.
-    public var isOnScreen: Bool { isOnShow && host?.isVisible == true }
+    public var isOnScreen: Bool { isOnShow && isViewOnScreen }
+
+    var isViewOnScreen: Bool { host?.isVisible == true }
 
     func visibilityDidChange() {
         let isVisible = isOnScreen
@@ -101,15 +103,19 @@ internal import WebImage
         setter.visibilityDidChange()
         if !isVisible { endTransition(isFinished: false) }
         let wasHostVisible = isHostVisible
-        isHostVisible = host?.isVisible == true
+        isHostVisible = isViewOnScreen
         if isHostVisible {
             pauseCall = nil
             lookForRoom()
-        } else if wasHostVisible, offscreenLoading == .pause {
+        } else if wasHostVisible, offscreenLoading != .demote {
             // Not what was asked for off screen, as a cell that is bound does.
-            pauseCall = MainLoopCall.whenIdle { [weak self] in self?.setter.pause() }
+            pauseWhenIdle()
         }
         updateIndicatorTicker()
+    }
+
+    private func pauseWhenIdle() {
+        pauseCall = MainLoopCall.whenIdle { [weak self] in self?.setter.pause() }
     }
 
     /// A change of URL while the view is off screen counts as a wish to load it there.
@@ -237,6 +243,10 @@ public enum OffscreenLoading: String, Sendable, Hashable, CaseIterable {
     case pause
     /// It goes on, with a low priority: for lists, which unbind what is far away.
     case demote
+    /// As ``pause``, and the picture goes too: the view shows it again, from memory if it is still there, when it comes back.
+    /// What a load off screen brings goes into the caches alone. For views that are many and never unbound, as markers on a
+    /// map: how much memory they take is up to the memory cache then. Pictures that were set without a URL stay.
+    case release
 }
 
 extension ImageSlot: ImageDisplay {
@@ -283,8 +293,11 @@ extension ImageSlot: ImageDisplay {
         surface.show(placeholder)
     }
 
+    var releasesOffscreen: Bool { offscreenLoading == .release }
+
     func loadStateDidChange(to state: LoadState) {
         if setter.waitsForRoom { lookForRoom() }
+        if case .loaded = state, releasesOffscreen, !isViewOnScreen { pauseWhenIdle() }
         updateIndicator(for: state)
         if case .loaded = state, decodesAtDisplaySize {
             // The view may have grown meanwhile.

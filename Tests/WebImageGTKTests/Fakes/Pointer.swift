@@ -5,9 +5,9 @@ import Glibc
 
 /// The X server's pointer, moved and pressed through its test extension: what reaches GTK are events as of a mouse.
 @MainActor final class Pointer {
-    private let display: OpaquePointer
-    private let library: UnsafeMutableRawPointer
-    private let testLibrary: UnsafeMutableRawPointer
+    let display: OpaquePointer
+    let library: UnsafeMutableRawPointer
+    let testLibrary: UnsafeMutableRawPointer
 
     /// `nil` where the display is no X server, or has no test extension (Debian's package `libxtst6`).
     init?() {
@@ -38,20 +38,24 @@ import Glibc
     func release() { button(isDown: 0) }
 
     private func origin(of surface: OpaquePointer) -> (x: Int32, y: Int32) {
-        typealias WindowOf = @convention(c) (OpaquePointer) -> UInt
         typealias Root = @convention(c) (OpaquePointer) -> UInt
         typealias Translate =
             @convention(c) (
                 OpaquePointer, UInt, UInt, Int32, Int32, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<Int32>,
                 UnsafeMutablePointer<UInt>
             ) -> Int32
-        guard let windowOf = function("gdk_x11_surface_get_xid", in: nil, as: WindowOf.self),
-            let root = function("XDefaultRootWindow", in: library, as: Root.self),
+        guard let window = window(of: surface), let root = function("XDefaultRootWindow", in: library, as: Root.self),
             let translate = function("XTranslateCoordinates", in: library, as: Translate.self)
         else { return (0, 0) }
         var (x, y, child): (Int32, Int32, UInt) = (0, 0, 0)
-        _ = translate(display, windowOf(surface), root(display), 0, 0, &x, &y, &child)
+        _ = translate(display, window, root(display), 0, 0, &x, &y, &child)
         return (x, y)
+    }
+
+    /// The X server's name of a window.
+    func window(of surface: OpaquePointer) -> UInt? {
+        typealias WindowOf = @convention(c) (OpaquePointer) -> UInt
+        return function("gdk_x11_surface_get_xid", in: nil, as: WindowOf.self).map { $0(surface) }
     }
 
     private func move(x: Int32, y: Int32) {
@@ -69,12 +73,12 @@ import Glibc
         flush()
     }
 
-    private func flush() {
+    func flush() {
         typealias Flush = @convention(c) (OpaquePointer) -> Int32
         _ = function("XFlush", in: library, as: Flush.self)?(display)
     }
 
-    private func function<Function>(
+    func function<Function>(
         _ name: String, in library: UnsafeMutableRawPointer?, as type: Function.Type
     ) -> Function? {
         dlsym(library, name).map { unsafeBitCast($0, to: type) }
