@@ -79,7 +79,7 @@ internal import WebImage
         if showFromMemory() { return }
         let options = newWish.request.options
         if !options.contains(.ignorePlaceholder) {
-            showPlaceholder(options.contains(.delayPlaceholder) ? nil : newWish.placeholder)
+            showPlaceholder(options.isPlaceholderDelayed ? nil : newWish.placeholder)
         }
         begin()
     }
@@ -282,7 +282,9 @@ internal import WebImage
         case .success(let response):
             succeed(with: response)
         case .failure(let error):
-            if let wish, wish.request.options.contains(.delayPlaceholder) { showPlaceholder(wish.placeholder) }
+            if let wish, error != .cancelled, wish.request.options.isPlaceholderDelayed {
+                showPlaceholder(wish.placeholder)
+            }
             end(as: error == .cancelled ? .idle : .failed(error), with: result, isShown: false)
         }
     }
@@ -377,6 +379,11 @@ internal import WebImage
         state = newState
         display?.loadStateDidChange(to: newState)
     }
+}
+
+extension WebImageOptions {
+    /// Whether the placeholder is for a failed load alone: where there is to be none at all, there is none then either.
+    fileprivate var isPlaceholderDelayed: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
 }
 
 extension WebImageRequest {
