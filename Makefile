@@ -20,7 +20,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test stress fuzz test-tsan lint format pictures bench demo examples clean
+.PHONY: help setup build test stress fuzz test-tsan options-off lint format pictures bench demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -52,6 +52,10 @@ test-tsan: ## Run the tests under ThreadSanitizer; FILTER=… runs some.
 	$(tsan_environment) swift build $(tsan_flags) --build-tests
 	$(tsan_environment) TSAN_OPTIONS='allocator_may_return_null=1 exitcode=66' \
 		swift test $(tsan_flags) --skip-build --no-parallel --disable-xctest --filter '$(tsan_filter)'
+
+options-off: ## Turn each option and each hook off in turn, and show that its tests fail; NAME=… turns some off.
+	@Scripts/setup build test
+	@Scripts/options-off $(NAME)
 
 SECONDS ?= 60
 fuzz: ## Look for inputs that break a decoder, SECONDS=… for each; TARGET=… is one, such as FuzzPNG.

@@ -8,7 +8,8 @@ extension WebImageManager {
     /// Asking does not count as a use.
     public func tier(holding request: WebImageRequest) async -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
-        let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .all : .memory
+        if pipeline.cache.isInMemory(context.request) { return .memory }
+        let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
         if let tier = await pipeline.cache.tier(holding: context.key, in: tiers) { return tier }
         guard let tier = await pipeline.originals.tier(holding: context.key.original, in: .disk) else { return nil }
         let entry = await pipeline.originals.disk?.entry(for: context.key.original.description)
@@ -19,7 +20,8 @@ extension WebImageManager {
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:)")
     public func cachedTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
-        let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .all : .memory
+        if pipeline.cache.isInMemory(context.request) { return .memory }
+        let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
         if let tier = pipeline.cache.cachedTier(holding: context.key, in: tiers) { return tier }
         guard let tier = pipeline.originals.cachedTier(holding: context.key.original, in: .disk) else { return nil }
         let entry = pipeline.originals.disk?.cachedEntry(for: context.key.original.description)
@@ -29,7 +31,7 @@ extension WebImageManager {
     /// Whether memory has a request's picture; without touching the disk.
     public func isInMemory(_ request: WebImageRequest) -> Bool {
         let request = prepared(request)
-        return pipelines.pipeline(for: request).cache.memory.contains(request.cacheKey)
+        return pipelines.pipeline(for: request).cache.isInMemory(request)
     }
 
     /// Stores a picture for a URL, as if it had been loaded whole: in memory, and on disk its bytes, or it encoded.
@@ -54,6 +56,14 @@ extension WebImageManager {
         }
         pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         pipeline.originals.store(image, data: data, for: context.key, in: disk)
+    }
+}
+
+extension ImageCache {
+    /// Whether memory has the picture, or for a first frame the animation that it can be taken of.
+    fileprivate func isInMemory(_ request: WebImageRequest) -> Bool {
+        let key = request.cacheKey
+        return isInMemory(key) || request.options.contains(.firstFrameOnly) && isInMemory(key.withAllFrames)
     }
 }
 

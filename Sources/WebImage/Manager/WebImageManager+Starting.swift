@@ -60,7 +60,7 @@ extension WebImageManager {
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
-        if options.contains(.showNetworkActivity), context.isFromNetwork {
+        if options.contains(.showNetworkActivity), context.mayUseNetwork {
             let activity = configuration.networkActivity
             activity.increment()
             operation.whenEnded { activity.decrement() }
@@ -212,9 +212,10 @@ extension WebImageCounters {
 }
 
 extension LoadContext {
-    /// Whether the bytes come from another machine, as far as the URL tells.
-    var isFromNetwork: Bool {
+    /// Whether another machine may be asked for the bytes, as far as the URL and the policy tell.
+    var mayUseNetwork: Bool {
         !(loader is DataProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
+            && byteSources.contains(.loader)
     }
 
     var addressForPeople: String { request.addressForPeople }

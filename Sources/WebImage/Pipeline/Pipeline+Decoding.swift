@@ -12,11 +12,16 @@ extension Pipeline {
             try options.limits.check(info.size)
             return (try Self.standIn(for: bytes.data, info), info)
         }
-        let image = try codecs.decode(bytes.data, options: options)
-        let preloads =
-            context.request.options.contains(.preloadAllFrames)
-            && !context.request.options.contains(.firstFrameOnly)
-        return (preloads ? try image.preloadingFrames(cancellation: options.cancellation) : image, nil)
+        return (try decoded(bytes.data, context, options: options), nil)
+    }
+
+    /// The picture, with its frames where those are to be there at once; blocks.
+    func decoded(
+        _ data: Data, _ context: LoadContext, options: DecodingOptions
+    ) throws(WebImageError) -> Image {
+        let image = try codecs.decode(data, options: options)
+        guard context.request.options.contains(.preloadAllFrames), !options.firstFrameOnly else { return image }
+        return try image.preloadingFrames(cancellation: options.cancellation)
     }
 
     /// A picture that says what the file is, and shows nothing.

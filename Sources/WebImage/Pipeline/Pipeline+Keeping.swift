@@ -14,12 +14,12 @@ extension Pipeline {
         return willCache(image, context.request)
     }
 
-    /// The bytes for the disk: as they came, unless the request has other ideas.
-    func bytesToKeep(_ data: Data, of image: Image, _ context: LoadContext) -> Data {
-        guard !context.request.hasStandardDetails, let serializer = context.request.details.serializer else {
-            return data
-        }
-        return serializer(image, data, context.key.original) ?? data
+    /// The bytes for the disk where the request wants others than those that came.
+    func bytesInstead(of data: Data, of image: Image, _ context: LoadContext) -> Data? {
+        guard !context.request.hasStandardDetails, let serializer = context.request.details.serializer,
+            let rewritten = serializer(image, data, context.key.original), rewritten != data
+        else { return nil }
+        return rewritten
     }
 
     /// Begins to store a variant on disk if its request wants that.

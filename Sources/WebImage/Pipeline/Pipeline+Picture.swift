@@ -214,8 +214,10 @@ extension Pipeline {
         adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
         guard arrival.disk != .none else { return nil }
         if case .forgets(let others) = arrival.disk { return .removal(of: context.key, withOthers: others) }
-        let response = bytes.record.response
-        let data = image.map { bytesToKeep(bytes.data, of: $0, context) } ?? bytes.data
+        let rewritten = image.flatMap { bytesInstead(of: bytes.data, of: $0, context) }
+        let data = rewritten ?? bytes.data
+        var response = bytes.record.response
+        response?.isRewritten = rewritten != nil
         if !data.isEmpty { trace.note(.store, .stored(byteCount: data.count)) }
         if arrival.disk == .keepsBesideOthers, let response, let disk = originals.disk {
             let placement = disk.placement(

@@ -8,10 +8,11 @@
 /// - ``ignoreDecoding`` leaves nothing for ``progressive``, ``progressiveBlur``, ``firstFrameOnly``, ``preloadAllFrames``,
 ///   ``scaleDownLarge`` and processors to do.
 /// - ``firstFrameOnly`` goes before ``preloadAllFrames``, ``matchAnimatedKind`` and ``transformAnimated``.
-/// - ``ignoreDiskCache`` goes before ``memoryOnly``, ``queryDiskSync`` and ``queryMemoryData``.
+/// - ``ignoreDiskCache`` goes before ``memoryOnly``, ``queryDiskSync``, ``queryMemoryData`` and ``queryMemoryDataSync``; with
+///   ``cacheOnly``, memory alone may answer.
 /// - ``retryFailed`` goes before ``ignoreFailedURL``.
 /// - Of the switches for views, ``ignorePlaceholder`` goes before ``delayPlaceholder``, and ``avoidSettingImage`` leaves
-///   nothing for ``fadeIn`` and ``forceTransition`` to do.
+///   nothing for ``fadeIn``, ``forceTransition`` and ``waitTransition`` to do.
 ///
 /// Those that say what a property of the request says too (``WebImageRequest/priority``,
 /// ``WebImageRequest/cachePolicy``) give that property its value unless it is set.
@@ -70,7 +71,7 @@ extension WebImageOptions {
     /// credentials of others.
     public static let allowInvalidCertificates = WebImageOptions(rawValue: 1 << 3)
     /// Counts the load, from its start to its end, in the manager's ``WebImageManager/Configuration/networkActivity``; never one
-    /// from a file, a `data:` URL or memory.
+    /// from a file, a `data:` URL or memory, nor one whose policy asks no server.
     public static let showNetworkActivity = WebImageOptions(rawValue: 1 << 4)
     /// Asks the program for time while the load runs, through ``WebImageManager/Hooks/beginBackgroundTask``; the load is
     /// cancelled when that time is over. In a view the load goes on when that goes away or off screen, so that the caches have

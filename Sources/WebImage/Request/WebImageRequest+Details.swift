@@ -134,6 +134,7 @@ extension WebImageRequest {
     }
 
     /// What goes to the disk in place of the bytes as they came, or as the cache would encode them; `nil` by default.
+    /// ``WebImageManager/data(for:method:body:)`` has no use for bytes that a server did not send: it loads those again.
     public var serializer: Serializer? {
         get { details.serializer }
         set { changeDetails { $0.serializer = newValue } }

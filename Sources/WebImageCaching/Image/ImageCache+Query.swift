@@ -100,8 +100,13 @@ extension ImageCache {
         return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
     }
 
-    private func isInMemory(_ key: ImageCacheKey) -> Bool {
-        memory.contains(key) || !configuration.allowsAnimated && memory.contains(key.firstFrame)
+    /// Whether ``image(inMemoryFor:)`` would find a picture; asking does not count as a use.
+    package func isInMemory(_ key: ImageCacheKey) -> Bool {
+        hasCurrentImage(for: key) || !configuration.allowsAnimated && hasCurrentImage(for: key.firstFrame)
+    }
+
+    private func hasCurrentImage(for key: ImageCacheKey) -> Bool {
+        memory.peek(key).map { $0.provenance?.isSuperseded != true } ?? false
     }
 
     // MARK: Disk

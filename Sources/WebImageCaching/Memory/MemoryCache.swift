@@ -105,6 +105,17 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return isPresent || revival != nil && weakValue(for: key, in: shard) != nil
     }
 
+    /// As ``value(for:)``, but asking does not count as a use.
+    package func peek(_ key: Key) -> Value? {
+        let hash = Store.hash(key)
+        let shard = shard(for: hash)
+        let value = shard.locked { () -> Value? in
+            let position = shard.store.goodPosition(of: key, hash: hash, clock: clock)
+            return position >= 0 ? shard.store.slots[Int(position)].value : nil
+        }
+        return value ?? (revival == nil ? nil : weakValue(for: key, in: shard)?.value)
+    }
+
     /// Stores the value as the most recently used, in place of any older one, and evicts others as the limits require.
     ///
     /// A value that costs more than ``costLimit`` or ``entryCostLimit`` by itself is not kept; what the key held before

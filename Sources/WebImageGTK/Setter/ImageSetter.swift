@@ -224,7 +224,7 @@ internal import WebImage
         if showFromMemory() { return }
         let options = wish.request.options
         if !options.contains(.ignorePlaceholder) {
-            showPlaceholder(options.contains(.delayPlaceholder) ? nil : wish.placeholder)
+            showPlaceholder(options.isPlaceholderDelayed ? nil : wish.placeholder)
         }
         begin()
     }
@@ -312,7 +312,9 @@ internal import WebImage
         case .success(let response):
             succeed(with: response)
         case .failure(let error):
-            if let wish, wish.request.options.contains(.delayPlaceholder) { showPlaceholder(wish.placeholder) }
+            if let wish, error != .cancelled, wish.request.options.isPlaceholderDelayed {
+                showPlaceholder(wish.placeholder)
+            }
             end(as: error == .cancelled ? .idle : .failed(error), with: result, isShown: false)
         }
     }
@@ -414,6 +416,11 @@ internal import WebImage
         state = newState
         display?.loadStateDidChange(to: newState)
     }
+}
+
+extension WebImageOptions {
+    /// Whether the placeholder is for a failed load alone: where there is to be none at all, there is none then either.
+    fileprivate var isPlaceholderDelayed: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
 }
 
 extension WebImageRequest {

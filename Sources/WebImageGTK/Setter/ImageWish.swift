@@ -29,7 +29,8 @@ struct ImageWish {
 
     /// That on screen.
     var priority: LoadPriority {
-        request.options.contains(.lowPriority) ? min(request.priority, .low) : request.priority
+        let isLow = request.options.contains(.lowPriority) && !request.options.contains(.highPriority)
+        return isLow ? min(request.priority, .low) : request.priority
     }
 
     func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }

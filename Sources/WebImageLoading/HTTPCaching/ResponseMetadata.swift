@@ -35,6 +35,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         static let isReusable = Flags(rawValue: 2)
         static let lacksBody = Flags(rawValue: 4)
         static let redirectsWantValidation = Flags(rawValue: 8)
+        static let isRewritten = Flags(rawValue: 16)
     }
 
     /// From the year 1700 to 2300: others are no times of ours, and ages that come of them could not be counted.
@@ -50,6 +51,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         if response.isReusable { flags.insert(.isReusable) }
         if response.lacksBody { flags.insert(.lacksBody) }
         if response.redirectsWantValidation { flags.insert(.redirectsWantValidation) }
+        if response.isRewritten { flags.insert(.isRewritten) }
         writer.write(flags.rawValue)
         writer.write(UInt16(clamping: response.statusCode))
         writer.write(response.bodyNumber)
@@ -109,6 +111,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         response.isReusable = flags.contains(.isReusable)
         response.lacksBody = flags.contains(.lacksBody)
         response.redirectsWantValidation = flags.contains(.redirectsWantValidation)
+        response.isRewritten = flags.contains(.isRewritten)
         response.redirectLifetime = redirectLifetime.isFinite ? redirectLifetime : nil
         alternates = (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }
     }

@@ -24,6 +24,9 @@ public struct StoredResponse: Sendable, Hashable, Codable {
     package var isReusable = true
     /// Whether its body was not kept, as with an error whose page nobody wanted.
     package var lacksBody = false
+    /// Whether its body is what the program made of the server's: pictures are made of it, but it is no answer for those who
+    /// want what the server sent.
+    package var isRewritten = false
     /// For how many seconds after ``responseTime`` the redirects that led to it are good; `nil` where they set no limit.
     package var redirectLifetime: Double?
     /// Where it came from in the end; `nil` without redirects.

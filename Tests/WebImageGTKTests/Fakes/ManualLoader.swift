@@ -4,10 +4,13 @@ import WebImage
 /// A loader that answers when the test says so, in the order it likes.
 final class ManualLoader: ImageLoader {
     private let started = Lock<[ManualLoad]>([])
+    private let isCacheable: Bool
+
+    init(isCacheable: Bool = false) { self.isCacheable = isCacheable }
 
     func canLoad(_ url: URL) -> Bool { url.scheme == "manual" }
 
-    func isCacheable(_ url: URL) -> Bool { false }
+    func isCacheable(_ url: URL) -> Bool { isCacheable }
 
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

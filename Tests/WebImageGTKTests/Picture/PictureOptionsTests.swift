@@ -1,4 +1,6 @@
 import CWebImageGTK
+import FoundationEssentials
+import WebImageTestSupport
 import XCTest
 
 @testable import WebImageGTK
@@ -62,6 +64,25 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
+    func testQueryDiskSyncShowsThePictureBeforeItReturns() throws {
+        try MainActor.assumeIsolated {
+            let directory = try TemporaryDirectory()
+            let disk = DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache")))
+            let loader = ManualLoader(isCacheable: true)
+            let manager = WebImageManager(
+                configuration: WebImageManager.Configuration(
+                    cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: disk), loaders: [loader],
+                    codecs: CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
+            guard let url = URL(string: "manual://host/red") else { return XCTFail("no URL") }
+            disk.store(Swatch.red.data, for: WebImageRequest(url).cacheKey.description)
+            let picture = WebPicture()
+            picture.setImage(url, placeholder: .color(.white), options: .queryDiskSync, manager: manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            XCTAssertTrue(loader.loads.isEmpty)
+            destroyUnparented(picture)
+        }
+    }
+
     func testDelayPlaceholderShowsItAfterAFailure() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
@@ -72,6 +93,57 @@ final class PictureOptionsTests: GTKTestCase {
             pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
             destroyUnparented(picture)
+        }
+    }
+
+    func testDelayPlaceholderShowsNoneAfterACancel() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            picture.setImage(
+                try fixture.url("a"), placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager,
+                completion: { outcomes.append($0) })
+            fixture.manager.cancelAll()
+            pump("the end") { outcomes.errors == [.cancelled] }
+            XCTAssertEqual(picture.loadState, .idle)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testIgnorePlaceholderGoesBeforeDelayPlaceholder() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (old, gone) = (try fixture.url("old"), try fixture.url("gone"))
+            try fixture.remember(.red, at: old)
+            picture.setImage(old, manager: fixture.manager)
+            picture.setImage(
+                gone, placeholder: .color(.white), options: [.ignorePlaceholder, .delayPlaceholder],
+                manager: fixture.manager)
+            fixture.loader.lastLoad(of: gone)?.end(.failure(.emptyBody(url: gone)))
+            pump("the failure") { picture.loadState == .failed(.emptyBody(url: gone)) }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAvoidSettingImageLeavesNothingToFadeIn() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let (known, loaded) = (try fixture.url("known"), try fixture.url("loaded"))
+            try fixture.remember(.red, at: known)
+            let outcomes = Outcomes()
+            for url in [known, loaded] {
+                picture.setImage(
+                    url, options: [.avoidSettingImage, .fadeIn, .forceTransition, .waitTransition],
+                    manager: fixture.manager, completion: { outcomes.append($0) })
+                fixture.loader.lastLoad(of: url)?.answer(.blue)
+            }
+            pump("both ends") { outcomes.successCount == 2 }
+            XCTAssertFalse(picture.imageSlot.isInTransition)
+            XCTAssertNil(picture.image)
         }
     }
 

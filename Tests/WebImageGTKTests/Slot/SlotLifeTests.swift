@@ -7,20 +7,9 @@ import XCTest
 final class SlotLifeTests: GTKTestCase {
     func testLowPriorityWaitsUntilScrollingRests() throws {
         try MainActor.assumeIsolated {
-            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            guard let (window, adjustment) = scrolling(picture) else { return XCTFail("no widgets") }
             defer { window.close() }
-            guard let scrolledWindow = gtk_scrolled_window_new(), let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
-            else { return XCTFail("no widgets") }
-            gtk_widget_set_size_request(box, 50, 2000)
-            gtk_box_append(asBox(box), picture.widget)
-            gtk_scrolled_window_set_child(OpaquePointer(scrolledWindow), box)
-            gtk_widget_set_size_request(scrolledWindow, 100, 100)
-            window.add(scrolledWindow)
-            window.present()
-            pump("the map") { picture.imageSlot.isOnScreen }
-            pumpUntilIdle()
-            pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
-            let adjustment = gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolledWindow))
             gtk_adjustment_set_value(adjustment, 5)
             XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, true)
             picture.setImage(try fixture.url("low"), priority: .low, manager: fixture.manager)
@@ -37,6 +26,23 @@ final class SlotLifeTests: GTKTestCase {
             picture.cancelCurrentRequest()
             pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
             XCTAssertNil(fixture.loader.lastLoad(of: try fixture.url("never")))
+        }
+    }
+
+    func testTheLowPriorityOptionWaitsTooUnlessThereIsAHigh() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            guard let (window, adjustment) = scrolling(picture) else { return XCTFail("no widgets") }
+            defer { window.close() }
+            gtk_adjustment_set_value(adjustment, 5)
+            let (low, both) = (try fixture.url("low"), try fixture.url("both"))
+            picture.setImage(both, options: [.lowPriority, .highPriority], manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.lastLoad(of: both)?.priority, .high)
+            picture.setImage(low, options: .lowPriority, manager: fixture.manager)
+            XCTAssertNil(fixture.loader.lastLoad(of: low))
+            pump("the load") { fixture.loader.lastLoad(of: low) != nil }
+            XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, false)
+            XCTAssertEqual(fixture.loader.lastLoad(of: low)?.priority, .low)
         }
     }
 
@@ -213,4 +219,23 @@ final class SlotLifeTests: GTKTestCase {
 @MainActor private final class DelayedAnswer {
     static let shared = DelayedAnswer()
     var call: MainLoopCall?
+}
+
+/// A window in which `picture` can be scrolled, at rest.
+@MainActor private func scrolling(
+    _ picture: WebPicture
+) -> (window: TestWindow, adjustment: UnsafeMutablePointer<GtkAdjustment>)? {
+    let window = TestWindow()
+    guard let scrolledWindow = gtk_scrolled_window_new(), let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+    else { return nil }
+    gtk_widget_set_size_request(box, 50, 2000)
+    gtk_box_append(asBox(box), picture.widget)
+    gtk_scrolled_window_set_child(OpaquePointer(scrolledWindow), box)
+    gtk_widget_set_size_request(scrolledWindow, 100, 100)
+    window.add(scrolledWindow)
+    window.present()
+    pump("the map") { picture.imageSlot.isOnScreen }
+    pumpUntilIdle()
+    pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
+    return gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolledWindow)).map { (window, $0) }
 }

@@ -11,6 +11,7 @@ import WebImageTestSupport
         response.isInvalidated = true
         response.redirectLifetime = 12.5
         response.redirectsWantValidation = true
+        response.isRewritten = true
         response.finalURL = "https://host/final"
         return ResponseMetadata(response: response, alternates: [0, 3, 7])
     }

@@ -48,6 +48,17 @@ import WebImageTestSupport
         #expect(try await manager.response(for: WebImageRequest(url)).metrics == nil, "memory needs no transfer")
     }
 
+    @Test func theHookOfEveryEndIsToldHowTheTransferWent() async throws {
+        try files.write(SolidPicture(4).png(), to: "a.png")
+        let url = try server.url("/a.png")
+        let ends = Lock<[LoaderMetrics?]>([])
+        var configuration = makeManager().configuration
+        configuration.hooks.didFinish = { _, result in ends.withLock { $0.append(try? result.get().metrics) } }
+        let manager = WebImageManager(configuration: configuration)
+        for _ in 0..<2 { _ = try await manager.response(for: WebImageRequest(url)) }
+        #expect(ends.withLock { $0 }.map { $0?.exchanges.map(\.url) } == [[url], nil])
+    }
+
     @Test func progressComesInStepsOfTheSizeAskedFor() async throws {
         try files.write(Noise.png(byteCountAtLeast: 4_000_000), to: "a.png")
         let url = try server.url("/a.png")
@@ -167,6 +178,21 @@ import WebImageTestSupport
             case .failure(let error): failures.append(error)
             }
         }
+    }
+
+    @Test func everyoneWhoWantsTheSameFileGetsItHoweverTheyComeToIt() async throws {
+        let url = try files.write(SolidPicture(3).png(), to: "a.png")
+        let manager = makeManager()
+        let results = Results()
+        // Some join, some find it in memory, some come when it has just gone from there.
+        for number in 0..<200 {
+            manager.load(WebImageRequest(url), completion: results.note)
+            if number % 20 == 0 { manager.configuration.cache.memory.removeAll() }
+            if number % 7 == 0 { _ = await results.wait(for: number / 2) }
+        }
+        let all = await results.wait(for: 200)
+        #expect(all.count == 200)
+        #expect(try all.allSatisfy { SolidPicture(3).matches(try $0.get().image) })
     }
 
     @Test func aLocalFileNeedsNoServerAndNoCopy() async throws {

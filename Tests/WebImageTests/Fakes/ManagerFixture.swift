@@ -39,17 +39,38 @@ struct ManagerFixture {
 
     /// Loads `request` and answers it with `picture`.
     func load(_ request: WebImageRequest, answeringWith picture: SolidPicture) async throws -> WebImageResponse {
-        async let response = manager.response(for: request)
-        try await nextLoad().answer(picture.png())
-        return try await response
+        try await load(request) { try $0.answer(picture.png()) }
     }
 
     /// Loads `request` and answers it with `data`.
     func load(_ request: WebImageRequest, answeringWith data: Data) async throws -> WebImageResponse {
-        async let response = manager.response(for: request)
-        try await nextLoad().answer(data)
-        return try await response
+        try await load(request) { $0.answer(data) }
     }
+
+    /// Loads `request`; its loader does as `answer` says. Throws ``NobodyAsked`` where something else than the loader answers;
+    /// after that, or another end without a load, there is none to be had from the loader.
+    func load(
+        _ request: WebImageRequest, _ answer: @escaping @Sendable (ScriptedLoad) throws -> Void
+    ) async throws -> WebImageResponse {
+        let loadCount = loader.loadCount
+        return try await withThrowingTaskGroup(of: WebImageResponse?.self) { group in
+            group.addTask { try await manager.response(for: request) }
+            group.addTask {
+                try await answer(nextLoad())
+                return nil
+            }
+            var response: WebImageResponse?
+            while let next = try await group.next() {
+                response = next ?? response
+                if response != nil, loader.loadCount == loadCount { throw NobodyAsked() }
+            }
+            guard let response else { throw NobodyAsked() }
+            return response
+        }
+    }
+
+    /// A loader was to answer, and nobody has asked it.
+    struct NobodyAsked: Error {}
 
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
 }

@@ -104,6 +104,18 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(1, isUnchanged: true)])
     }
 
+    @Test func bytesThatAreNoPictureLeaveTheStoredOne() async throws {
+        _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        await #expect(throws: WebImageError.self) {
+            try await fixture.load(WebImageRequest(url, options: .refreshCache)) { load in
+                load.answer(Data("<html>".utf8), status: 200, "ETag: \"2\"")
+            }
+        }
+        #expect(SolidPicture(1).matches(try #require(fixture.manager.cachedImage(for: url))))
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(1).png()))
+    }
+
     @Test func withNothingStoredItIsLoaded() async throws {
         async let response = fixture.manager.response(for: WebImageRequest(url, cachePolicy: .refresh))
         try await fixture.nextLoad().answer(SolidPicture(3), "")

@@ -15,10 +15,7 @@ import WebImageTestSupport
     }
 
     private func fail(_ request: WebImageRequest, with error: WebImageError) async throws {
-        let results = Results()
-        fixture.manager.load(request, completion: results.note)
-        try await fixture.nextLoad().end(.failure(error))
-        _ = await results.wait(for: 1)
+        await #expect(throws: error) { try await fixture.load(request) { $0.end(.failure(error)) } }
     }
 
     private var notFound: WebImageError { .httpStatus(code: 404, url: url) }
@@ -28,7 +25,7 @@ import WebImageTestSupport
         #expect(!fixture.manager.isBlocked(url))
         let asking = WebImageRequest(url, options: .ignoreFailedURL)
         try await fail(asking, with: notFound)
-        #expect(fixture.manager.blockedURLs == [url])
+        try #require(fixture.manager.blockedURLs == [url])
         await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
             try await fixture.manager.image(for: asking)
         }

@@ -25,6 +25,21 @@ import WebImageTestSupport
         #expect(try await fixture.manager.response(for: request).origin == .diskCache)
     }
 
+    @Test func cacheOnlyProcessesTheStoredOriginal() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        let request = WebImageRequest(
+            url, cachePolicy: .cacheOnly, thumbnail: Thumbnail(width: 4, height: 4),
+            processors: [ProbeProcessor(name: "a", red: 5)])
+        let response = try await fixture.manager.response(for: request)
+        #expect(response.origin == .diskCache)
+        #expect(response.image.pixels[0, 0].x == 6)
+        #expect(fixture.loader.loadCount == 1)
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
+        #expect(await fixture.cache.disk?.count == 1)
+    }
+
     @Test func reloadReplacesWhatIsStored() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let request = WebImageRequest(url, cachePolicy: .reload)

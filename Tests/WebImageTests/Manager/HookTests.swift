@@ -83,11 +83,13 @@ import WebImageTestSupport
 
     @Test func shouldLoadRefuses() async throws {
         let fixture = try ManagerFixture { $0.hooks.shouldLoad = { $0.url.lastPathComponent != "a" } }
-        await #expect(throws: WebImageError.requestRefused(url: url)) { try await fixture.manager.image(at: url) }
-        #expect(fixture.loader.loadCount == 0)
         let allowed = WebImageRequest(try ManagerFixture.url("b"))
         _ = try await fixture.load(allowed, answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: allowed).origin == .memoryCache)
+        await #expect(throws: WebImageError.requestRefused(url: url)) {
+            try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        }
+        #expect(fixture.loader.loadCount == 1)
     }
 
     @Test func willCacheDecidesWhatMemoryKeeps() async throws {

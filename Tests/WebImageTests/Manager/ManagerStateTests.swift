@@ -59,6 +59,21 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
+    @Test func managersDoNotDisturbEachOther() async throws {
+        let other = try ManagerFixture()
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url), completion: results.note)
+        let load = try await fixture.nextLoad()
+        other.manager.isSuspended = true
+        other.manager.cancelAll()
+        #expect(!other.manager.isRunning && fixture.manager.isRunning)
+        try load.answer(SolidPicture(1).png())
+        #expect(try await results.wait(for: 1)[0].get().origin == .remote)
+        #expect(fixture.manager.cachedImage(for: url) != nil)
+        #expect(other.manager.cachedImage(for: url) == nil)
+        #expect(other.manager.counters.requests == 0)
+    }
+
     @Test func tellsWhereAPictureIs() async throws {
         let request = WebImageRequest(url)
         #expect(await fixture.manager.tier(holding: request) == nil)
@@ -72,6 +87,36 @@ import WebImageTestSupport
         #expect(await fixture.manager.tier(holding: thumbnail) == .disk, "it can be made of the original")
         func blocking() -> CacheTier? { fixture.manager.cachedTier(holding: request) }
         #expect(blocking() == .disk)
+    }
+
+    @Test func aPictureOfBytesThatHaveChangedIsInMemoryNoMore() async throws {
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
+        #expect(fixture.manager.isInMemory(thumbnail))
+        _ = try await fixture.load(WebImageRequest(url, options: .loaderOnly), answeringWith: SolidPicture(2))
+        // Asked before anything has looked it up, and so taken it away.
+        #expect(!fixture.manager.isInMemory(thumbnail))
+        #expect(await fixture.manager.tier(holding: thumbnail) == .disk)
+        #expect(fixture.manager.cachedImage(for: thumbnail) == nil)
+    }
+
+    @Test func askingWhereAPictureIsDoesNotCountAsAUse() async throws {
+        let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
+        cache.memory.countLimit = 2
+        let fixture = try ManagerFixture { $0.cache = cache }
+        let requests = try ["a", "b", "c"].map { WebImageRequest(try ManagerFixture.url($0)) }
+        _ = try await fixture.load(requests[0], answeringWith: SolidPicture(1))
+        _ = try await fixture.load(requests[1], answeringWith: SolidPicture(1))
+        #expect(fixture.manager.isInMemory(requests[0]))
+        _ = try await fixture.load(requests[2], answeringWith: SolidPicture(1))
+        #expect(requests.map(fixture.manager.isInMemory) == [false, true, true])
+    }
+
+    @Test func anAnimationInMemoryIsItsFirstFrameToo() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([1, 2]))
+        let still = WebImageRequest(url, options: .firstFrameOnly)
+        #expect(fixture.manager.isInMemory(still))
+        #expect(await fixture.manager.tier(holding: still) == .memory)
     }
 
     @Test func storesForAURL() async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Testing
 import WebImage
@@ -47,17 +48,39 @@ import WebImageTestSupport
     @Test func cacheOnlyLoadsNothing() async throws {
         let request = WebImageRequest(url, options: .cacheOnly)
         await #expect(throws: WebImageError.notInCache(key: request.cacheKey.source)) {
-            try await fixture.manager.image(for: request)
+            try await fixture.load(request, answeringWith: SolidPicture(1))
         }
         #expect(fixture.loader.loadCount == 0)
     }
 
-    @Test(arguments: [WebImageOptions.loaderOnly, .refreshCache])
-    func theLoaderIsAskedThoughThereIsAPicture(options: WebImageOptions) async throws {
+    @Test func loaderOnlyAsksTheLoaderThoughThereIsAPicture() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
-        let response = try await fixture.load(WebImageRequest(url, options: options), answeringWith: SolidPicture(2))
-        #expect(SolidPicture(2).matches(response.image))
+        let request = WebImageRequest(url, options: .loaderOnly)
+        #expect(SolidPicture(2).matches(try await fixture.load(request, answeringWith: SolidPicture(2)).image))
         #expect(SolidPicture(2).matches(try #require(fixture.manager.cachedImage(for: url))), "it is stored")
+    }
+
+    @Test func refreshCacheAsksTheServerWhetherAnythingHasChanged() async throws {
+        _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        let request = WebImageRequest(url, options: .refreshCache)
+        let confirmed = try await fixture.load(request) { load in
+            #expect(load.request.headers["If-None-Match"] == "\"1\"")
+            load.confirm()
+        }
+        #expect(SolidPicture(1).matches(confirmed.image))
+        let changed = try await fixture.load(request) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        #expect(SolidPicture(2).matches(changed.image))
+        #expect(SolidPicture(2).matches(try #require(fixture.manager.cachedImage(for: url))), "it is stored")
+    }
+
+    @Test func httpCacheAnswersForAsLongAsTheServerSays() async throws {
+        let request = WebImageRequest(url, options: .httpCache)
+        _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
+        fixture.time.advance(seconds: 59)
+        #expect(try await fixture.manager.response(for: request).origin == .memoryCache)
+        fixture.time.advance(seconds: 2)
+        let later = try await fixture.load(request) { try $0.answer(SolidPicture(2), "Cache-Control: max-age=60") }
+        #expect(SolidPicture(2).matches(later.image))
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, .queryMemoryDataSync])
@@ -105,6 +128,14 @@ import WebImageTestSupport
         let other = WebImageRequest(try ManagerFixture.url("other"), options: .queryDiskSync)
         #expect(fixture.manager.cachedImage(for: other) == nil)
         #expect(try await fixture.load(other, answeringWith: SolidPicture(5)).origin == .remote)
+    }
+
+    @Test func queryDiskSyncPreloadsFramesToo() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20, 30]))
+        fixture.cache.memory.removeAll()
+        let request = WebImageRequest(url, options: [.queryDiskSync, .preloadAllFrames])
+        let image = try #require(fixture.manager.cachedImage(for: request))
+        #expect(try #require(image.animation).byteCount >= 3 * image.pixels.byteCount)
     }
 
     @Test func matchAnimatedKindTakesNoStillForAnAnimation() async throws {
@@ -158,6 +189,25 @@ import WebImageTestSupport
         _ = await results.wait(for: 3)
     }
 
+    @Test func showNetworkActivityCountsNothingThatAsksNoServer() async throws {
+        let activity = NetworkActivity()
+        let counts = Lock<[Int]>([])
+        let fixture = try ManagerFixture {
+            $0.networkActivity = activity
+            // Called when the load begins.
+            $0.hooks.beginBackgroundTask = { _ in
+                counts.withLock { $0.append(activity.count) }
+                return {}
+            }
+        }
+        for policy in [CachePolicy.cacheOnly, .offline, .http] {
+            let options: WebImageOptions = [.showNetworkActivity, .continueInBackground]
+            fixture.manager.load(WebImageRequest(url, options: options, cachePolicy: policy)) { _ in }
+        }
+        #expect(counts.withLock { $0 } == [0, 0, 1])
+        fixture.manager.cancelAll()
+    }
+
     @Test func continueInBackgroundAsksForTimeAndEndsWithIt() async throws {
         let expirations = Lock<[@Sendable () -> Void]>([])
         let ended = Countdown()
@@ -171,8 +221,8 @@ import WebImageTestSupport
         #expect(expirations.withLock { $0.isEmpty })
         let results = Results()
         fixture.manager.load(WebImageRequest(url, options: .continueInBackground), completion: results.note)
-        let expire = expirations.withLock { $0.first }
-        expire?()
+        let expire = try #require(expirations.withLock { $0.first })
+        expire()
         _ = await results.wait(for: 1)
         #expect(results.errors == [.cancelled])
         try await ended.wait()
@@ -266,6 +316,16 @@ import WebImageTestSupport
         #expect(whole.pixels.size == PixelSize(width: 8, height: 6))
     }
 
+    @Test func scaleDownLargeKeepsPicturesUpright() async throws {
+        let fixture = try ManagerFixture { $0.scaleDownByteLimit = 8 * 12 * 4 }
+        // 24×16 pixels, to be turned by a quarter.
+        let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fixtures/images/orientation-6.jpg")
+        let request = WebImageRequest(url, options: .scaleDownLarge)
+        let image = try await fixture.load(request, answeringWith: Data(contentsOf: path)).image
+        #expect(image.pixels.size == PixelSize(width: 8, height: 12))
+    }
+
     @Test func everyFrameIsProcessedUnlessTheManagerSaysOtherwise() async throws {
         let processor = ProbeProcessor(name: "a", red: 5)
         let gif = try TestAnimation.gif([10, 20])
@@ -307,6 +367,31 @@ import WebImageTestSupport
         // Another process sees them: what is only staged is not in the directory's index.
         let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
+    }
+
+    @Test func waitForStoreHoldsTheEndBackUntilThen() async throws {
+        let (encoding, ended, gate) = (Countdown(), Countdown(), DispatchSemaphore(value: 0))
+        let directory = try TemporaryDirectory()
+        var configuration = ImageCache.Configuration()
+        configuration.serializer = { _, _, _ in
+            encoding.signal()
+            // 10 s are a safety net.
+            _ = gate.wait(timeout: .now() + 10)
+            return Data("encoded".utf8)
+        }
+        let cache = ImageCache(
+            memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory), configuration: configuration)
+        let fixture = try ManagerFixture { $0.cache = cache }
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 2, height: 2))
+        request.cacheAccess = .all
+        fixture.manager.load(request) { _ in ended.signal() }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await encoding.wait()
+        // Without the option it comes as soon as the picture is decoded, which was before.
+        await #expect(throws: TimeLimitReached.self) { try await ended.wait(atMost: .milliseconds(200)) }
+        gate.signal()
+        try await ended.wait()
+        #expect(await cache.disk?.data(for: request.cacheKey.description) == Data("encoded".utf8))
     }
 }
 

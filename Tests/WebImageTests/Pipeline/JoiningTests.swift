@@ -46,6 +46,25 @@ import WebImageTestSupport
         #expect(try SolidPicture(2).matches(await second.wait(for: 1)[0].get().image))
     }
 
+    @Test func aFailureReachesEveryJoinerOnce() async throws {
+        let fixture = try ManagerFixture()
+        let url = try ManagerFixture.url("empty")
+        let results = Results()
+        for number in 0..<30 {
+            let side = 2 + number % 3
+            let request = WebImageRequest(url, thumbnail: Thumbnail(width: side, height: side))
+            fixture.manager.load(request, completion: results.note)
+        }
+        try await fixture.nextLoad().end(.failure(.emptyBody(url: url)))
+        #expect(await results.wait(for: 30).count == 30)
+        // Every callback is on its way by the time that another load, begun later, has ended on the same queue.
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("other")), completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(await results.wait(for: 31).count == 31)
+        #expect(results.errors == Array(repeating: .emptyBody(url: url), count: 30))
+        #expect(fixture.loader.loadCount == 2)
+    }
+
     @Test func eachJoinerHasItsOwnProgressQueueAndCancellation() async throws {
         let fixture = try ManagerFixture()
         let request = WebImageRequest(try ManagerFixture.url("joined"))

@@ -57,6 +57,24 @@ import WebImageTestSupport
         #expect(fixture.cache.memory.count == 0)
     }
 
+    @Test func callsBackOnItsQueue() async throws {
+        let queue = ManualCallbackQueue()
+        let prefetcher = prefetcher { $0.callbackQueue = queue }
+        let calls = Lock<[String]>([])
+        prefetcher.prefetch(
+            try requests("a"), progress: { _ in calls.withLock { $0.append("progress") } },
+            completion: { _ in calls.withLock { $0.append("end") } })
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await queue.arrivals.first()
+        #expect(calls.withLock { $0 } == [], "on no other queue")
+        queue.runAll()
+        while calls.withLock({ $0.last }) != "end" {
+            try await queue.arrivals.first()
+            queue.runAll()
+        }
+        #expect(calls.withLock { $0 } == ["progress", "end"])
+    }
+
     @Test func loadsDuplicatesOnce() async throws {
         let requests = try requests("a", "a", "a")
         async let progress = prefetcher().prefetched(requests)
@@ -118,6 +136,32 @@ import WebImageTestSupport
         try await fixture.nextLoad().answer(SolidPicture(4).png())
         try await ends[1].wait()
         #expect(second.withLock { $0?.loaded } == 1)
+    }
+
+    @Test func overlappingBatchesFromSeveralThreadsAllEnd() async throws {
+        let prefetcher = prefetcher()
+        let lists = [try requests("a", "b", "c"), try requests("b", "c", "d"), try requests("c", "d", "a")]
+        let answering = Task { [fixture] in
+            for await load in fixture.loader.loads { try load.answer(SolidPicture(1).png()) }
+        }
+        defer { answering.cancel() }
+        let ends = await withTaskGroup(of: PrefetchProgress.self) { group in
+            for list in lists { group.addTask { await prefetcher.prefetched(list) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(ends.allSatisfy { $0.total == 3 && $0.loaded + $0.skipped == 3 && $0.failed == 0 })
+        #expect(fixture.loader.loadCount == 4)
+    }
+
+    @Test func cancellingEverythingInTheManagerEndsItsBatches() async throws {
+        let prefetcher = prefetcher()
+        let requests = try requests("a", "b", "c")
+        async let progress = prefetcher.prefetched(requests)
+        for _ in requests { _ = try await fixture.nextLoad() }
+        fixture.manager.cancelAll()
+        let end = await progress
+        #expect((end.total, end.failed) == (3, 3))
+        #expect(!end.isCancelled, "nobody has cancelled the batch")
     }
 
     @Test func aCancelledTaskCancelsItsBatch() async throws {

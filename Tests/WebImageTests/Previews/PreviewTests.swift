@@ -91,6 +91,18 @@ import WebImageTestSupport
         #expect(previews[0].isPartial)
     }
 
+    @Test func previewsAreScaledDownAsTheEndIs() async throws {
+        let fixture = try ManagerFixture {
+            $0.previewInterval = .zero
+            $0.scaleDownByteLimit = 48 * 48 * 4
+        }
+        let request = WebImageRequest(url, options: [.progressive, .scaleDownLarge])
+        let (previews, result) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
+        #expect(previews[0].isPartial)
+        #expect(previews[0].pixels.size == PixelSize(width: 48, height: 48))
+        #expect(result.image.pixels.size == previews[0].pixels.size)
+    }
+
     @Test func progressiveBlurSmoothsWhatIsCoarse() async throws {
         let data = try noise(progressive: true)
         let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)

@@ -159,6 +159,22 @@ import WebImageTestSupport
         #expect(try await SolidPicture(5).matches(fixture.load(request, answeringWith: SolidPicture(5)).image))
     }
 
+    @Test func aRequestMayAskMemoryAloneOrTheDiskAlone() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        var diskAlone = WebImageRequest(url, cachePolicy: .cacheOnly)
+        diskAlone.cacheAccess = CacheAccess(query: [], store: [])
+        let response = try await fixture.manager.response(for: diskAlone)
+        #expect(response.origin == .diskCache, "though memory has it")
+        #expect(fixture.manager.cachedImage(for: diskAlone) == nil)
+        var memoryAlone = WebImageRequest(url, cachePolicy: .cacheOnly)
+        memoryAlone.originalCacheAccess = .none
+        #expect(try await fixture.manager.response(for: memoryAlone).origin == .memoryCache)
+        fixture.cache.memory.removeAll()
+        await #expect(throws: WebImageError.notInCache(key: memoryAlone.cacheKey.source)) {
+            try await fixture.manager.image(for: memoryAlone)
+        }
+    }
+
     @Test func aSerializerChoosesTheBytes() async throws {
         var request = WebImageRequest(url, options: .waitForStore)
         request.serializer = { image, data, key in
@@ -169,6 +185,57 @@ import WebImageTestSupport
         _ = try await fixture.load(request, answeringWith: SolidPicture(3))
         let stored = try #require(await fixture.cache.disk?.data(for: request.cacheKey.description))
         #expect(ImageFormat(signatureOf: stored) == .webp)
+    }
+
+    /// Rewrites as WebP, and stores that.
+    private func storeRewritten() async throws {
+        var request = WebImageRequest(url, options: .waitForStore)
+        request.serializer = { image, _, _ in try? CodecRegistry.shared.encode(image, as: .webp) }
+        _ = try await fixture.load(request) {
+            try $0.answer(SolidPicture(3), "Content-Type: image/png\nCache-Control: max-age=60\nETag: \"1\"")
+        }
+        fixture.cache.memory.removeAll()
+    }
+
+    @Test(arguments: [CachePolicy.cacheFirst, .http, .refresh])
+    func whatASerializerChoseIsNoAnswerOfTheServers(_ policy: CachePolicy) async throws {
+        try await storeRewritten()
+        async let answer = fixture.manager.data(for: WebImageRequest(url, cachePolicy: policy))
+        let load = try await fixture.nextLoad()
+        #expect(load.request.headers["If-None-Match"] == nil, "a confirmation would be of something else")
+        try load.answer(SolidPicture(3), "Content-Type: image/png\nCache-Control: max-age=60\nETag: \"1\"")
+        let response = try await answer
+        #expect(try response.data == SolidPicture(3).png())
+        #expect(response.origin == .remote)
+        // From now on the disk has the server's bytes, for everybody.
+        let again = try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: .http))
+        #expect(again.origin == .diskCache)
+        #expect(try again.data == SolidPicture(3).png())
+    }
+
+    @Test(arguments: [CachePolicy.cacheOnly, .offline])
+    func noServerMeansNoAnswerThen(_ policy: CachePolicy) async throws {
+        try await storeRewritten()
+        await #expect(throws: WebImageError.notInCache(key: WebImageRequest(url).cacheKey.source)) {
+            try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: policy))
+        }
+    }
+
+    @Test func picturesAreMadeOfWhatASerializerChose() async throws {
+        try await storeRewritten()
+        let stored = try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .http))
+        #expect(stored.origin == .diskCache)
+        #expect(stored.image.format == .webp)
+        // It is as good as the server's: confirmed, it stays.
+        fixture.time.advance(seconds: 61)
+        let confirmed = try await fixture.load(WebImageRequest(url, cachePolicy: .http)) { load in
+            #expect(load.request.headers["If-None-Match"] == "\"1\"")
+            load.confirm("Cache-Control: max-age=60")
+        }
+        #expect(confirmed.image.format == .webp)
+        await #expect(throws: WebImageError.notInCache(key: WebImageRequest(url).cacheKey.source)) {
+            try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: .cacheOnly))
+        }
     }
 
     // MARK: Low resolution

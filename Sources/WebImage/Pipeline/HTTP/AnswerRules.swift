@@ -50,7 +50,7 @@ struct AnswerRules: Sendable {
     private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
         if wantsPicture, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
-        if response.lacksBody { return .bodyWasNotKept }
+        if response.lacksBody || response.isRewritten && !wantsPicture { return .bodyWasNotKept }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
@@ -74,6 +74,7 @@ struct AnswerRules: Sendable {
 
     private func isReusable(_ response: StoredResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
+        if response.isRewritten, !wantsPicture { return false }
         if usesCookieJar, response.varyNames.contains("cookie") { return false }
         // Of an error a picture needs no more than the head.
         return !response.lacksBody || wantsPicture && !(200..<300).contains(response.statusCode)
