@@ -79,6 +79,28 @@ public final class WebImageOperation: Sendable {
         var attempts: [LoadAttempt] = []
 
         var isEnded: Bool { completionHandler == nil }
+
+        /// From now on nobody is told anything. What it held is to be let go outside the lock: what a handler captures may
+        /// run code when it goes, and may ask this operation.
+        mutating func end(with result: Result<WebImageResponse, WebImageError>) -> Ending {
+            defer {
+                (progressHandler, previewHandler, completionHandler) = (nil, nil, nil)
+                (subscription, preview, onEnd) = (nil, nil, [])
+            }
+            return Ending(
+                result: result, completion: completionHandler, onEnd: onEnd, progress: progressHandler,
+                previewHandler: previewHandler, preview: preview, subscription: subscription)
+        }
+    }
+
+    private struct Ending {
+        let result: Result<WebImageResponse, WebImageError>
+        let completion: CompletionHandler?
+        let onEnd: [@Sendable () -> Void]
+        let progress: ProgressHandler?
+        let previewHandler: PreviewHandler?
+        let preview: Image?
+        let subscription: (any WorkStep)?
     }
 
     init(
@@ -185,7 +207,6 @@ public final class WebImageOperation: Sendable {
     /// Queues the result; what a cancel has overtaken by then is dropped.
     func finish(_ result: Result<WebImageResponse, WebImageError>) {
         callbackQueue.enqueue { [self] in
-            guard !isCancelled else { return }
             end(
                 with: result.map { response in
                     var response = response
@@ -255,27 +276,25 @@ public final class WebImageOperation: Sendable {
         if let (handler, preview) = delivery { handler(preview) }
     }
 
+    /// - Parameter result: does not count where a cancel came before it.
     private func end(with result: Result<WebImageResponse, WebImageError>) {
-        let (completion, onEnd, result) = storage.withLock { storage in
-            defer {
-                storage.completionHandler = nil
-                storage.progressHandler = nil
-                storage.previewHandler = nil
-                storage.preview = nil
-                storage.subscription = nil
-                storage.onEnd = []
-            }
+        let ending = storage.withLock { storage -> Ending? in
+            guard !storage.isEnded, !storage.isCancelled || result.isCancellation else { return nil }
             var result = result
             if case .success(var response) = result {
                 response.attempts = storage.attempts
                 result = .success(response)
                 storage.response = response
             }
-            return (storage.completionHandler, storage.onEnd, result)
+            return storage.end(with: result)
         }
-        for body in onEnd { body() }
-        guard let completion else { return }
-        didFinish?(self, result)
-        completion(result)
+        guard let ending else { return }
+        for body in ending.onEnd { body() }
+        didFinish?(self, ending.result)
+        ending.completion?(ending.result)
     }
+}
+
+extension Result where Failure == WebImageError {
+    fileprivate var isCancellation: Bool { if case .failure(.cancelled) = self { true } else { false } }
 }
