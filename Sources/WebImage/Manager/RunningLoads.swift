@@ -70,9 +70,16 @@ final class RunningLoads: Sendable {
             state.lastWaiting += 1
             state.waiting[ObjectIdentifier(operation)] = Waiting(
                 number: state.lastWaiting, operation: operation, start: start)
+            // Under the lock, so that it comes before the end of the wait.
+            operation.note(isHeldUp: true)
             return true
         }
-        if !waits { start() }
+        guard waits else { return start() }
+        // Cancelled before it came here, it has not been taken out.
+        if operation.isFinished {
+            let last = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(operation)) }
+            withExtendedLifetime(last) {}
+        }
     }
 
     func setSuspended(_ isSuspended: Bool) {
@@ -85,6 +92,9 @@ final class RunningLoads: Sendable {
         // The most urgent first, and of those the one that waited longest.
         let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
             .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
-        for (_, load) in inOrder where !load.operation.isCancelled { load.start() }
+        for (_, load) in inOrder where !load.operation.isCancelled {
+            load.operation.note(isHeldUp: false)
+            load.start()
+        }
     }
 }

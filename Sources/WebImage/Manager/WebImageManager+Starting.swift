@@ -60,11 +60,6 @@ extension WebImageManager {
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
-        if options.contains(.showNetworkActivity), context.isFromNetwork {
-            let activity = configuration.networkActivity
-            activity.increment()
-            operation.whenEnded { activity.decrement() }
-        }
         if options.contains(.continueInBackground), let begin = configuration.hooks.beginBackgroundTask {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
@@ -74,7 +69,11 @@ extension WebImageManager {
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         configuration.log.write(.debug) { "Started \(context.addressForPeople)" }
-        operation.noteStart()
+        if context.request.options.contains(.showNetworkActivity), context.isFromNetwork {
+            let activity = configuration.networkActivity
+            activity.increment()
+            operation.whenEnded { activity.decrement() }
+        }
         // First in every queue where both have to wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let step = pipeline.join(context, trace: operation.recorder) { [self] event in
@@ -141,7 +140,6 @@ extension WebImageManager {
             end(operation, .success(response), pipeline)
         } else {
             running.insert(operation, isPrefetch: manner.isPrefetch)
-            operation.noteStart()
             let item = pipeline.originals.readOriginal(of: context.key, priority: operation.priority) {
                 [self, response] stored in
                 var response = response

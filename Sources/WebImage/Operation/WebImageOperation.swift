@@ -64,7 +64,7 @@ public final class WebImageOperation: Sendable {
     /// comes second finds the handlers gone.
     private struct Storage {
         var isCancelled = false
-        var hasStarted = false
+        var isHeldUp = false
         var response: WebImageResponse?
         var priority: LoadPriority
         var subscription: (any WorkStep)?
@@ -126,7 +126,7 @@ public final class WebImageOperation: Sendable {
         storage.withLock { storage in
             if storage.isCancelled { return .cancelled }
             if storage.isEnded { return .finished }
-            return storage.hasStarted ? .running : .waiting
+            return storage.isHeldUp ? .waiting : .running
         }
     }
 
@@ -171,8 +171,8 @@ public final class WebImageOperation: Sendable {
 
     // MARK: For the manager
 
-    /// Notes that it is no longer held up.
-    func noteStart() { storage.withLock { $0.hasStarted = true } }
+    /// Notes whether the manager, which is suspended, holds it up.
+    func note(isHeldUp: Bool) { storage.withLock { $0.isHeldUp = isHeldUp } }
 
     /// Called once when the operation ends, before the completion; or at once if it has ended.
     func whenEnded(_ body: @escaping @Sendable () -> Void) {

@@ -121,4 +121,14 @@ import WebImageTestSupport
         #expect(messages.allSatisfy { !$0.text.contains("secret") })
         #expect(messages[0].text.contains("scripted://host/a"))
     }
+    @Test func onlySuspensionMakesAnOperationWait() async throws {
+        let queue = ManualCallbackQueue()
+        let fixture = try ManagerFixture(callbackQueue: queue) { $0.hooks.shouldLoad = { _ in false } }
+        fixture.manager.store(try SolidPicture(1).image(), for: url)
+        #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .running)
+        let refused = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        #expect(refused.state == .running)
+        queue.runAll()
+        #expect(refused.state == .finished)
+    }
 }

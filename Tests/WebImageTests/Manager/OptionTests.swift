@@ -308,6 +308,20 @@ import WebImageTestSupport
         let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
+
+    @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {
+        let activity = NetworkActivity()
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        fixture.manager.isSuspended = true
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
+        #expect(activity.count == 0)
+        fixture.manager.isSuspended = false
+        #expect(activity.count == 1)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        #expect(activity.count == 0)
+    }
 }
 
 /// Takes a number for a drawing of one colour.
