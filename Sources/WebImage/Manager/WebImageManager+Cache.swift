@@ -40,10 +40,12 @@ extension WebImageManager {
     /// Stores a picture as a request's result: one for the original in memory and on disk, a variant where
     /// ``WebImageRequest/cacheAccess`` says.
     ///
+    /// A partial picture, and one for a URL that no loader of this manager handles, is not stored.
+    ///
     /// - Parameter data: the bytes of this very picture, if there are any.
     public func store(_ image: Image, data: Data? = nil, for request: WebImageRequest) {
-        guard let (pipeline, context) = place(of: prepared(request)) else { return }
-        guard context.key.variant == nil else {
+        guard !image.isPartial, let (pipeline, context) = place(of: prepared(request)) else { return }
+        guard context.request.wantsWholePicture else {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         }
         // All that was made of other bytes is out of date.

@@ -85,7 +85,7 @@ extension Pipeline {
                 var result = response
                 result.image = try process(response.image, with: processor, context, cancellation)
                 try cancellation.check()
-                result.image.provenance = response.image.provenance
+                result.image.provenance = provenance(ofWhatIsMadeOf: response.image, context)
                 result.isUnchanged = false
                 work.trace.note(.process, since: start, .processed(processor.identifier.description))
                 let isWanted = work.isResultWanted && result.isForMemory

@@ -93,4 +93,27 @@ import WebImageTestSupport
         #expect(first.matches(again.image))
         #expect(again.origin == .memoryCache)
     }
+
+    @Test func whatAProgramStoresEndsWhatWasMadeOfItsLast() async throws {
+        fixture.manager.store(try first.image(), data: try first.png(), for: url)
+        var processed = request(nil)
+        processed.processors = [ProbeProcessor(name: "a", red: 0)]
+        for wanted in [processed, request(20)] {
+            #expect(first.matches(try await fixture.manager.response(for: wanted).image))
+        }
+        fixture.manager.store(try second.image(), data: try second.png(), for: url)
+        for wanted in [processed, request(20)] {
+            #expect(fixture.manager.cachedImage(for: wanted) == nil)
+            #expect(second.matches(try await fixture.manager.response(for: wanted).image))
+        }
+    }
+
+    @Test func aPartOfAPictureEndsNothing() async throws {
+        _ = try await load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
+        var part = try second.image()
+        part.isPartial = true
+        fixture.manager.store(part, for: url)
+        #expect(fixture.manager.cachedImage(for: url).map(first.matches) == true)
+    }
+
 }
