@@ -50,6 +50,7 @@ extension WebImageManager {
         }
         // All that was made of other bytes is out of date.
         pipeline.supersedeAll(of: context.key.source)
+        pipeline.noteVariant(image, context)
         let disk: ImageCache.Tiers = context.usesDiskCache ? .disk : []
         if pipeline.originals === pipeline.cache {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store.union(disk))

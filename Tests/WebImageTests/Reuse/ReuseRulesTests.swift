@@ -116,4 +116,22 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: url).map(first.matches) == true)
     }
 
+    @Test func whatIsMadeOfAPictureIsNotKeptLonger() async throws {
+        let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
+        let fixture = try ManagerFixture { $0.cache = cache }
+        let end = Date(timeIntervalSinceNow: 1000)
+        fixture.manager.store(try first.image(), for: url)
+        cache.memory.set(try first.image(), for: WebImageRequest(url).cacheKey, expiration: .date(end))
+        var processed = request(nil)
+        processed.processors = [ProbeProcessor(name: "a", red: 0)]
+        for wanted in [request(20), processed] {
+            #expect(first.matches(try await fixture.manager.image(for: wanted)))
+            let expiration = try #require(cache.memory.expiration(for: wanted.cacheKey))
+            guard case .date(let date) = expiration else {
+                Issue.record("no date: \(expiration)")
+                continue
+            }
+            #expect(abs(date.timeIntervalSince(end)) < 1)
+        }
+    }
 }
