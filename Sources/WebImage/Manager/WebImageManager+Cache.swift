@@ -89,10 +89,13 @@ extension WebImageManager {
     public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
+        counters.cancellations = running.cancelledCount
         counters.running = running.count
         counters.suspended = running.waitingCount
-        counters.picturesUnderWay = pipeline.pictures.count
-        counters.filesUnderWay = pipeline.bytes.count
+        for pipeline in pipelines.atWork {
+            counters.picturesUnderWay += pipeline.pictures.count
+            counters.filesUnderWay += pipeline.bytes.count
+        }
         counters.decodingQueueDepth = pipeline.decodingQueue.waitingCount
         counters.undecodedByteCount = pipeline.undecoded.heldByteCount
         return counters

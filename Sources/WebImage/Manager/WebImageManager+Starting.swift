@@ -157,11 +157,31 @@ extension WebImageManager {
     private func end(
         _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>, _ pipeline: Pipeline
     ) {
-        let request = operation.request
+        note(result, of: operation.request, pipeline)
+        operation.finish(result)
+    }
+
+    /// The picture in memory, for who needs no operation. It counts as a load all the same.
+    ///
+    /// - Parameter request: as ``prepared(_:)`` makes it.
+    func imageAtOnce(for request: WebImageRequest) -> Image? {
+        // The hook gets the operation.
+        guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
+            let image = pipeline.imageInMemory(for: context)
+        else { return nil }
+        pipeline.counters.change { $0.requests += 1 }
+        let response = WebImageResponse(image: image, url: request.url, origin: .memoryCache)
+        note(.success(response), of: request, pipeline)
+        return image
+    }
+
+    private func note(
+        _ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest, _ pipeline: Pipeline
+    ) {
         switch result {
         case .success(let response):
             if request.options.contains(.retryFailed) { blockList.remove(request.url) }
-            pipeline.counters.change { $0.count(response.origin) }
+            pipeline.counters.change { $0.count(response) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
                 "Loaded \(request.addressForPeople) (\(response.origin.rawValue))"
             }
@@ -172,7 +192,6 @@ extension WebImageManager {
                 "Failed: \(error.description)"
             }
         }
-        operation.finish(result)
     }
 
     private func note(_ error: WebImageError, of request: WebImageRequest) {
@@ -199,8 +218,9 @@ private struct StepPair: WorkStep {
 }
 
 extension WebImageCounters {
-    fileprivate mutating func count(_ origin: ImageOrigin) {
-        switch origin {
+    fileprivate mutating func count(_ response: WebImageResponse) {
+        switch response.origin {
+        case .memoryCache where response.isReduced: reusedVariants += 1
         case .memoryCache, .memoryCacheFast: memoryHits += 1
         case .diskCache: diskHits += 1
         case .remote: loads += 1

@@ -211,6 +211,7 @@ public final class WebImageOperation: Sendable {
                 with: result.map { response in
                     var response = response
                     response.recorder = (recorder, start)
+                    if !request.hasStandardDetails { response.userInfo = request.userInfo }
                     return response
                 })
         }

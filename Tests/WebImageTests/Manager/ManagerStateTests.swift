@@ -121,6 +121,40 @@ import WebImageTestSupport
         #expect(messages.allSatisfy { !$0.text.contains("secret") })
         #expect(messages[0].text.contains("scripted://host/a"))
     }
+
+    @Test func countsEachLoadOnceWhicheverWayItIsAskedFor() async throws {
+        let request = WebImageRequest(url)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.image(for: request)
+        var counters = fixture.manager.counters
+        #expect((counters.requests, counters.memoryHits) == (2, 1))
+        _ = try await fixture.manager.image(for: WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4)))
+        counters = fixture.manager.counters
+        #expect((counters.requests, counters.memoryHits, counters.reusedVariants) == (3, 1, 1))
+        #expect(counters.hitRate == 2.0 / 3)
+    }
+
+    @Test func countsCancelledLoads() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
+        _ = try await fixture.nextLoad()
+        operation.cancel()
+        _ = await results.wait(for: 1)
+        #expect(fixture.manager.counters.cancellations == 1)
+        #expect(fixture.manager.counters.failures == 0)
+    }
+
+    @Test func countsTheWorkOfRequestsWithTheirOwnParts() async throws {
+        var request = WebImageRequest(url)
+        request.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        let load = try await fixture.nextLoad()
+        #expect((fixture.manager.counters.picturesUnderWay, fixture.manager.counters.filesUnderWay) == (1, 1))
+        try load.answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+    }
+
     @Test func onlySuspensionMakesAnOperationWait() async throws {
         let queue = ManualCallbackQueue()
         let fixture = try ManagerFixture(callbackQueue: queue) { $0.hooks.shouldLoad = { _ in false } }
