@@ -102,10 +102,14 @@ extension WebImageManager {
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
     ) -> (any WorkStep)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
+        // Another server is shown as little as one of the alternatives.
+        let wanted = context.loaderRequest.alternative(url)
         var request = context.request
         request.url = url
         request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
         request.changeDetails { details in
+            details.headers = configuration.headersFilter?(url, wanted.headers) ?? wanted.headers
+            details.credential = wanted.credential
             details.lowResolutionURL = nil
             details.provider = nil
             // They have the picture, not this one.
