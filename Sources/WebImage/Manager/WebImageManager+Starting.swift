@@ -201,7 +201,9 @@ extension WebImageManager {
     private func note(_ error: WebImageError, of request: WebImageRequest) {
         guard request.options.contains(.ignoreFailedURL), error != .cancelled else { return }
         if case .blocked(_, .failedBefore) = error { return }
-        if configuration.hooks.shouldBlock?(request.url, error) ?? error.isLasting { blockList.add(request.url, error) }
+        if configuration.hooks.shouldBlock?(request.url, error) ?? error.speaksAgainstURL(of: request) {
+            blockList.add(request.url, error)
+        }
     }
 }
 
