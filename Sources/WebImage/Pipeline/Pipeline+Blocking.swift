@@ -25,7 +25,7 @@ extension Pipeline {
         guard var image = try? codecs.decode(stored.data, options: options) else { return nil }
         if context.key.variant == nil { stored.describe(&image) }
         let record = record(of: answers.candidates[index].response, source: context.key.source)
-        for processor in context.request.processors {
+        for processor in context.request.processors where processor.identifier != .identity {
             guard let processed = try? process(image, with: processor, context, cancellation) else { return nil }
             image = processed
         }
