@@ -28,6 +28,23 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: url) != nil)
     }
 
+    @Test func memoryOnlyLeavesWhatIsThereAsItIs() async throws {
+        async let first = fixture.manager.response(for: WebImageRequest(url, cachePolicy: .http))
+        try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=10\nETag: \"1\"")
+        _ = try await first
+        let key = WebImageRequest(url).cacheKey.description
+        await fixture.cache.disk?.flush()
+        let before = await fixture.cache.disk?.entry(for: key)?.responseMetadata
+        fixture.time.advance(seconds: 20)
+        let request = WebImageRequest(url, options: .memoryOnly, cachePolicy: .http)
+        async let second = fixture.manager.response(for: request)
+        try await fixture.nextLoad().confirm("Cache-Control: max-age=100")
+        _ = try await second
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.entry(for: key)?.responseMetadata == before)
+        #expect(fixture.manager.cachedImage(for: request) != nil, "memory knows that it is fresh again")
+    }
+
     @Test func memoryOnlyStillReadsTheDisk() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
