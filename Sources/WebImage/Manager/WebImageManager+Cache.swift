@@ -52,11 +52,14 @@ extension WebImageManager {
         pipeline.supersedeAll(of: context.key.source)
         pipeline.noteVariant(image, context)
         let disk: ImageCache.Tiers = context.usesDiskCache ? .disk : []
-        if pipeline.originals === pipeline.cache {
+        if pipeline.originals === pipeline.cache, context.key.variant == nil {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store.union(disk))
         }
-        pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
-        pipeline.originals.store(image, data: data, for: context.key, in: disk)
+        // Under a key with a scale, memory has it with that scale; the bytes are the original's.
+        var picture = image
+        if context.key.variant != nil { picture.scale = context.request.resolvedScale }
+        pipeline.cache.store(picture, data: data, for: context.key, in: context.cacheAccess.store)
+        pipeline.originals.store(image, data: data, for: context.key.original, in: disk)
     }
 }
 

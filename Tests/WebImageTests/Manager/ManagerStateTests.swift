@@ -85,6 +85,18 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
+    @Test func storesForAURLThatNamesAScale() async throws {
+        let url = try ManagerFixture.url("a@2x.png")
+        let picture = SolidPicture(9)
+        fixture.manager.store(try picture.image(), data: try picture.png(), for: url)
+        #expect(fixture.manager.cachedImage(for: url)?.scale == 2)
+        fixture.cache.memory.removeAll()
+        let response = try await fixture.manager.response(for: WebImageRequest(url, options: .cacheOnly))
+        #expect(response.origin == .diskCache)
+        #expect(response.image.scale == 2)
+        #expect(response.data == (try picture.png()))
+    }
+
     @Test func storesAVariantWhereItsRequestSays() async throws {
         let request = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
         fixture.manager.store(try SolidPicture(9).image(), for: request)
