@@ -12,16 +12,18 @@ extension Pipeline {
             try options.limits.check(info.size)
             return (try Self.standIn(for: bytes.data, info), info)
         }
-        return (try decoded(bytes.data, context, options: options), nil)
+        return (try wholePicture(of: bytes.data, context, options: options), nil)
     }
 
-    /// The picture, with its frames where those are to be there at once; blocks.
-    func decoded(
-        _ data: Data, _ context: LoadContext, options: DecodingOptions
+    /// The pixels of `data`, and those of all frames where the request wants them now; blocks.
+    func wholePicture(
+        of data: Data, _ context: LoadContext, options: DecodingOptions
     ) throws(WebImageError) -> Image {
         let image = try codecs.decode(data, options: options)
-        guard context.request.options.contains(.preloadAllFrames), !options.firstFrameOnly else { return image }
-        return try image.preloadingFrames(cancellation: options.cancellation)
+        let preloads =
+            context.request.options.contains(.preloadAllFrames)
+            && !context.request.options.contains(.firstFrameOnly)
+        return preloads ? try image.preloadingFrames(cancellation: options.cancellation) : image
     }
 
     /// A picture that says what the file is, and shows nothing.
