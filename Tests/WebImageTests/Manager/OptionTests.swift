@@ -317,14 +317,6 @@ import WebImageTestSupport
         #expect(try #require(plain.image.animation).byteCount < pixelBytes)
     }
 
-    @Test func preloadAllFramesCountsForTheDiskReadAtOnceToo() async throws {
-        let request = WebImageRequest(url, options: [.preloadAllFrames, .queryDiskSync])
-        _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20, 30]))
-        fixture.cache.memory.removeAll()
-        let image = try #require(fixture.manager.cachedImage(for: request))
-        #expect(try #require(image.animation).byteCount >= 3 * image.pixels.byteCount)
-    }
-
     @Test func firstFrameOnlyGoesBeforePreloadAllFrames() async throws {
         let request = WebImageRequest(url, options: [.firstFrameOnly, .preloadAllFrames])
         #expect(try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image.animation == nil)
