@@ -1,9 +1,12 @@
 #if WEBIMAGE_TSAN
     internal import Glibc
 #else
-    // Public, as is `Lock` to the compiler, because `withLock` is compiled into other modules of this package.
+    // Public only because `withLock` is compiled into other modules of this package.
     public import Synchronization
 #endif
+
+// `@usableFromInline`: of a class that is no more than `package` nothing is inlined in other modules, whatever its methods say,
+// and a use of the lock would take ten times as long.
 
 /// A value that only the holder of a lock can touch.
 ///
@@ -11,7 +14,6 @@
 /// are none, so a build for it (`WEBIMAGE_TSAN=1`) takes a pthread mutex instead.
 ///
 /// Nothing may call out to a client's code while it holds a lock.
-// Of a class that is no more than `package` nothing is inlined in other modules, whatever its methods say.
 @usableFromInline package final class Lock<Value>: @unchecked Sendable {
     // `@unchecked`: `value` is reached in `withLock` only, where the mutex is held; so there is no need to watch over its
     // exclusive use at run time either.
