@@ -153,6 +153,10 @@ final class SharedWork<Output: Sendable>: Sendable {
         passPriorityOn()
     }
 
+    // Called through `WorkStep`, where the compiler does not know of what kind the work is: without a version for each, types are
+    // put together at run time, which takes several times as long as all the rest.
+    @_specialize(where Output == WebImageResponse)
+    @_specialize(where Output == LoadedBytes)
     fileprivate func leave(_ id: Int) {
         let (isAbandoned, ending, handler) = state.withLock { state -> (Bool, Ending?, Handler?) in
             // Released outside the lock: what a handler captures may run code when it goes.
@@ -170,6 +174,8 @@ final class SharedWork<Output: Sendable>: Sendable {
         }
     }
 
+    @_specialize(where Output == WebImageResponse)
+    @_specialize(where Output == LoadedBytes)
     fileprivate func setPriority(_ priority: LoadPriority, of id: Int) {
         state.withLock { $0.setPriority(priority, of: id) }
         passPriorityOn()
