@@ -147,8 +147,11 @@ public final class WebImageOperation: Sendable {
     public var priority: LoadPriority {
         get { storage.withLock { $0.priority } }
         set {
-            storage.withLock { $0.priority = newValue }
-            applyPriority()
+            let subscription = storage.withLock { storage in
+                storage.priority = newValue
+                return storage.subscription
+            }
+            subscription?.follow { priority }
         }
     }
 
@@ -190,17 +193,10 @@ public final class WebImageOperation: Sendable {
             if isWanted { storage.subscription = subscription }
             return isWanted
         }
-        if isWanted { applyPriority(unlessStill: request.priority) } else { subscription.cancel() }
-    }
-
-    /// Passes the priority on; again if it has changed meanwhile, so that the last value stays.
-    private func applyPriority(unlessStill known: LoadPriority? = nil) {
-        var applied = known
-        while true {
-            let (subscription, priority) = storage.withLock { ($0.subscription, $0.priority) }
-            guard let subscription, priority != applied else { return }
-            subscription.setPriority(priority)
-            applied = priority
+        if isWanted {
+            subscription.follow(unlessStill: request.priority) { priority }
+        } else {
+            subscription.cancel()
         }
     }
 

@@ -31,6 +31,6 @@ extension LoadContext {
         DecodingOptions(
             thumbnail: request.thumbnail, byteLimit: request.pixelByteLimit, scale: request.resolvedScale,
             firstFrameOnly: request.options.contains(.firstFrameOnly), damage: damage,
-            limits: request.details.decodingLimits ?? pipeline.decodingLimits, cancellation: cancellation)
+            limits: request.box?.details.decodingLimits ?? pipeline.decodingLimits, cancellation: cancellation)
     }
 }

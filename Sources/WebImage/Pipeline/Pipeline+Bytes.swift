@@ -23,19 +23,33 @@ extension Pipeline {
     func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
         let headers =
             comparesHeaders
-            ? context.loader.requestHeaders(for: requestWithAccept(context))
+            ? context.loader.requestHeaders(for: loaderRequest(for: context))
             : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
-        return AnswerRules(
+        return rules(for: context, headers: headers)
+    }
+
+    /// - Parameter headers: as they go out.
+    func rules(for context: LoadContext, headers: [HTTPField]) -> AnswerRules {
+        AnswerRules(
             policy: context.request.cachePolicy,
             request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
             usesCookieJar: context.request.options.contains(.handleCookies), wantsPicture: context.call == nil)
     }
 
+    /// What the loader is asked for, before anything is known of what is stored.
+    func loaderRequest(for context: LoadContext) -> LoaderRequest {
+        var request = context.loaderRequest
+        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
+        return request
+    }
+
     /// What the loader is asked for.
     ///
-    /// - Parameter conditions: those under which the server need not send what is stored.
-    func loaderRequest(for context: LoadContext, conditions: [HTTPField]) -> LoaderRequest {
-        var request = requestWithAccept(context)
+    /// - Parameters:
+    ///   - request: as ``loaderRequest(for:)`` makes it.
+    ///   - conditions: those under which the server need not send what is stored.
+    func complete(_ request: LoaderRequest, for context: LoadContext, conditions: [HTTPField]) -> LoaderRequest {
+        var request = request
         for condition in conditions { request.headers[condition.name] = condition.value }
         // Caches on the way are to ask as well.
         let wish: String? =
@@ -47,12 +61,6 @@ extension Pipeline {
         if let wish, !request.hasHeader("cache-control"), context.loader.isCacheable(request.url) {
             request.headers["Cache-Control"] = wish
         }
-        return request
-    }
-
-    private func requestWithAccept(_ context: LoadContext) -> LoaderRequest {
-        var request = context.loaderRequest
-        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
         return request
     }
 

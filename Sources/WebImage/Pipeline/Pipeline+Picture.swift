@@ -146,9 +146,10 @@ extension Pipeline {
         case .other:
             work.run { priority in
                 decode(bytes, for: work, context, watch, priority: priority) { [self] result in
-                    switch result {
-                    case .success(let response): work.finish(.success(response))
-                    case .failure(let error): recover(from: error, bytes, work, context)
+                    if case .failure(let error) = result {
+                        recover(from: error, bytes, work, context)
+                    } else {
+                        work.finish(result)
                     }
                 }
             }
@@ -164,7 +165,7 @@ extension Pipeline {
     ) -> any WorkStep {
         let cancellation = Cancellation()
         // What the disk holds was whole once: where it is not, a loader may still have the rest.
-        let damage = bytes.origin == .diskCache ? .refuse : context.request.details.damage ?? self.damage
+        let damage = bytes.origin == .diskCache ? .refuse : context.request.box?.details.damage ?? self.damage
         let options = context.decodingOptions(self, damage: damage, cancellation: cancellation)
         let item = decodingQueue.submit(priority: priority) { [self] in
             let start = ContinuousClock.now

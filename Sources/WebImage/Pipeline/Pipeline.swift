@@ -88,8 +88,8 @@ final class Pipeline: Sendable {
     }
 }
 
-/// A request with what was found out about it once.
-struct LoadContext: Sendable {
+/// A request with what was found out about it once: an object, since every step keeps it.
+final class LoadContext: Sendable {
     let request: WebImageRequest
     let loader: any ImageLoader
     let key: ImageCacheKey
@@ -148,6 +148,9 @@ struct BytesKey: Hashable, Sendable {
     /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
     /// other way round.
     let isStored: Bool
+
+    /// By the source alone: it is hardly ever the same where the rest is not.
+    func hash(into hasher: inout Hasher) { hasher.combine(source) }
 }
 
 /// Where bytes may come from.

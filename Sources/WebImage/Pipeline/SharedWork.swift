@@ -42,8 +42,11 @@ final class SharedWork<Output: Sendable>: Sendable {
     }
 
     private struct State {
-        var subscribers: [Subscriber] = []
-        var subscriberCount = 0
+        /// In the order in which they came.
+        private(set) var subscribers: [Subscriber] = []
+        /// The highest among them.
+        private(set) var priority = LoadPriority.veryLow
+        private var subscriberCount = 0
         var step: (any WorkStep)?
         var stepCount = 0
         var progress: LoadProgress?
@@ -56,14 +59,33 @@ final class SharedWork<Output: Sendable>: Sendable {
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
 
-        // No key paths: those of a generic type are put together at run time, which takes longer than all the rest.
-        var priority: LoadPriority {
-            var highest = LoadPriority.veryLow
-            for subscriber in subscribers { highest = max(highest, subscriber.priority) }
-            return highest
+        mutating func add(_ handler: @escaping Handler, at priority: LoadPriority) -> Int {
+            subscriberCount += 1
+            subscribers.append(Subscriber(id: subscriberCount, priority: priority, handler: handler))
+            self.priority = max(self.priority, priority)
+            return subscriberCount
         }
 
-        var handlers: [Handler] { subscribers.map { $0.handler } }
+        mutating func remove(_ id: Int) -> Subscriber? {
+            guard let index = index(of: id) else { return nil }
+            let subscriber = subscribers.remove(at: index)
+            if subscriber.priority == priority { updatePriority() }
+            return subscriber
+        }
+
+        mutating func setPriority(_ priority: LoadPriority, of id: Int) {
+            guard let index = index(of: id) else { return }
+            subscribers[index].priority = priority
+            updatePriority()
+        }
+
+        /// From the end: most look for themselves when they have just come.
+        func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
+
+        // No key paths: those of a generic type are put together at run time, which takes longer than all the rest.
+        private mutating func updatePriority() {
+            priority = subscribers.reduce(.veryLow) { max($0, $1.priority) }
+        }
 
         /// From now on nobody can join. What it held is to be let go outside the lock.
         mutating func end() -> Ending {
@@ -74,13 +96,13 @@ final class SharedWork<Output: Sendable>: Sendable {
             }
             isLive = false
             return Ending(
-                handlers: handlers, step: step, stepBeside: stepBeside,
+                subscribers: subscribers, step: step, stepBeside: stepBeside,
                 provisional: provisional?.output)
         }
     }
 
     private struct Ending {
-        let handlers: [Handler]
+        let subscribers: [Subscriber]
         let step: (any WorkStep)?
         let stepBeside: (any WorkStep)?
         let provisional: Output?
@@ -111,9 +133,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         state.withLock { state in
             guard state.isLive else { return nil }
             if wantsResult { state.isResultWanted = true }
-            state.subscriberCount += 1
-            state.subscribers.append(Subscriber(id: state.subscriberCount, priority: priority, handler: handler))
-            return Subscription(work: self, id: state.subscriberCount)
+            return Subscription(work: self, id: state.add(handler, at: priority))
         }
     }
 
@@ -121,8 +141,8 @@ final class SharedWork<Output: Sendable>: Sendable {
     func welcome(_ id: Int) {
         let (handler, attempts, progress, partialBody, provisional) = state.withLock { state in
             (
-                state.subscribers.first { $0.id == id }?.handler, state.attempts, state.progress, state.partialBody,
-                state.provisional
+                state.index(of: id).map { state.subscribers[$0].handler }, state.attempts, state.progress,
+                state.partialBody, state.provisional
             )
         }
         if let handler, !attempts.isEmpty { handler(.attempts(attempts)) }
@@ -130,14 +150,17 @@ final class SharedWork<Output: Sendable>: Sendable {
         // What is stored goes before what arrives, as it came.
         if let handler, let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
         if let handler, let partialBody { handler(.bytes(soFar: partialBody)) }
-        applyPriority()
+        passPriorityOn()
     }
 
+    // Called through `WorkStep`, where the compiler does not know of what kind the work is: without a version for each, types are
+    // put together at run time, which takes several times as long as all the rest.
+    @_specialize(where Output == WebImageResponse)
+    @_specialize(where Output == LoadedBytes)
     fileprivate func leave(_ id: Int) {
         let (isAbandoned, ending, handler) = state.withLock { state -> (Bool, Ending?, Handler?) in
-            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return (false, nil, nil) }
             // Released outside the lock: what a handler captures may run code when it goes.
-            let handler = state.subscribers.remove(at: index).handler
+            guard let handler = state.remove(id)?.handler else { return (false, nil, nil) }
             guard state.isLive, state.subscribers.isEmpty else { return (false, nil, handler) }
             return (true, state.end(), handler)
         }
@@ -147,16 +170,15 @@ final class SharedWork<Output: Sendable>: Sendable {
             ending?.step?.cancel()
             ending?.stepBeside?.cancel()
         } else {
-            applyPriority()
+            passPriorityOn()
         }
     }
 
+    @_specialize(where Output == WebImageResponse)
+    @_specialize(where Output == LoadedBytes)
     fileprivate func setPriority(_ priority: LoadPriority, of id: Int) {
-        state.withLock { state in
-            guard let index = state.subscribers.firstIndex(where: { $0.id == id }) else { return }
-            state.subscribers[index].priority = priority
-        }
-        applyPriority()
+        state.withLock { $0.setPriority(priority, of: id) }
+        passPriorityOn()
     }
 
     // MARK: For the work itself
@@ -177,50 +199,50 @@ final class SharedWork<Output: Sendable>: Sendable {
             if state.isLive, state.stepCount == ticket { state.step = step }
             return state.isLive
         }
-        if isLive { applyPriority(unlessStill: priority) } else { step.cancel() }
+        if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
     /// Tells everybody how far it is.
     func report(_ progress: LoadProgress) {
-        let handlers = state.withLock { state in
+        let subscribers = state.withLock { state in
             state.progress = progress
-            return state.handlers
+            return state.subscribers
         }
-        for handler in handlers { handler(.progress(progress)) }
+        for subscriber in subscribers { subscriber.handler(.progress(progress)) }
     }
 
     /// Tells everybody how often it has been tried. Bytes of an attempt that has failed are forgotten.
     func report(_ attempts: [LoadAttempt]) {
         // The bytes are let go outside the lock.
-        let (handlers, partialBody) = state.withLock { state -> ([Handler], PartialBody?) in
+        let (subscribers, partialBody) = state.withLock { state -> ([Subscriber], PartialBody?) in
             state.attempts = attempts
-            return (state.handlers, attempts.isAtStartOfAnother ? state.partialBody.take() : nil)
+            return (state.subscribers, attempts.isAtStartOfAnother ? state.partialBody.take() : nil)
         }
         withExtendedLifetime(partialBody) {}
-        for handler in handlers { handler(.attempts(attempts)) }
+        for subscriber in subscribers { subscriber.handler(.attempts(attempts)) }
     }
 
     /// Gives everybody the bytes that are there.
     func report(_ partialBody: PartialBody) {
-        let handlers = state.withLock { state in
+        let subscribers = state.withLock { state in
             state.partialBody = partialBody
-            return state.handlers
+            return state.subscribers
         }
-        for handler in handlers { handler(.bytes(soFar: partialBody)) }
+        for subscriber in subscribers { subscriber.handler(.bytes(soFar: partialBody)) }
     }
 
     /// Gives everybody what will do until the end.
     func report(provisional output: Output) {
         // The last one is let go outside the lock.
-        let (handlers, number, last) = state.withLock { state -> ([Handler], Int, Output?) in
+        let (subscribers, number, last) = state.withLock { state -> ([Subscriber], Int, Output?) in
             guard state.isLive else { return ([], 0, nil) }
             let last = state.provisional
             let number = (last?.number ?? 0) + 1
             state.provisional = (output, number)
-            return (state.handlers, number, last?.output)
+            return (state.subscribers, number, last?.output)
         }
         _ = last
-        for handler in handlers { handler(.provisional(output, number: number)) }
+        for subscriber in subscribers { subscriber.handler(.provisional(output, number: number)) }
     }
 
     /// Starts something beside the step: it is cancelled when the work ends or is given up, and when another takes its place.
@@ -239,7 +261,7 @@ final class SharedWork<Output: Sendable>: Sendable {
             if isWanted { state.stepBeside = step }
             return isWanted
         }
-        if !isWanted { step.cancel() }
+        if isWanted { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
     /// Ends it; only the first call counts.
@@ -248,19 +270,14 @@ final class SharedWork<Output: Sendable>: Sendable {
         guard let ending else { return }
         ending.stepBeside?.cancel()
         onEnd(self)
-        for handler in ending.handlers { handler(.finished(result)) }
+        for subscriber in ending.subscribers { subscriber.handler(.finished(result)) }
     }
 
-    /// Passes the priority on to the current step; again if it has changed meanwhile, so that the last value stays.
-    private func applyPriority(unlessStill known: LoadPriority? = nil) {
-        var applied = known
-        while true {
-            let (step, stepBeside, priority) = state.withLock { ($0.step, $0.stepBeside, $0.priority) }
-            guard step != nil || stepBeside != nil, priority != applied else { return }
-            step?.setPriority(priority)
-            stepBeside?.setPriority(priority)
-            applied = priority
-        }
+    /// A step that begins meanwhile follows it by itself.
+    private func passPriorityOn() {
+        let (step, stepBeside) = state.withLock { ($0.step, $0.stepBeside) }
+        step?.follow { priority }
+        stepBeside?.follow { priority }
     }
 }
 

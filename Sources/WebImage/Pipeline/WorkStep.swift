@@ -10,6 +10,20 @@ protocol WorkStep: Sendable {
     func setPriority(_ priority: LoadPriority)
 }
 
+extension WorkStep {
+    /// Passes a priority on; again if it has changed meanwhile, so that the last value stays, whichever of several threads
+    /// passes it on last. Harmless once the step has ended.
+    ///
+    /// - Parameter known: what the step was begun with.
+    func follow(unlessStill known: LoadPriority? = nil, _ priority: () -> LoadPriority) {
+        var applied = known
+        while case let wanted = priority(), wanted != applied {
+            setPriority(wanted)
+            applied = wanted
+        }
+    }
+}
+
 /// Work on a ``WorkQueue``: taken out of the queue while it waits, told to stop at its next checkpoint once it runs.
 struct QueuedStep: WorkStep {
     let item: WorkItem

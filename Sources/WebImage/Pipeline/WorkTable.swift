@@ -19,18 +19,17 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
         handler: @escaping SharedWork<Output>.Handler,
         start: (SharedWork<Output>) -> Void
     ) -> Subscription<Output>? {
-        let (work, subscription, isNew) = works.withLock { works in
-            func place(at work: SharedWork<Output>) -> Subscription<Output>? {
-                work.subscribe(priority: priority, wantsResult: wantsResult, handler: handler)
-            }
-            if let work = works[key], let subscription = place(at: work) {
-                return (work, subscription as Subscription?, false)
-            }
+        func subscribe(to work: SharedWork<Output>) -> Subscription<Output>? {
+            work.subscribe(priority: priority, wantsResult: wantsResult, handler: handler)
+        }
+        func join(_ place: inout SharedWork<Output>?) -> (SharedWork<Output>, Subscription<Output>?, isNew: Bool) {
+            if let work = place, let subscription = subscribe(to: work) { return (work, subscription, false) }
             // Not there, or over and about to be taken out: the new work takes the place.
             let work = SharedWork<Output> { [weak self] work in self?.remove(work, for: key) }
-            works[key] = work
-            return (work, place(at: work), true)
+            place = work
+            return (work, subscribe(to: work), true)
         }
+        let (work, subscription, isNew) = works.withLock { join(&$0[key]) }
         trace?.include(work.trace)
         if isNew {
             start(work)
@@ -42,7 +41,7 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
 
     private func remove(_ work: SharedWork<Output>, for key: Key) {
         works.withLock { works in
-            if works[key] === work { works[key] = nil }
+            if let index = works.index(forKey: key), works.values[index] === work { works.remove(at: index) }
         }
     }
 }

@@ -22,7 +22,7 @@ extension WebImageRequest {
             (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
         }
         // Most URLs have no name and password, and few an @: looking for one is quick.
-        if text.utf8.contains(UInt8(ascii: "@")) {
+        if text.withUTF8({ $0.contains(UInt8(ascii: "@")) }) {
             let (bare, own) = url.separatedFromUserInfo
             text = bare.absoluteString
             credential = credential ?? own
@@ -100,7 +100,7 @@ extension WebImageRequest {
 
     /// The most bytes of the decoded picture, from its own limit or that of ``WebImageOptions/scaleDownLarge``.
     var pixelByteLimit: Int? {
-        details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
+        box?.details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
     }
 
     /// 60 MiB, as SDWebImage has it on phones: 15.7 megapixels.

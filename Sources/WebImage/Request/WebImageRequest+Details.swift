@@ -11,28 +11,28 @@ extension WebImageRequest {
     /// Range. Other fields do not: a server that tells users apart by a field of its own wants ``credential``, or
     /// ``WebImageOptions/ignoreDiskCache`` and a manager for each user.
     public var headers: [String: String] {
-        get { details.headers }
+        get { box?.details.headers ?? [:] }
         set { changeDetails { $0.headers = newValue } }
     }
 
     /// For a server that asks for one; `nil` by default. It becomes part of the cache key, as such headers do, and so does
     /// `user:password@` in the URL, which it replaces.
     public var credential: Credential? {
-        get { details.credential }
+        get { box?.details.credential }
         set { changeDetails { $0.credential = newValue } }
     }
 
     /// How long the server may send nothing; `nil`, the default, leaves it to the manager and then to the loader. Requests
     /// that share a transfer have the limit of the one that began it.
     public var idleTimeout: Duration? {
-        get { details.idleTimeout }
+        get { box?.details.idleTimeout }
         set { changeDetails { $0.idleTimeout = newValue } }
     }
 
     /// Whether, how often and when the loader is asked again after a failure; `nil`, the default, leaves it to the manager's
     /// ``WebImageManager/Configuration/retryPolicy``.
     public var retryPolicy: RetryPolicy? {
-        get { details.retryPolicy }
+        get { box?.details.retryPolicy }
         set { changeDetails { $0.retryPolicy = newValue } }
     }
 
@@ -43,7 +43,7 @@ extension WebImageRequest {
     /// The picture is kept under ``url``, wherever it came from. A server of another origin is shown no ``credential`` and no
     /// headers but Accept, User-Agent and Range.
     public var alternatives: [URL] {
-        get { details.alternatives }
+        get { box?.details.alternatives ?? [] }
         set { changeDetails { $0.alternatives = newValue } }
     }
 
@@ -53,7 +53,7 @@ extension WebImageRequest {
     /// ``WebImageManager/Configuration/connectivityTimeLimit`` it is ``WebImageError/offline(seconds:url:)``. Servers of this
     /// machine are not waited for. A policy that tries again goes well with it: name servers may come a moment after the network.
     public var waitsForConnectivity: Bool {
-        get { details.waitsForConnectivity }
+        get { box?.details.waitsForConnectivity ?? false }
         set { changeDetails { $0.waitsForConnectivity = newValue } }
     }
 

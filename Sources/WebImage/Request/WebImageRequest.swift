@@ -32,7 +32,9 @@ public struct WebImageRequest: Sendable {
 
     private var chosenPriority: LoadPriority?
     private var chosenCachePolicy: CachePolicy?
-    private var box: RequestDetails.Box?
+    /// `nil` as long as nothing in ``details`` was set. What every load asks for is read in the object itself: `details` is a
+    /// copy of all, with a reference more to whatever is in it.
+    private(set) var box: RequestDetails.Box?
 
     /// Makes a request.
     ///

@@ -16,7 +16,9 @@ extension Pipeline {
     ///
     /// - Parameter preview: knows whether a picture of the very size is shown already.
     func reuse(_ work: SharedWork<WebImageResponse>, _ context: LoadContext, _ preview: Preview) -> Bool {
-        guard reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil else { return false }
+        guard reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil,
+            !variants.entries(of: context.key.source).isEmpty
+        else { return false }
         let watches = [cache.watch(context.key), originals.watch(context.key.original)]
         let found = variantsInMemory(of: context).filter { mayAnswer($0.image, context) }
         if let larger = smallest(of: found, for: context.request.thumbnail) {

@@ -27,7 +27,11 @@ final class TraceRecorder: Sendable {
     /// Notes what happened just now, or has gone on since `start`.
     func note(_ stage: LoadTrace.Stage, since start: ContinuousClock.Instant? = nil, _ fact: TraceFact) {
         let end = ContinuousClock.now
-        state.withLock { $0.notes.append(Note(stage: stage, start: start ?? end, end: end, fact: fact)) }
+        state.withLock { state in
+            // Most work notes no more.
+            if state.notes.isEmpty { state.notes.reserveCapacity(3) }
+            state.notes.append(Note(stage: stage, start: start ?? end, end: end, fact: fact))
+        }
     }
 
     /// Counts all that `other` notes as its own.

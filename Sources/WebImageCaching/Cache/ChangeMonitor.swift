@@ -45,10 +45,11 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
 
     /// Every beginning needs an end.
     func begin(_ key: Key) -> Passage {
-        activities.withLock { activities in
-            activities[key, default: Activity()].passageCount += 1
-            return Passage(key: key, expected: activities[key]?.counts ?? Counts())
+        func enter(_ activity: inout Activity) -> Passage {
+            activity.passageCount += 1
+            return Passage(key: key, expected: activity.counts)
         }
+        return activities.withLock { enter(&$0[key, default: Activity()]) }
     }
 
     /// How often the key has changed during the work on it; 0 where there is none.
@@ -101,9 +102,10 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Ends the passage; the answer is ``hasChanged(since:)``'s.
     func end(_ passage: Passage) -> Bool {
         activities.withLock { activities in
-            guard var activity = activities[passage.key] else { return true }
-            activity.passageCount -= 1
-            activities[passage.key] = activity.passageCount == 0 ? nil : activity
+            guard let index = activities.index(forKey: passage.key) else { return true }
+            activities.values[index].passageCount -= 1
+            let activity = activities.values[index]
+            if activity.passageCount == 0 { activities.remove(at: index) }
             return activity.counts != passage.expected
         }
     }

@@ -30,19 +30,16 @@ package final class ProvenanceTable: Sendable {
     /// Looks at what lives of `source`, and adds to it.
     ///
     /// - Parameter body: runs under a lock, and must be short.
-    package func change<Result>(
-        of source: String, _ body: (inout [any ImageProvenance]) -> Result
-    ) -> Result {
+    package func change(of source: String, _ body: (inout [any ImageProvenance]) -> Void) {
         // What may be the last reference to one is let go outside the lock.
         var (before, after): ([any ImageProvenance], [any ImageProvenance]) = ([], [])
         defer { withExtendedLifetime((before, after)) {} }
-        return state.withLock { state in
+        state.withLock { state in
             before = state.references[source]?.compactMap(\.provenance) ?? []
             after = before
-            let result = body(&after)
+            body(&after)
             state.references[source] = after.isEmpty ? nil : after.map { Reference(provenance: $0) }
             if state.references.count > state.sweepCount { state.sweep() }
-            return result
         }
     }
 }

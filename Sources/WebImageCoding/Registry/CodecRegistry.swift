@@ -9,11 +9,13 @@ public final class CodecRegistry: Sendable {
     /// The registry the library uses unless told otherwise: JPEG, PNG, GIF and WebP.
     public static let shared = CodecRegistry()
 
-    private let codecs: Lock<Codecs>
+    let codecs: Lock<Codecs>
 
-    private struct Codecs {
-        var decoders: [any ImageDecoder]
+    struct Codecs {
+        var decoders: [any ImageDecoder] { didSet { acceptHeader = nil } }
         var encoders: [any ImageEncoder]
+        /// Put together when it is first asked for: every load asks.
+        var acceptHeader: String?
     }
 
     /// Makes a registry with `decoders` and `encoders`, those asked first last; by default, the built-in ones.
@@ -41,10 +43,11 @@ public final class CodecRegistry: Sendable {
 
     /// The formats that can be read, in the order in which decoders are asked, each once. Of the built-in ones, that
     /// which compresses best comes first.
-    public var readableFormats: [ImageFormat] {
-        let formats = codecs.withLock { $0.decoders.map(\.format) }
+    public var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
+
+    static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
         var seen: Set<ImageFormat> = []
-        return formats.reversed().filter { seen.insert($0).inserted }
+        return decoders.reversed().map(\.format).filter { seen.insert($0).inserted }
     }
 
     /// What `data` says about itself.

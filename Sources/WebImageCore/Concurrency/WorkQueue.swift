@@ -36,13 +36,16 @@ package final class WorkQueue: Sendable {
     @discardableResult
     package func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
         let item = WorkItem(body: body, priority: priority, monitor: monitor)
-        let startsThread = monitor.withLock { state in
+        let (startsThread, wakesThread) = monitor.withLock { state in
             state.enqueue(item)
-            guard state.idleThreadCount < state.waitingCount, state.threadCount < threadCount else { return false }
+            guard state.idleThreadCount < state.waitingCount, state.threadCount < threadCount else {
+                return (false, state.claimWaking())
+            }
             state.threadCount += 1
-            return true
+            return (true, false)
         }
-        if startsThread { addThread() } else { monitor.signal() }
+        if startsThread { addThread() }
+        if wakesThread { monitor.signal() }
         return item
     }
 
@@ -147,12 +150,17 @@ private final class Monitor: @unchecked Sendable {
     /// Waits for work and takes the most urgent.
     func nextBody() -> @Sendable () -> Void {
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
         while true {
-            if let body = state.takeFirst() { return body }
+            if let body = state.takeFirst() {
+                let wakesAnother = state.claimWaking()
+                pthread_mutex_unlock(mutex)
+                if wakesAnother { signal() }
+                return body
+            }
             state.idleThreadCount += 1
             pthread_cond_wait(condition, mutex)
             state.idleThreadCount -= 1
+            state.isWaking = false
         }
     }
 
@@ -215,6 +223,16 @@ private struct WaitingWork {
     var waitingCount = 0
     var threadCount = 0
     var idleThreadCount = 0
+    /// Whether a thread was woken that has not looked for work since.
+    var isWaking = false
+
+    /// `true` for the caller that has to wake a thread: one at a time, since waking takes longer than much of the work. A
+    /// thread that finds more than it takes wakes the next, before it sets to work.
+    mutating func claimWaking() -> Bool {
+        guard !isWaking, waitingCount > 0, idleThreadCount > 0 else { return false }
+        isWaking = true
+        return true
+    }
 
     var entryCount: Int { buckets.reduce(0) { $0 + $1.entries.count } }
 

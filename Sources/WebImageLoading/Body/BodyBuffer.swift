@@ -4,24 +4,33 @@ internal import WebImageCore
 /// Bytes in memory that only grow at their end, so that what is there can be read while more arrive, without copies.
 struct BodyBuffer {
     private(set) var count = 0
-    private var block: Block
+    /// `nil` as long as there is nothing, and nobody has said how much there will be.
+    private var block: Block?
 
-    init(capacity: Int) { block = Block(capacity: max(capacity, 4096)) }
+    /// Makes room for so many bytes; 0 for an unknown number.
+    init(capacity: Int) { block = capacity > 0 ? Block(capacity: max(capacity, Self.minimumCapacity)) : nil }
+
+    private static let minimumCapacity = 512
 
     mutating func append(_ bytes: Data) {
-        if count + bytes.count > block.capacity {
-            let larger = Block(capacity: max(block.capacity * 2, count + bytes.count))
-            larger.write(UnsafeRawBufferPointer(start: block.start, count: count), at: 0)
-            block = larger
-        }
+        let block = room(for: bytes.count)
         bytes.withUnsafeBytes { block.write($0, at: count) }
         count += bytes.count
+    }
+
+    private mutating func room(for byteCount: Int) -> Block {
+        let needed = count + byteCount
+        if let block, needed <= block.capacity { return block }
+        let larger = Block(capacity: max((block?.capacity ?? 0) * 2, needed, Self.minimumCapacity))
+        if let block { larger.write(UnsafeRawBufferPointer(start: block.start, count: count), at: 0) }
+        block = larger
+        return larger
     }
 
     /// The first bytes, in the same memory, which lives as long as they do; to be read and not changed.
     func prefix(_ byteCount: Int) -> Data {
         let byteCount = min(byteCount, count)
-        guard byteCount > 0 else { return Data() }
+        guard byteCount > 0, let block else { return Data() }
         return Data(bytesNoCopy: block.start, count: byteCount, deallocator: .custom { [block] _, _ in _ = block })
     }
 
@@ -31,7 +40,8 @@ struct BodyBuffer {
         let capacity: Int
 
         init(capacity: Int) {
-            start = .allocate(byteCount: capacity, alignment: 16)
+            // A larger one would take a slower way than `malloc`, which aligns to 16 anyway.
+            start = .allocate(byteCount: capacity, alignment: 1)
             self.capacity = capacity
         }
 

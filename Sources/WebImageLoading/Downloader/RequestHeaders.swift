@@ -80,5 +80,9 @@ extension [String: String] {
     }
 
     /// The same in the order of the names.
-    var sortedFields: [HTTPField] { fieldsByName.sorted { $0.key < $1.key }.map(\.value) }
+    var sortedFields: [HTTPField] {
+        // Most requests have no more.
+        if count <= 1 { return map { HTTPField(name: $0.key, value: $0.value) } }
+        return fieldsByName.sorted { $0.key < $1.key }.map(\.value)
+    }
 }

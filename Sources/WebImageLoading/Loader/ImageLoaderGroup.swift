@@ -54,7 +54,9 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
     public var loaders: [any ImageLoader] { members.withLock { $0.loaders.map(\.loader) } }
 
     /// The one that gets `url`; `nil` when none can load it.
-    public func loader(for url: URL) -> (any ImageLoader)? { loaders.last { $0.canLoad(url) } }
+    public func loader(for url: URL) -> (any ImageLoader)? {
+        members.withLock { $0.loaders }.last { $0.loader.canLoad(url) }?.loader
+    }
 
     /// Whether any of its loaders can load `url`.
     public func canLoad(_ url: URL) -> Bool { loader(for: url) != nil }

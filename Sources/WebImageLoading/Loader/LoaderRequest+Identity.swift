@@ -4,7 +4,7 @@ extension LoaderRequest {
     package var identity: LoaderRequest {
         var identity = self
         identity.idleTimeout = nil
-        identity.headers = headers.fieldsByName.mapValues(\.value)
+        if !headers.isEmpty { identity.headers = headers.fieldsByName.mapValues(\.value) }
         return identity
     }
 }

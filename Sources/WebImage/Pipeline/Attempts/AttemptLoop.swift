@@ -124,20 +124,14 @@ final class AttemptLoop: WorkStep {
     }
 
     func setPriority(_ priority: LoadPriority) {
-        state.withLock { $0.priority = priority }
-        applyPriority()
+        let task = state.withLock { state in
+            state.priority = priority
+            return state.task
+        }
+        if let task { LoaderStep(task: task).follow { self.priority } }
     }
 
-    /// Passes the priority on to the attempt under way; again if it has changed meanwhile, so that the last value stays.
-    private func applyPriority(unlessStill known: LoadPriority? = nil) {
-        var applied = known
-        while true {
-            let (task, priority) = state.withLock { ($0.task, $0.priority) }
-            guard let task, priority != applied else { return }
-            task.setPriority(priority)
-            applied = priority
-        }
-    }
+    private var priority: LoadPriority { state.withLock { $0.priority } }
 
     // MARK: Attempts
 
@@ -154,14 +148,18 @@ final class AttemptLoop: WorkStep {
             receive(event, receiver)
         }
         receiver.attach(task)
-        let isUnderWay = state.withLock { state in
+        let (isUnderWay, isCancelled) = state.withLock { state in
             // It may have failed inside the call, and the next be under way.
             let isUnderWay = state.attempts.count == number && state.attempts[number - 1].duration == nil
             if isUnderWay { state.task = task }
-            return isUnderWay
+            return (isUnderWay, state.isCancelled)
         }
         guard isUnderWay else { return }
-        if state.withLock({ $0.isCancelled }) { task.cancel() } else { applyPriority(unlessStill: priority) }
+        if isCancelled {
+            task.cancel()
+        } else {
+            LoaderStep(task: task).follow(unlessStill: priority) { self.priority }
+        }
     }
 
     private func receive(_ event: LoaderEvent, _ receiver: any AttemptReceiver) {

@@ -22,6 +22,7 @@ final class BytesFetch: Sendable {
     let context: LoadContext
     let rules: AnswerRules
     private let sources: ByteSources
+    private let request: LoaderRequest
 
     init(
         _ pipeline: Pipeline, _ work: SharedWork<LoadedBytes>, _ context: LoadContext, sources: ByteSources
@@ -30,7 +31,8 @@ final class BytesFetch: Sendable {
         self.work = work
         self.context = context
         self.sources = sources
-        rules = pipeline.rules(for: context)
+        request = pipeline.loaderRequest(for: context)
+        rules = pipeline.rules(for: context, headers: context.loader.requestHeaders(for: request))
     }
 
     /// Of the bytes; pictures may be kept elsewhere.
@@ -151,7 +153,7 @@ final class BytesFetch: Sendable {
     private func ask(_ question: Question?, knows answers: StoredAnswers?) {
         guard sources.contains(.loader) else { return giveUp() }
         let conditions = question?.revalidation.conditions ?? []
-        let request = pipeline.loaderRequest(for: context, conditions: conditions)
+        let request = pipeline.complete(request, for: context, conditions: conditions)
         work.run { priority in
             pipeline.attempts(at: request, context, for: work, priority: priority) { [self] source, number in
                 let start = ContinuousClock.now

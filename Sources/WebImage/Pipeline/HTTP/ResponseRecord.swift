@@ -80,17 +80,18 @@ extension ProvenanceTable {
     /// The record of what the disk has. Where it is newer than what pictures in memory were made of, another process has
     /// stored it, and those are out of date.
     func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
+        var result = ResponseRecord(stored)
         change(of: source) { live in
             let records = live.lazy.compactMap { $0 as? ResponseRecord }.filter { !$0.isSuperseded }
             for record in records where record.response?.bodyNumber == stored?.bodyNumber {
                 if let stored { record.update(fromDisk: stored) }
-                return record
+                result = record
+                return
             }
-            let new = ResponseRecord(stored)
             for record in records where record.isOlder(than: stored) { record.supersede() }
-            live.append(new)
-            return new
+            live.append(result)
         }
+        return result
     }
 
     /// Adds a record that another table has made of what the disk has.
