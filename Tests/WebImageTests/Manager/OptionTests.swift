@@ -207,22 +207,21 @@ import WebImageTestSupport
     }
 
     @Test func showNetworkActivityCountsNothingThatAsksNoServer() async throws {
-        let activity = NetworkActivity()
-        let counts = Lock<[Int]>([])
-        let fixture = try ManagerFixture {
-            $0.networkActivity = activity
-            // Called when the load begins.
-            $0.hooks.beginBackgroundTask = { _ in
-                counts.withLock { $0.append(activity.count) }
-                return {}
-            }
+        // A change of its count settles when the clock goes on.
+        let clock = ManualClock()
+        let activity = NetworkActivity(clock: clock)
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        for policy in [CachePolicy.cacheOnly, .offline] {
+            let request = WebImageRequest(url, options: .showNetworkActivity, cachePolicy: policy)
+            await #expect(throws: WebImageError.self) { try await fixture.manager.image(for: request) }
+            #expect(!activity.isSettling)
         }
-        for policy in [CachePolicy.cacheOnly, .offline, .http] {
-            let options: WebImageOptions = [.showNetworkActivity, .continueInBackground]
-            fixture.manager.load(WebImageRequest(url, options: options, cachePolicy: policy)) { _ in }
-        }
-        #expect(counts.withLock { $0 } == [0, 0, 1])
+        fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity, cachePolicy: .http)) { _ in }
+        #expect(activity.isSettling)
+        #expect(activity.count == 1)
         fixture.manager.cancelAll()
+        try await clock.waitForSleepers()
+        clock.advance(by: NetworkActivity.settlingTime)
     }
 
     @Test func continueInBackgroundAsksForTimeAndEndsWithIt() async throws {

@@ -210,32 +210,36 @@ import WebImageTestSupport
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
         let clock = Lock(ContinuousClock.now)
         let delays = Lock<[Duration]>([])
+        // The clock is asked before an attempt, at its beginning and at its end.
+        let (attempted, delayed) = (Countdown(3), Countdown())
         let pipeline = Pipeline(
             configuration,
             previewTiming: PreviewTiming(
                 interval: .milliseconds(200),
                 now: {
-                    clock.withLock { now in
+                    attempted.signal()
+                    return clock.withLock { now in
                         now += .milliseconds(10)
                         return now
                     }
-                }, call: { delay, _ in delays.withLock { $0.append(delay) } }))
+                },
+                call: { delay, _ in
+                    delays.withLock { $0.append(delay) }
+                    delayed.signal()
+                }))
         let context = LoadContext(request: WebImageRequest(url, options: .progressive), loader: loader)
         let ended = Countdown()
         let step = pipeline.join(context) { event in if case .finished = event { ended.signal() } }
         let data = try noise(progressive: true)
         let load = try await loader.loads.first()
         load.begin(expectedByteCount: Int64(data.count))
-        // Too few for a picture, again and again.
+        // Too few for a picture, and then a little more.
         load.send(data[..<100])
-        var end = 100
-        while end < data.count / 2, delays.withLock({ $0.isEmpty }) {
-            load.send(data[end..<(end + 1)])
-            end += 1
-            await Task.yield()
-        }
+        try await attempted.wait()
+        load.send(data[100..<101])
+        try await delayed.wait()
         #expect(delays.withLock { $0.first.map { $0 > .zero && $0 <= .milliseconds(40) } } == true)
-        load.send(data[end...])
+        load.send(data[101...])
         load.end(.success(()))
         try await ended.wait()
         _ = step
