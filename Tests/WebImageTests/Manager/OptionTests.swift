@@ -334,6 +334,14 @@ import WebImageTestSupport
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
 
+    @Test func whatAManagerLeavesAsItIsIsNoMatterOfAnother() async throws {
+        let careful = try ManagerFixture { $0.transformsAnimations = false }
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5)])
+        let operation = careful.manager.load(request) { _ in }
+        operation.cancel()
+        #expect(fixture.manager.cacheKey(for: operation.request) == fixture.manager.cacheKey(for: request))
+    }
+
     @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {
         let activity = NetworkActivity()
         let fixture = try ManagerFixture { $0.networkActivity = activity }
