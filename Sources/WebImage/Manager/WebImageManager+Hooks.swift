@@ -19,7 +19,7 @@ extension WebImageManager {
 
         /// What memory keeps of a picture that is ready; `nil` for nothing. It may drop what a program does not need, such as
         /// the frames of an animation, not make another picture of it: that is for processors, which cache keys
-        /// name. On a thread for decoding.
+        /// name. On a thread for decoding, or with ``WebImageOptions/queryDiskSync`` on the thread that asks.
         public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 
         /// Whether a URL that failed goes on the block list; asked for requests with ``WebImageOptions/ignoreFailedURL`` alone. By

@@ -9,7 +9,9 @@ extension WebImageManager {
 
     /// `request` with what the manager has for those that don't say.
     func prepared(_ request: WebImageRequest) -> WebImageRequest {
-        guard completesRequests || !request.processors.isEmpty && !processesEverything else { return request }
+        guard completesRequests || !request.processors.isEmpty && (!processesEverything || request.isOfAnother) else {
+            return request
+        }
         var request = request
         configuration.optionsProcessor?(&request)
         if request.processors.isEmpty, request.usesSharedProcessors { request.processors = configuration.processors }
@@ -40,6 +42,11 @@ extension WebImageManager {
         if !configuration.transformsVectors, !options.contains(.transformVector) { kinds.insert(.vectors) }
         return kinds
     }
+}
+
+extension WebImageRequest {
+    /// Whether a manager has written down what it leaves as it is, which is for each to say.
+    fileprivate var isOfAnother: Bool { !hasStandardDetails && !details.untouched.isEmpty }
 }
 
 extension WebImageManager.Configuration {

@@ -12,7 +12,9 @@ extension LoadContext {
         }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
         // Of the original, the disk keeps the bytes; a stand-in is kept nowhere.
-        if request.wantsWholePicture || request.options.contains(.ignoreDiskCache) { access.formIntersection(.memory) }
+        if access != .memory, request.options.contains(.ignoreDiskCache) || request.wantsWholePicture {
+            access.formIntersection(.memory)
+        }
         if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
         if request.options.contains(.ignoreDecoding) { access = .none }
         if !keepsProcessed { access.store = [] }

@@ -410,6 +410,14 @@ import WebImageTestSupport
         #expect(await cache.disk?.data(for: request.cacheKey.description) == Data("encoded".utf8))
     }
 
+    @Test func whatAManagerLeavesAsItIsIsNoMatterOfAnother() async throws {
+        let careful = try ManagerFixture { $0.transformsAnimations = false }
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5)])
+        let operation = careful.manager.load(request) { _ in }
+        operation.cancel()
+        #expect(fixture.manager.cacheKey(for: operation.request) == fixture.manager.cacheKey(for: request))
+    }
+
     @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {
         let activity = NetworkActivity()
         let fixture = try ManagerFixture { $0.networkActivity = activity }
