@@ -7,7 +7,9 @@ extension LoadContext {
     /// The tiers for the picture as it is asked for.
     var cacheAccess: CacheAccess {
         // Nearly every request.
-        if request.hasStandardDetails, request.processors.isEmpty, !request.options.contains(.ignoreDecoding) {
+        if request.hasStandardDetails, request.processors.isEmpty,
+            request.options.isDisjoint(with: [.ignoreDecoding, .avoidForcedDecode])
+        {
             return .memory
         }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
@@ -16,6 +18,7 @@ extension LoadContext {
             access.formIntersection(.memory)
         }
         if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
+        if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }
         if request.options.contains(.ignoreDecoding) { access = .none }
         if !keepsProcessed { access.store = [] }
         return access

@@ -103,9 +103,10 @@ extension WebImageOptions {
     /// picture is a stand-in, one clear pixel with ``Image/isPartial`` set, which no cache keeps. The bytes are stored on
     /// disk if their head is sound; should they prove damaged later, they are loaded again. No processor runs.
     public static let ignoreDecoding = WebImageOptions(rawValue: 1 << 10)
-    /// SDWebImage's name for ``ignoreDecoding``. It leaves the decoding to the first drawing there; here no picture is drawn
-    /// that has not been decoded.
-    public static let avoidForcedDecode = ignoreDecoding
+    /// Keeps no decoded pixels once nobody holds the picture: it goes to the disk alone, and is decoded again for the next
+    /// request. SDWebImage's option saves that memory by leaving the decoding to each drawing; nothing is drawn here that has
+    /// not been decoded. A picture that memory has already answers as always.
+    public static let avoidForcedDecode = WebImageOptions(rawValue: 1 << 28)
     /// Decodes the first frame of an animation only, as a still. It has a cache key of its own; where memory has the
     /// animation, that one's first frame will do.
     public static let firstFrameOnly = WebImageOptions(rawValue: 1 << 11)

@@ -274,6 +274,20 @@ import WebImageTestSupport
         #expect(SolidPicture(1).matches(picture.image))
     }
 
+    @Test func avoidForcedDecodeLeavesThePixelsToWhoHoldsThem() async throws {
+        let request = WebImageRequest(url, options: .avoidForcedDecode)
+        let first = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(SolidPicture(1).matches(first.image))
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+        let second = try await fixture.manager.response(for: request)
+        #expect(second.origin == .diskCache)
+        #expect(SolidPicture(1).matches(second.image))
+        #expect(fixture.manager.cachedImage(for: url) == nil)
+        // What others want there goes there, and answers.
+        _ = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(try await fixture.manager.response(for: request).origin == .memoryCache)
+    }
+
     @Test func ignoreDecodingStoresNoWebPage() async throws {
         let request = WebImageRequest(url, options: .ignoreDecoding)
         await #expect(throws: WebImageError.self) {

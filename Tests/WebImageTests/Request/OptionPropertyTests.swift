@@ -45,13 +45,12 @@ import Testing
             .ignoreDiskCache, .memoryOnly, .cacheOnly, .loaderOnly, .refreshCache, .httpCache, .queryMemoryData,
             .queryMemoryDataSync, .queryDiskSync, .matchAnimatedKind, .handleCookies, .useCredentialStorage,
             .allowInvalidCertificates, .showNetworkActivity, .continueInBackground, .lowPriority, .highPriority,
-            .ignoreFailedURL, .retryFailed, .progressive, .progressiveBlur, .ignoreDecoding, .firstFrameOnly,
-            .preloadAllFrames, .scaleDownLarge, .transformAnimated, .transformVector, .waitForStore, .fadeIn,
-            .forceTransition, .ignorePlaceholder, .delayPlaceholder, .avoidSettingImage, .avoidAutoCancel,
+            .ignoreFailedURL, .retryFailed, .progressive, .progressiveBlur, .ignoreDecoding, .avoidForcedDecode,
+            .firstFrameOnly, .preloadAllFrames, .scaleDownLarge, .transformAnimated, .transformVector, .waitForStore,
+            .fadeIn, .forceTransition, .ignorePlaceholder, .delayPlaceholder, .avoidSettingImage, .avoidAutoCancel,
             .waitTransition,
         ]
         #expect(all.allSatisfy { $0.rawValue.nonzeroBitCount == 1 })
         #expect(Set(all).count == all.count)
-        #expect(WebImageOptions.avoidForcedDecode == .ignoreDecoding)
     }
 }
