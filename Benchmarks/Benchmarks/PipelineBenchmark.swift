@@ -1,76 +1,188 @@
 import Dispatch
 import Foundation
 import WebImage
+import WebImageCore
 
 extension BenchmarkGroup {
-    /// What the way from a request to its picture costs, with a loader and a decoder that take no time.
+    /// What the way from a request to its picture costs, with a loader that has the bytes and a decoder that has the picture.
     static let pipeline = BenchmarkGroup(name: "pipeline") { table in
-        print("Budgets: 10 µs a request with a loader that has the bytes, 1 µs a synchronous memory hit.")
-        let sample = try PipelineSample(count: 2000)
-        table.compare("requests, all different", budget: .microseconds(10), operationCount: 2000) {
-            sample.load(sample.reloading)
+        print(
+            """
+            Budgets: 10 µs a request with a loader that has the bytes, 20 µs with the disk, 1 µs a synchronous memory hit. The
+            yardsticks are what no pipeline can do without: of the first rows, a change of threads to where callbacks run, and
+            before it another to where pictures are decoded, each a closure on a Dispatch queue; with the disk, the disk
+            cache's own look-ups, one after the other; of the last, a dictionary behind a lock, by the URL's text.
+            """)
+        let count = 2000
+        let sample = try PipelineSample(count: count)
+        let hops = Hops()
+        try table.compare("requests, all different (10 µs)", operationCount: count) {
+            try sample.load(sample.reloading, from: .remote)
+        } yardstick: {
+            hops.make(count, decoding: true)
         }
-        table.compare("requests, all the same", budget: .microseconds(10), operationCount: 2000) {
-            sample.load([WebImageRequest](repeating: sample.reloading[0], count: 2000))
+        try table.compare("requests, all the same (10 µs)", operationCount: count) {
+            try sample.load([WebImageRequest](repeating: sample.reloading[0], count: count), from: .remote)
+        } yardstick: {
+            hops.make(count, decoding: false)
         }
-        table.compare("requests, from memory", budget: .microseconds(10), operationCount: 2000) {
-            sample.load(sample.requests)
+        try table.compare("requests, from memory (10 µs)", operationCount: count) {
+            try sample.load(sample.requests, from: .memoryCache)
+        } yardstick: {
+            hops.make(count, decoding: false)
         }
-        table.compare("started and cancelled", budget: .microseconds(10), operationCount: 2000) {
-            sample.startAndCancel()
+        try table.compare("requests, started and cancelled (10 µs)", operationCount: count) {
+            try sample.startAndCancel(sample.reloading)
+        } yardstick: {
+            hops.make(count, decoding: false)
         }
-        table.compare("memory, synchronously", budget: .microseconds(1), operationCount: 2000) {
-            sample.lookUp(sample.requests)
+        try table.compare("the same, while the loader waits (10 µs)", operationCount: count) {
+            try sample.startAndCancel(sample.waiting)
+        } yardstick: {
+            hops.make(count, decoding: false)
         }
-        table.compare("memory, a thumbnail, synchronously", budget: .microseconds(1), operationCount: 2000) {
-            sample.lookUp(sample.thumbnails)
+        try table.compare("memory, synchronously (1 µs)", operationCount: count) {
+            try sample.lookUp(sample.requests)
+        } yardstick: {
+            try sample.lookUpInDictionary(sample.requests)
+        }
+        try table.compare("memory, a thumbnail, synchronously (1 µs)", operationCount: count) {
+            try sample.lookUp(sample.thumbnails)
+        } yardstick: {
+            try sample.lookUpInDictionary(sample.thumbnails)
+        }
+        try BenchmarkFileSystem.all[0].withDirectory { directory in
+            let sample = try PipelineSample(count: count, directory: directory)
+            try table.compare("requests, from disk (20 µs)", operationCount: count) {
+                sample.cache.memory.removeAll()
+                try sample.load(sample.requests, from: .diskCache)
+            } yardstick: {
+                try sample.lookUpOnDisk()
+            }
         }
     }
 }
 
 private struct PipelineSample {
     let manager: WebImageManager
+    let cache: ImageCache
+    let image: Image
     let requests: [WebImageRequest]
     let reloading: [WebImageRequest]
+    /// Their loader brings nothing before it is cancelled.
+    let waiting: [WebImageRequest]
     let thumbnails: [WebImageRequest]
+    private let dictionary: Lock<[String: Image]>
 
-    init(count: Int) throws {
-        let pixels = try MutablePixelBuffer(width: 1, height: 1)
-        let image = Image(pixels: pixels.freeze(isOpaque: true))
-        let cache = ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: nil)
-        var configuration = WebImageManager.Configuration(cache: cache, loaders: [ReadyLoader()])
+    /// - Parameter directory: for a disk cache that has the bytes; without one, memory has the pictures.
+    init(count: Int, directory: String? = nil) throws {
+        let image = Image(pixels: try MutablePixelBuffer(width: 1, height: 1).freeze(isOpaque: true))
+        let disk = directory.map { DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: $0))) }
+        cache = ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: disk)
+        var configuration = WebImageManager.Configuration(cache: cache, loaders: [ReadyLoader(), WaitingLoader()])
         configuration.codecs = CodecRegistry(decoders: [ReadyDecoder(image: image)], encoders: [])
         manager = WebImageManager(configuration: configuration)
         let urls = (0..<count).map { URL(string: "ready://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
         requests = urls.map { WebImageRequest($0) }
         reloading = urls.map { WebImageRequest($0, options: [.loaderOnly, .ignoreDiskCache]) }
+        waiting = (0..<count).map { URL(string: "waiting://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
+            .map { WebImageRequest($0) }
         thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(width: 320, height: 240)) }
-        for request in requests + thumbnails { cache.memory.set(image, for: request.cacheKey, cost: 4) }
+        self.image = image
+        dictionary = Lock([String: Image](uniqueKeysWithValues: urls.map { ($0.absoluteString, image) }))
+        if let disk {
+            for request in requests { disk.store(Data(count: 2048), for: request.cacheKey.description) }
+            disk.waitUntilWritten()
+        } else {
+            for request in requests + thumbnails { cache.memory.set(image, for: request.cacheKey, cost: 4) }
+        }
     }
 
-    func load(_ requests: [WebImageRequest]) {
-        let group = DispatchGroup()
+    /// Loads them all at once, and waits for them; each must bring the picture, from `origin`.
+    func load(_ requests: [WebImageRequest], from origin: ImageOrigin) throws {
+        try countCallbacks(of: requests) { [pixels = image.pixels] request, result in
+            guard case .success(let response) = result else { return false }
+            return response.image.pixels === pixels && response.origin == origin && response.url == request.url
+        } start: { _ in
+        }
+    }
+
+    /// One that has ended before it is cancelled counts as well.
+    func startAndCancel(_ requests: [WebImageRequest]) throws {
+        try countCallbacks(of: requests) { _, result in
+            switch result {
+            case .success: true
+            case .failure(let error): error == .cancelled
+            }
+        } start: { operation in
+            operation.cancel()
+        }
+    }
+
+    private func countCallbacks(
+        of requests: [WebImageRequest],
+        isRight: @escaping @Sendable (WebImageRequest, Result<WebImageResponse, WebImageError>) -> Bool,
+        start: (WebImageOperation) -> Void
+    ) throws {
+        let (group, rightCount) = (DispatchGroup(), Lock(0))
         for request in requests {
             group.enter()
-            manager.load(request) { result in
-                guard case .success = result else { fatalError("a load failed") }
+            let operation = manager.load(request) { result in
+                if isRight(request, result) { rightCount.withLock { $0 += 1 } }
                 group.leave()
+            }
+            start(operation)
+        }
+        group.wait()
+        try check(rightCount.withLock { $0 }, requests)
+    }
+
+    func lookUp(_ requests: [WebImageRequest]) throws {
+        var rightCount = 0
+        for request in requests where manager.cachedImage(for: request)?.pixels === image.pixels { rightCount += 1 }
+        try check(rightCount, requests)
+    }
+
+    func lookUpInDictionary(_ requests: [WebImageRequest]) throws {
+        var rightCount = 0
+        for request in requests {
+            let key = request.url.absoluteString
+            if dictionary.withLock({ $0[key] })?.pixels === image.pixels { rightCount += 1 }
+        }
+        try check(rightCount, requests)
+    }
+
+    func lookUpOnDisk() throws {
+        var rightCount = 0
+        for request in requests where cache.disk?.cachedItem(for: request.cacheKey.description)?.data.count == 2048 {
+            rightCount += 1
+        }
+        try check(rightCount, requests)
+    }
+
+    private func check(_ rightCount: Int, _ requests: [WebImageRequest]) throws {
+        guard rightCount == requests.count else {
+            throw WrongResult(description: "\(rightCount) right results of \(requests.count)")
+        }
+    }
+}
+
+/// Changes of threads, and nothing else.
+private struct Hops {
+    private let decoding = DispatchQueue(label: "benchmark.decoding", attributes: .concurrent)
+    private let callbacks = DispatchQueue(label: "benchmark.callbacks")
+
+    func make(_ count: Int, decoding isDecoding: Bool) {
+        let group = DispatchGroup()
+        for _ in 0..<count {
+            group.enter()
+            if isDecoding {
+                decoding.async { [callbacks] in callbacks.async { group.leave() } }
+            } else {
+                callbacks.async { group.leave() }
             }
         }
         group.wait()
-    }
-
-    func startAndCancel() {
-        let group = DispatchGroup()
-        for request in reloading {
-            group.enter()
-            manager.load(request) { _ in group.leave() }.cancel()
-        }
-        group.wait()
-    }
-
-    func lookUp(_ requests: [WebImageRequest]) {
-        for request in requests { precondition(manager.cachedImage(for: request) != nil, "a miss") }
     }
 }
 
@@ -91,6 +203,24 @@ private final class ReadyLoader: ImageLoader {
         handler(.finished(.success(())))
         return EndedTask()
     }
+}
+
+/// Brings nothing, until it is cancelled.
+private final class WaitingLoader: ImageLoader {
+    private final class WaitingTask: LoaderTask {
+        private let handler: Lock<(@Sendable (LoaderEvent) -> Void)?>
+
+        init(_ handler: @escaping @Sendable (LoaderEvent) -> Void) { self.handler = Lock(handler) }
+
+        func cancel() { handler.withLock { $0.take() }?(.finished(.failure(.cancelled))) }
+        func setPriority(_ priority: LoadPriority) {}
+    }
+
+    func canLoad(_ url: URL) -> Bool { url.scheme == "waiting" }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask { WaitingTask(handler) }
 }
 
 private struct ReadyDecoder: ImageDecoder {

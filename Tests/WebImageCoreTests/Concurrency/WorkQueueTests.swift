@@ -102,6 +102,27 @@ extension DispatchSemaphore {
         #expect(counts.withLock { $0.most } == 2)
     }
 
+    @Test func wakesEveryThreadThatThereIsWorkFor() {
+        let queue = WorkQueue(label: "sleepers", threadCount: 3)
+        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let done = DispatchGroup()
+        // After the first round they sleep, or are about to.
+        for _ in 0..<100 {
+            for _ in 0..<3 {
+                done.enter()
+                queue.submit {
+                    arrived.signal()
+                    #expect(leave.isSignalled())
+                    done.leave()
+                }
+            }
+            // All three are inside at the same time, or the last of these waits in vain.
+            for _ in 0..<3 { #expect(arrived.isSignalled()) }
+            for _ in 0..<3 { leave.signal() }
+            #expect(done.wait(timeout: .now() + 10) == .success)
+        }
+    }
+
     @Test func keepsNoMoreEntriesThanWorkWaits() {
         let held = HeldQueue()
         let item = held.submit("moved", .low)
