@@ -143,7 +143,8 @@ if hasViews {
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
         program("Gallery", ["WebImageGTK", "CWebImageGTK"]),
         program(
-            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
+            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
+            path: "Benchmarks/GTKBenchmarks"),
         tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
     ]
 }

@@ -65,7 +65,9 @@ extension WebImageManager {
             activity.increment()
             operation.whenEnded { activity.decrement() }
         }
-        if options.contains(.continueInBackground), let begin = configuration.hooks.beginBackgroundTask {
+        if options.contains(.continueInBackground),
+            let begin = configuration.hooks.beginBackgroundTask ?? Hooks.standardBackgroundTask.withLock({ $0 })
+        {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
         }

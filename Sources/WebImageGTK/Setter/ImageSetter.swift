@@ -72,13 +72,15 @@ internal import WebImage
     /// returns.
     func set(_ newWish: ImageWish) {
         if isServed(newWish) { return }
+        // Asked for again because the server may have another one by now, a picture stays until that is known.
+        let keepsPicture = isShowing(newWish)
         if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
         fitted = display?.fitted(newWish.request)
         if showFromMemory() { return }
         let options = newWish.request.options
-        if !options.contains(.ignorePlaceholder) {
+        if !keepsPicture, !options.contains(.ignorePlaceholder) {
             showPlaceholder(options.contains(.delayPlaceholder) ? nil : newWish.placeholder)
         }
         begin()
@@ -118,7 +120,9 @@ internal import WebImage
         guard let wish, newWish.canShare(with: wish) else { return false }
         switch phase {
         case .ended(isShown: true), .refining:
-            guard let image, !newWish.request.options.contains(.avoidSettingImage) else { return false }
+            guard let image, !newWish.request.asksServerAgain,
+                !newWish.request.options.contains(.avoidSettingImage)
+            else { return false }
             self.wish = newWish
             let response = WebImageResponse(image: image, url: newWish.request.url, origin: .memoryCacheFast)
             closeWish()?(.success(response))
@@ -130,6 +134,15 @@ internal import WebImage
             return true
         case .ended(isShown: false), .waiting, .loading, .paused:
             return false
+        }
+    }
+
+    /// Whether the picture that `newWish` wants, as it was when it came, is on display.
+    private func isShowing(_ newWish: ImageWish) -> Bool {
+        guard let wish, image != nil, newWish.canShare(with: wish) else { return false }
+        return switch phase {
+        case .ended(isShown: true), .refining: true
+        case .ended(isShown: false), .waiting, .loading, .paused: false
         }
     }
 
@@ -226,24 +239,17 @@ internal import WebImage
         sentinel += 1
         var request = fitted
         request.priority = priority
-        let work = LoadActivity(request)
         // Callbacks come from the apply queue, hence on main, and never before this returns.
         let operation = wish.manager.load(
             request, callbackQueue: ApplyQueue.main,
             progress: { [weak self, sentinel] received, expected in
-                MainActor.assumeIsolated {
-                    work.didReceive()
-                    self?.loadDidProgress(sentinel, received, expected)
-                }
+                MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
             },
             preview: { [weak self, sentinel] image in
                 MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
             },
             completion: { [weak self, sentinel] result in
-                MainActor.assumeIsolated {
-                    work.didEnd()
-                    self?.loadDidEnd(sentinel, result)
-                }
+                MainActor.assumeIsolated { self?.loadDidEnd(sentinel, result) }
             })
         phase = .loading(operation)
         move(to: .loading(received: 0, expected: nil))
@@ -271,6 +277,7 @@ internal import WebImage
     func loadDidPreview(_ number: Int, _ preview: Image) {
         guard number == sentinel, let wish, !wish.request.options.contains(.avoidSettingImage) else { return }
         hasPreview = true
+        guard image?.isSamePicture(as: preview) != true else { return }
         image = preview
         display?.show(preview, with: fades ? .previewFade : nil)
     }
@@ -296,7 +303,8 @@ internal import WebImage
     private func succeed(with response: WebImageResponse) {
         let options = wish?.request.options ?? []
         let isShown = !options.contains(.avoidSettingImage)
-        if isShown, !(response.isUnchanged && hasPreview) {
+        let isOnDisplay = response.isUnchanged && hasPreview || image?.isSamePicture(as: response.image) == true
+        if isShown, !isOnDisplay {
             let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
             let hasTransition = !isFromMemory || options.contains(.forceTransition)
             let transition = hasPreview ? fades ? .fade : nil : display?.transition ?? (fades ? .fade : nil)
@@ -331,7 +339,7 @@ internal import WebImage
         // What was good enough for the smaller view stays.
         guard case .success(let response) = result else { return }
         image = response.image
-        display?.show(response.image, with: nil)
+        display?.refine(response.image)
         // It may have grown on.
         roomDidChange()
     }
@@ -379,7 +387,18 @@ internal import WebImage
     }
 }
 
+extension Image {
+    /// Whether it has the very pixels and frames of `other`.
+    fileprivate func isSamePicture(as other: Image) -> Bool {
+        pixels === other.pixels && animation?.identity == other.animation?.identity
+            && animation?.frames.count == other.animation?.frames.count && isPartial == other.isPartial
+    }
+}
+
 extension WebImageRequest {
+    /// Whether its policy has the server say if what is here is still good.
+    fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
+
     /// Whether a view that has what `other` brought has grown, or moved to a screen with more pixels.
     fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
         guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }
