@@ -145,7 +145,8 @@ if hasViews {
         program(
             "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
+        program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"]),
     ]
 }
 

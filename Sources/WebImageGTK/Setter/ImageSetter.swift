@@ -308,8 +308,14 @@ internal import WebImage
             let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
             let hasTransition = !isFromMemory || options.contains(.forceTransition)
             let transition = hasPreview ? fades ? .fade : nil : display?.transition ?? (fades ? .fade : nil)
+            // What has played while it arrived plays on.
+            let playsOn = hasPreview && image?.animation?.isComplete == false && response.image.animation != nil
             image = response.image
-            display?.show(response.image, with: hasTransition ? transition : nil)
+            if playsOn {
+                display?.refine(response.image)
+            } else {
+                display?.show(response.image, with: hasTransition ? transition : nil)
+            }
         }
         hasPreview = false
         end(as: .loaded(response.origin), with: .success(response), isShown: isShown)

@@ -5,7 +5,7 @@ internal import WebImage
     /// Shows `image`, beginning with the first frame of `transition`.
     func show(_ image: Image, beginning transition: ImageTransition?)
 
-    /// Shows `image` in place of the same picture with fewer pixels; an animation goes on where it is.
+    /// Shows `image` in place of the same picture with fewer pixels or frames; an animation goes on where it is.
     func refine(_ image: Image)
 
     /// Shows `placeholder`, or nothing.

@@ -45,11 +45,11 @@ final class WebPictureFactoryTests: GTKTestCase {
                 NumberedPicture.number(in: image) == position
             }
             defer { list.window.close() }
-            for (step, count) in [(20.0, 90), (200.0, 120), (-200.0, 30)] {
+            for (step, count) in [(20.0, 60), (200.0, 90), (-200.0, 30)] {
                 for _ in 0..<count { list.scroll(by: step) }
             }
             for part in [0.3, 0.9, 0.5] { list.scroll(toPart: part) }
-            for _ in 0..<30 { list.scroll(by: 200) }
+            for _ in 0..<20 { list.scroll(by: 200) }
             list.settle()
             XCTAssertGreaterThan(list.visibleCells.count, 4)
             for cell in list.visibleCells {
