@@ -49,6 +49,10 @@ import WebImageGTK
         MainLoop.install()
         try prepare()
         showWindow()
+        try waitForPictures("at the start")
+        // In the middle, where the list has cells before and behind what is in sight.
+        let adjustment = gtk_scrolled_window_get_vadjustment(scrolledWindow.opaque)
+        gtk_adjustment_set_value(adjustment, gtk_adjustment_get_upper(adjustment) * 0.3)
         try waitForPictures("before the scrolling")
         var figures: [String: Double] = [:]
         for step in [20.0, 200.0] {
@@ -129,7 +133,9 @@ import WebImageGTK
         }
     }
 
-    private nonisolated static func url(of number: Int) -> URL? { URL(string: "https://images.example.org/\(number).jpg") }
+    private nonisolated static func url(of number: Int) -> URL? {
+        URL(string: "https://images.example.org/\(number).jpg")
+    }
 
     private static func size(_ widget: UnsafeMutablePointer<GtkWidget>) {
         gtk_widget_set_size_request(widget, side, side)

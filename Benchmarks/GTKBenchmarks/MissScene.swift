@@ -13,8 +13,9 @@ import WebImageGTK
     private let yardstick = ObjectPointer(gtk_picture_new())
     private let urls: [URL]
 
-    init(_ photographs: Photographs, count: Int) throws {
+    init(_ photographs: Photographs) throws {
         self.photographs = photographs
+        let count = photographs.count
         self.count = count
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache, loaders: [FileLoader()]))
         ours = (0..<count).map { _ in WebPicture() }

@@ -7,7 +7,8 @@ import Glibc
 if CommandLine.arguments.dropFirst().first == "--part" {
     MeasuredPart.run(Array(CommandLine.arguments.dropFirst(2)))
 }
-let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: [.views(isQuick: getenv("QUICK") != nil)])
+let groups = BenchmarkGroup.named(
+    on: CommandLine.arguments, among: BenchmarkGroup.views(isQuick: getenv("QUICK") != nil))
 guard gtk_init_check() != 0 else {
     print("GTKBenchmarks needs a display: run it under xvfb-run.")
     exit(1)

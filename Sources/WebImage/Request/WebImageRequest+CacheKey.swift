@@ -68,6 +68,7 @@ extension WebImageRequest {
             text += part
         }
         if let thumbnail, thumbnail.isBounded {
+            text.reserveCapacity(48)
             add("thumbnail=")
             text += String(thumbnail.size.width)
             text += "x"
@@ -94,7 +95,9 @@ extension WebImageRequest {
 
     /// The most bytes of the decoded picture, from its own limit or that of ``WebImageOptions/scaleDownLarge``.
     var pixelByteLimit: Int? {
-        details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
+        // Of requests that say nothing rare, the details are not even looked at: keys are made on the main thread.
+        let own = hasStandardDetails ? nil : details.decodedByteLimit
+        return own ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
     }
 
     /// 60 MiB, as SDWebImage has it on phones: 15.7 megapixels.

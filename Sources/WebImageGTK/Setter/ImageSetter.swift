@@ -50,6 +50,15 @@ internal import WebImage
             }
         }
 
+        /// Whether the picture that the wish asked for is on display.
+        var showsPicture: Bool {
+            switch self {
+            case .ended(let isShown): isShown
+            case .refining: true
+            case .waiting, .loading, .paused: false
+            }
+        }
+
         var operation: WebImageOperation? {
             switch self {
             case .loading(let operation), .refining(let operation): operation
@@ -71,9 +80,10 @@ internal import WebImage
     /// Puts the picture that `newWish` asks for on display as soon as it can be had: if it is in memory, before this
     /// returns.
     func set(_ newWish: ImageWish) {
-        if isServed(newWish) { return }
+        let isSame = wish.map(newWish.canShare) ?? false
+        if isSame, serve(newWish) { return }
         // Asked for again because the server may have another one by now, a picture stays until that is known.
-        let keepsPicture = isShowing(newWish)
+        let keepsPicture = isSame && phase.showsPicture
         if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
@@ -115,9 +125,11 @@ internal import WebImage
         move(to: .idle)
     }
 
-    /// Whether `newWish` wants what is on display, or under way, already; then it takes the place of the last one.
-    private func isServed(_ newWish: ImageWish) -> Bool {
-        guard let wish, newWish.canShare(with: wish) else { return false }
+    /// Gives `newWish`, which can share with the last one, what is on display, or under way; then it takes the place of that.
+    ///
+    /// - Returns: `false` if it wants more.
+    private func serve(_ newWish: ImageWish) -> Bool {
+        guard let wish else { return false }
         switch phase {
         case .ended(isShown: true), .refining:
             guard let image, !newWish.request.asksServerAgain,
@@ -134,15 +146,6 @@ internal import WebImage
             return true
         case .ended(isShown: false), .waiting, .loading, .paused:
             return false
-        }
-    }
-
-    /// Whether the picture that `newWish` wants, as it was when it came, is on display.
-    private func isShowing(_ newWish: ImageWish) -> Bool {
-        guard let wish, image != nil, newWish.canShare(with: wish) else { return false }
-        return switch phase {
-        case .ended(isShown: true), .refining: true
-        case .ended(isShown: false), .waiting, .loading, .paused: false
         }
     }
 
@@ -378,8 +381,9 @@ internal import WebImage
 
     /// Lets go of what the wish holds, but for its request, and gives back the completion, which is to be called now.
     private func closeWish() -> ImageWish.CompletionHandler? {
-        defer { wish = wish.map { ImageWish(request: $0.request, manager: $0.manager) } }
-        return wish?.completion
+        let completion = wish?.completion
+        wish?.forgetCaller()
+        return completion
     }
 
     private func showPlaceholder(_ placeholder: Placeholder?) {

@@ -27,6 +27,9 @@ struct ImageWish {
             && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
     }
 
+    /// Keeps what tells whether another one wants the same, and lets go of the rest.
+    mutating func forgetCaller() { (placeholder, progress, completion, hasRested) = (nil, nil, nil, false) }
+
     /// That on screen.
     var priority: LoadPriority {
         request.options.contains(.lowPriority) ? min(request.priority, .low) : request.priority
