@@ -30,27 +30,26 @@ import WebImageGTK
 
     /// What the main thread pays for all of them.
     ///
-    /// - Returns: the calls of `setImage`, and the processor's time afterwards until the pictures are set.
+    /// - Returns: the processor's time in the calls of `setImage`, and afterwards until the pictures are set.
     func load() -> (start: Duration, set: Duration) {
         cache.memory.removeAll()
         for picture in ours { picture.prepareForReuse() }
         while g_main_context_iteration(nil, gboolean(0)) != 0 {}
         let thumbnail = Thumbnail(width: 128, height: 128, mode: .aspectFill)
         var endedCount = 0
-        let start = ContinuousClock.now
+        let start = ProcessFigures.mainThread
         for (picture, url) in zip(ours, urls) {
             picture.setImage(url, thumbnail: thumbnail, manager: manager, completion: { _ in endedCount += 1 })
         }
-        let started = ContinuousClock.now
-        let before = ProcessFigures()
+        let started = ProcessFigures.mainThread
         while endedCount < count { g_main_context_iteration(nil, gboolean(1)) }
-        return (started - start, .seconds(ProcessFigures().thread - before.thread))
+        return (started - start, ProcessFigures.mainThread - started)
     }
 
     func setFilenames() -> Duration {
-        ContinuousClock().measure {
-            for number in 0..<count { gtk_picture_set_filename(yardstick.opaque, photographs.path(of: number)) }
-        }
+        let start = ProcessFigures.mainThread
+        for number in 0..<count { gtk_picture_set_filename(yardstick.opaque, photographs.path(of: number)) }
+        return ProcessFigures.mainThread - start
     }
 
     /// Each has its picture, and draws it.

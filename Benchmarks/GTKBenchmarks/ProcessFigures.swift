@@ -21,6 +21,13 @@ struct ProcessFigures {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
+    /// What the calling thread has used: other than the time on the clock, it does not count what others do meanwhile.
+    static var mainThread: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     /// The most memory it has had, in MiB.
     static var peakMebibytes: Double {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
