@@ -65,8 +65,8 @@ import WebImageGTK
         let asWindow = window?.address.assumingMemoryBound(to: GtkWindow.self)
         gtk_window_set_child(asWindow, flow.widget)
         gtk_window_present(asWindow)
-        // The first time round the frames are decoded; of a file of one's own, some each time.
-        run(for: 2 * Double(Self.frameCount) * Self.duration)
+        // The first time round the frames are decoded.
+        run(for: Double(Self.frameCount) * Self.duration + 0.2)
         let dropped = droppedCount
         shownCount = 0
         let start = ProcessFigures()

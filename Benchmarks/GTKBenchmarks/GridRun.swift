@@ -51,7 +51,7 @@ import WebImageGTK
         showWindow()
         try waitForPictures("at the start")
         // To where the list has cells before and behind what is in sight.
-        _ = scroll(by: 200, for: 1)
+        _ = scroll(by: 200, for: min(1, seconds))
         try waitForPictures("before the scrolling")
         var figures: [String: Double] = [:]
         for step in [20.0, 200.0] {

@@ -10,7 +10,7 @@ extension BenchmarkGroup {
     ///
     /// - Parameter isQuick: fewer files, shorter runs.
     static func views(isQuick: Bool) -> [BenchmarkGroup] {
-        let seconds = isQuick ? 1.5 : 8
+        let seconds = isQuick ? 0.8 : 8
         @Sendable func photographs(_ count: Int, in directory: TemporaryDirectory) throws -> Photographs {
             let photographs = Photographs(directory: directory.path("photographs"), count: count)
             try photographs.write()
@@ -23,14 +23,18 @@ extension BenchmarkGroup {
             },
             BenchmarkGroup(name: "grid-views") { _ in
                 let directory = try TemporaryDirectory()
-                try measureGrid(of: photographs(isQuick ? 300 : 2000, in: directory), seconds: seconds)
+                try measureGrid(
+                    of: photographs(isQuick ? 300 : 2000, in: directory), seconds: seconds,
+                    peers: isQuick ? [.ours, .pixbuf] : GridRun.Peer.allCases)
             },
             BenchmarkGroup(name: "animation-views") { _ in
-                try measureAnimations(in: TemporaryDirectory(), seconds: seconds)
+                try measureAnimations(
+                    in: TemporaryDirectory(), seconds: seconds,
+                    peers: isQuick ? [.files, .pixbuf] : AnimationRun.Peer.allCases)
             },
             BenchmarkGroup(name: "start-views") { _ in
                 let directory = try TemporaryDirectory()
-                try measureFirstPictures(of: photographs(6, in: directory), roundCount: isQuick ? 2 : 7)
+                try measureFirstPictures(of: photographs(6, in: directory), roundCount: isQuick ? 1 : 7)
             },
         ]
     }
@@ -69,13 +73,15 @@ extension BenchmarkGroup {
 
     // MARK: A list
 
-    private static func measureGrid(of photographs: Photographs, seconds: Double) throws {
+    private static func measureGrid(
+        of photographs: Photographs, seconds: Double, peers: [GridRun.Peer]
+    ) throws {
         try GridRun.fillCache(from: photographs)
         let table = FigureTable(columns: [
             "100,000 rows", "fps", "% over 25 ms", "CPU %", "main thread %", "binds/s", "µs a bind", "peak MiB",
         ])
         var rows: [(GridRun.Peer, [String: Double])] = []
-        for peer in GridRun.Peer.allCases {
+        for peer in peers {
             let figures = try MeasuredPart.measure(
                 .grid, [peer.rawValue, photographs.directory, "\(photographs.count)", "\(seconds)"])
             rows.append((peer, figures))
@@ -93,13 +99,15 @@ extension BenchmarkGroup {
 
     // MARK: Animations
 
-    private static func measureAnimations(in directory: TemporaryDirectory, seconds: Double) throws {
+    private static func measureAnimations(
+        in directory: TemporaryDirectory, seconds: Double, peers: [AnimationRun.Peer]
+    ) throws {
         let file = directory.path("film.gif")
         try AnimationRun.write(to: file)
         let table = FigureTable(columns: [
             "20 animations", "CPU %", "main thread %", "% shown", "% dropped", "peak MiB",
         ])
-        for peer in AnimationRun.Peer.allCases {
+        for peer in peers {
             let figures = try MeasuredPart.measure(.animations, [peer.rawValue, file, "\(seconds)"])
             table.row([peer.name] + ["cpu", "main", "shown", "dropped", "peak"].map { tenths(figures[$0]) })
         }
