@@ -95,6 +95,7 @@ final class ImageSlotTests: GTKTestCase {
             let (first, second, third) = (StateLog(picture), StateLog(picture), StateLog(picture))
             pump("the state as it is") { [first, second, third].allSatisfy { $0.states == [.idle] } }
             third.stop()
+            pump("the third one's end") { third.isOver }
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
             let start = LoadState.loading(received: 0, expected: nil)
