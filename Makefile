@@ -15,7 +15,7 @@ endif
 # Two groups are in programs of their own: of the views, and of the transport. Each program gets the names of its groups.
 programs := Benchmarks TransportBenchmarks $(if $(has_views),GTKBenchmarks)
 TransportBenchmarks_groups := $(filter transport,$(GROUP))
-GTKBenchmarks_groups := $(if $(has_views),$(filter views,$(GROUP)))
+GTKBenchmarks_groups := $(if $(has_views),$(filter views %-views,$(GROUP)))
 Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_groups),$(GROUP))
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)

@@ -149,8 +149,10 @@ if hasViews {
             exclude: hasMap ? [] : ["Map"],
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
         program(
-            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK"], path: "Benchmarks/GTKBenchmarks"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery"]),
+            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
+            path: "Benchmarks/GTKBenchmarks"),
+        program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"]),
     ]
 }
 

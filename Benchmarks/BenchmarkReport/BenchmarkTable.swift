@@ -36,6 +36,21 @@ package struct BenchmarkTable {
         printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
     }
 
+    /// Compares times that the two measure themselves, each of one call.
+    package func compareMeasured(
+        _ name: String, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Duration,
+        yardstick: () throws -> Duration
+    ) rethrows {
+        _ = try ours()
+        _ = try yardstick()
+        var times: (ours: [Duration], yardstick: [Duration]) = ([], [])
+        for _ in 0..<roundCount {
+            times.ours.append(try ours())
+            times.yardstick.append(try yardstick())
+        }
+        printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
+    }
+
     /// Compares with a time that one operation must not exceed.
     package func compare(
         _ name: String, budget: Duration, operationCount: Int = 1, roundCount: Int = 15, ours: () throws -> Void

@@ -1,117 +1,165 @@
 import BenchmarkReport
 import CWebImageGTK
-import FoundationEssentials
+import Foundation
 import WebImageGTK
+import WebImageTestSupport
 
 extension BenchmarkGroup {
-    /// What a list pays to show a picture that is in memory, beside the bare GTK call for a texture that is ready.
-    static let views = BenchmarkGroup(name: "views") { table in
-        try MainActor.assumeIsolated { [table] in
+    /// What views cost the main thread (20 µs a bind), and how smooth a list of 100,000 pictures is (58 frames a second, at
+    /// most 1 % of them later than 25 ms), beside what GTK and gdk-pixbuf do by themselves.
+    ///
+    /// - Parameter isQuick: fewer files, shorter runs.
+    static func views(isQuick: Bool) -> [BenchmarkGroup] {
+        let seconds = isQuick ? 0.8 : 8
+        @Sendable func photographs(_ count: Int, in directory: TemporaryDirectory) throws -> Photographs {
+            let photographs = Photographs(directory: directory.path("photographs"), count: count)
+            try photographs.write()
+            return photographs
+        }
+        return [
+            BenchmarkGroup(name: "bind-views") { table in
+                let directory = try TemporaryDirectory()
+                try measureBinds(of: photographs(200, in: directory), in: table)
+            },
+            BenchmarkGroup(name: "grid-views") { _ in
+                let directory = try TemporaryDirectory()
+                try measureGrid(
+                    of: photographs(isQuick ? 300 : 2000, in: directory), seconds: seconds,
+                    peers: isQuick ? [.ours, .pixbuf] : GridRun.Peer.allCases)
+            },
+            BenchmarkGroup(name: "animation-views") { _ in
+                try measureAnimations(
+                    in: TemporaryDirectory(), seconds: seconds,
+                    peers: isQuick ? [.files, .pixbuf] : AnimationRun.Peer.allCases)
+            },
+            BenchmarkGroup(name: "start-views") { _ in
+                let directory = try TemporaryDirectory()
+                try measureFirstPictures(of: photographs(6, in: directory), roundCount: isQuick ? 1 : 7)
+            },
+        ]
+    }
+
+    // MARK: A picture
+
+    private static func measureBinds(of photographs: Photographs, in table: BenchmarkTable) throws {
+        try MainActor.assumeIsolated {
             let scene = try PictureScene(count: 200)
             let count = scene.requests.count * PictureScene.passCount
             table.compare(
-                "set a memory hit, ready texture", operationCount: count, ours: scene.setMemoryHits,
+                "bind, memory hit, ready texture", operationCount: count, ours: scene.setMemoryHits,
                 yardstick: scene.setTextures)
             table.compare(
-                "set a memory hit, new texture", operationCount: count, ours: scene.setMemoryHits,
+                "bind, memory hit, new texture", operationCount: count, ours: scene.setMemoryHits,
                 yardstick: scene.setNewTextures)
             table.compare(
-                "set a memory hit", budget: .microseconds(20), operationCount: count, ours: scene.setMemoryHits)
+                "bind, memory hit", budget: .microseconds(20), operationCount: count, ours: scene.setMemoryHits)
             table.compare(
                 "look a memory hit up", budget: .microseconds(1), operationCount: count, ours: scene.lookUp)
             try scene.verify()
+
+            let misses = try MissScene(photographs)
+            table.compareMeasured(
+                "bind, miss: to start, gtk_picture_set_filename", operationCount: misses.count,
+                ours: { misses.load().start }, yardstick: misses.setFilenames)
+            table.compareMeasured(
+                "bind, miss: to start (budget)", operationCount: misses.count, ours: { misses.load().start },
+                yardstick: { .microseconds(20) * misses.count })
+            table.compareMeasured(
+                "bind, miss: to set later (budget)", operationCount: misses.count, ours: { misses.load().set },
+                yardstick: { .microseconds(20) * misses.count })
+            try misses.verify()
+        }
+    }
+
+    // MARK: A list
+
+    private static func measureGrid(
+        of photographs: Photographs, seconds: Double, peers: [GridRun.Peer]
+    ) throws {
+        try GridRun.fillCache(from: photographs)
+        let table = FigureTable(columns: [
+            "100,000 rows", "fps", "% over 25 ms", "CPU %", "main thread %", "binds/s", "µs a bind", "peak MiB",
+        ])
+        var rows: [(GridRun.Peer, [String: Double])] = []
+        for peer in peers {
+            let figures = try MeasuredPart.measure(
+                .grid, [peer.rawValue, photographs.directory, "\(photographs.count)", "\(seconds)"])
+            rows.append((peer, figures))
+        }
+        for step in ["20", "200"] {
+            table.section("scrolled by \(step) points a frame")
+            for (peer, figures) in rows {
+                table.row(
+                    [peer.name]
+                        + ["fps", "late", "cpu", "main", "binds", "bind"].map { tenths(figures[$0 + step]) }
+                        + [tenths(figures["peak"])])
+            }
+        }
+    }
+
+    // MARK: Animations
+
+    private static func measureAnimations(
+        in directory: TemporaryDirectory, seconds: Double, peers: [AnimationRun.Peer]
+    ) throws {
+        let file = directory.path("film.gif")
+        try AnimationRun.write(to: file)
+        let table = FigureTable(columns: [
+            "20 animations", "CPU %", "main thread %", "% shown", "% dropped", "peak MiB",
+        ])
+        for peer in peers {
+            let figures = try MeasuredPart.measure(.animations, [peer.rawValue, file, "\(seconds)"])
+            table.row([peer.name] + ["cpu", "main", "shown", "dropped", "peak"].map { tenths(figures[$0]) })
+        }
+    }
+
+    // MARK: The start
+
+    private static func measureFirstPictures(of photographs: Photographs, roundCount: Int) throws {
+        let server = try NGINXServer(root: photographs.directory)
+        let (url, path) = (try server.url("/5.jpg").absoluteString, photographs.path(of: 5))
+        let table = FigureTable(columns: ["first picture", "ms from start", "ms, nothing", "difference"])
+        var times: [String: [Double]] = [:]
+        for _ in 0..<roundCount {
+            let cache = try TemporaryDirectory()
+            for (name, peer) in [
+                ("cold, from a server", FirstPictureRun.Peer.ours), ("warm, from disk", .ours),
+                ("set_filename", .filename), ("nothing", .nothing),
+            ] {
+                let start = Double(g_get_monotonic_time())
+                let figures = try MeasuredPart.measure(
+                    .firstPicture, [peer.rawValue, peer == .ours ? url : path, cache.path])
+                times[name, default: []].append(((figures["drawn"] ?? 0) - start) / 1000)
+            }
+        }
+        let medians = times.mapValues { $0.sorted()[$0.count / 2] }
+        let nothing = medians["nothing"] ?? 0
+        for name in ["cold, from a server", "warm, from disk", "set_filename"] {
+            let time = medians[name] ?? 0
+            table.row([name, tenths(time), tenths(nothing), tenths(time - nothing)])
+        }
+    }
+
+    private static func tenths(_ value: Double?) -> String { value.map { "\(($0 * 10).rounded() / 10)" } ?? "-" }
+}
+
+extension GridRun.Peer {
+    fileprivate var name: String {
+        switch self {
+        case .ours: "ours"
+        case .filename: "set_filename"
+        case .pixbuf: "gdk-pixbuf at scale"
+        case .ready: "64 ready textures"
         }
     }
 }
 
-/// A window with two pictures, ours and GTK's own, and pictures in memory for both.
-@MainActor private final class PictureScene {
-    static let passCount = 20
-    private static let side = 128
-
-    let requests: [WebImageRequest]
-    private let manager: WebImageManager
-    private let ours = WebPicture()
-    private let yardstick = ObjectPointer(gtk_picture_new())
-    private let buffers: [OpaquePointer]
-    private let textures: [OpaquePointer]
-    private let window: ObjectPointer
-
-    init(count: Int) throws {
-        let cache = ImageCache(memory: MemoryCache(costLimit: .max), disk: nil)
-        manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache))
-        let thumbnail = Thumbnail(width: Self.side, height: Self.side, mode: .aspectFill)
-        requests = (0..<count).compactMap { number in
-            URL(string: "https://images.example.org/photos/\(number).jpg").map {
-                WebImageRequest($0, thumbnail: thumbnail)
-            }
-        }
-        var buffers: [OpaquePointer] = []
-        for (number, request) in requests.enumerated() {
-            var pixels = try MutablePixelBuffer(width: Self.side, height: Self.side)
-            pixels.withUnsafeMutableBytes { bytes in
-                for index in bytes.indices { bytes[index] = index % 4 == 3 ? 255 : UInt8(truncatingIfNeeded: number) }
-            }
-            let image = Image(pixels: pixels.freeze(isOpaque: true))
-            cache.memory.set(image, for: request.cacheKey, cost: image.memoryCost)
-            image.pixels.withUnsafeBytes { bytes in
-                if let copy = g_bytes_new(bytes.baseAddress, gsize(bytes.count)) { buffers.append(copy) }
-            }
-        }
-        self.buffers = buffers
-        textures = buffers.compactMap(Self.texture)
-
-        window = ObjectPointer(gtk_window_new())
-        let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0))
-        for picture in [ours.widget, yardstick.widget] {
-            gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), picture)
-        }
-        gtk_window_set_child(window.address.assumingMemoryBound(to: GtkWindow.self), box.widget)
-        gtk_window_present(window.address.assumingMemoryBound(to: GtkWindow.self))
-        while g_main_context_iteration(nil, 0) != 0 {}
-    }
-
-    private static func texture(_ bytes: OpaquePointer) -> OpaquePointer? {
-        gdk_memory_texture_new(
-            gint(side), gint(side), GDK_MEMORY_R8G8B8A8_PREMULTIPLIED, bytes, gsize(side * 4))
-    }
-
-    func setMemoryHits() {
-        for _ in 0..<Self.passCount {
-            for request in requests { ours.setImage(request, manager: manager) }
-        }
-    }
-
-    func setTextures() {
-        for _ in 0..<Self.passCount {
-            for texture in textures { gtk_picture_set_paintable(yardstick.opaque, texture) }
-        }
-    }
-
-    func setNewTextures() {
-        for _ in 0..<Self.passCount {
-            for bytes in buffers {
-                let texture = Self.texture(bytes)
-                gtk_picture_set_paintable(yardstick.opaque, texture)
-                if let texture { g_object_unref(UnsafeMutableRawPointer(texture)) }
-            }
-        }
-    }
-
-    func lookUp() {
-        var found = 0
-        for _ in 0..<Self.passCount {
-            for request in requests where manager.cachedImage(for: request) != nil { found += 1 }
-        }
-        precondition(found == requests.count * Self.passCount)
-    }
-
-    /// Every picture was there at once, and the last one is on display.
-    func verify() throws {
-        for (number, request) in requests.enumerated() {
-            ours.setImage(request, manager: manager)
-            guard ours.loadState == .loaded(.memoryCacheFast), Int(ours.image?.pixels[0, 0].x ?? 0) == number & 255
-            else { throw WrongResult(description: "picture \(number) is not shown") }
+extension AnimationRun.Peer {
+    fileprivate var name: String {
+        switch self {
+        case .sameFile: "ours, one file"
+        case .files: "ours, 20 files"
+        case .pixbuf: "gdk-pixbuf"
         }
     }
 }

@@ -34,10 +34,15 @@ extension WebImageManager {
         /// Asks for time to go on, for a load with ``WebImageOptions/continueInBackground``; gives what ends the permission,
         /// called once when the load has ended. `onExpiration` cancels the load. On the thread that asks.
         ///
-        /// A desktop program holds its application, or an inhibitor lock of the session; without a hook the option changes
-        /// nothing, since a process on Linux goes on in the background anyway.
+        /// Without a hook, `WebImageGTK` holds the `GApplication`; elsewhere the option changes nothing then, since a process
+        /// on Linux goes on in the background anyway. A program may rather take an inhibitor lock of the session.
         public var beginBackgroundTask:
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+
+        /// ``beginBackgroundTask`` of managers that have none: a toolkit sets it, before anything loads.
+        package static let standardBackgroundTask = Lock<
+            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+        >(nil)
 
         /// Makes hooks that leave everything as it is.
         public init() {}

@@ -60,7 +60,9 @@ extension WebImageManager {
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
-        if options.contains(.continueInBackground), let begin = configuration.hooks.beginBackgroundTask {
+        if options.contains(.continueInBackground),
+            let begin = configuration.hooks.beginBackgroundTask ?? Hooks.standardBackgroundTask.withLock({ $0 })
+        {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
         }

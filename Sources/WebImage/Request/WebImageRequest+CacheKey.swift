@@ -68,6 +68,7 @@ extension WebImageRequest {
             text += part
         }
         if let thumbnail, thumbnail.isBounded {
+            text.reserveCapacity(48)
             add("thumbnail=")
             text += String(thumbnail.size.width)
             text += "x"

@@ -30,9 +30,14 @@ internal import WebImage
     /// Goes over to `image` if that is the same animation with more of its frames, and plays on.
     func continues(with image: Image) -> Bool {
         guard let source = image.animation, source.identity == player.image.source.identity else { return false }
+        goOver(to: image)
+        return true
+    }
+
+    /// Goes over to `image`, the same animation with more of its frames or with other pixels, and plays on where it is.
+    func goOver(to image: Image) {
         size = image.size
         player.update(to: AnimatedImage(image))
-        return true
     }
 
     func setVisible(_ isVisible: Bool) {

@@ -14,8 +14,8 @@ internal import WebImage
 /// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one gives the thread away
 /// ```
 @MainActor public enum MainLoop {
-    /// Adds the source that drains the main queue, and from then on keeps decoders off one processor; does so once,
-    /// however often it is called.
+    /// Adds the source that drains the main queue, and from then on keeps decoders off one processor, and the `GApplication`
+    /// running until loads with `WebImageOptions.continueInBackground` end; does so once, however often it is called.
     ///
     /// Call it before `g_application_run` and before any `WebImageManager` is made. The first ``WebPicture`` calls it as
     /// well.
@@ -23,6 +23,7 @@ internal import WebImage
 
     private static let sourceID: guint = {
         DecodingQueue.prepareForViews()
+        ApplicationHold.install()
         return g_unix_fd_add_full(
             G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
             { eventDescriptor, _, _ in

@@ -31,7 +31,30 @@ internal import WebImage
         defer { g_bytes_unref(bytes) }
         return ObjectPointer(
             gdk_memory_texture_new(
-                gint(pixels.width), gint(pixels.height), GDK_MEMORY_R8G8B8A8_PREMULTIPLIED, bytes,
-                gsize(pixels.bytesPerRow)))
+                gint(pixels.width), gint(pixels.height), format(of: pixels), bytes, gsize(pixels.bytesPerRow)))
     }
+
+    /// What is opaque is the same with and without premultiplied colours. Graphics cards take the one as it is, while GTK 4.8's
+    /// cairo renderer, which makes its own of a texture each time it draws, needs half as long for the other.
+    private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
+        pixels.isOpaque && isDrawnByCairo ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+    }
+
+    /// `false` as long as there is no window to tell.
+    private static var isDrawnByCairo: Bool {
+        if let knownCairo { return knownCairo }
+        let windows = gtk_window_get_toplevels()
+        for index in 0..<g_list_model_get_n_items(windows) {
+            guard let window = g_list_model_get_item(windows, index) else { continue }
+            defer { g_object_unref(window) }
+            guard let renderer = gtk_native_get_renderer(ObjectPointer(window).opaque) else { continue }
+            let isCairo = ObjectPointer(renderer).isInstance(of: gsk_cairo_renderer_get_type())
+            knownCairo = isCairo
+            return isCairo
+        }
+        return false
+    }
+
+    /// One program draws all its windows in the same way.
+    private static var knownCairo: Bool?
 }

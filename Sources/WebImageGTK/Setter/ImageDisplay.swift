@@ -31,6 +31,9 @@ internal import WebImage
     /// Shows `image` in place of what is there.
     func show(_ image: Image, with transition: ImageTransition?)
 
+    /// Shows `image`, the picture on display with more pixels or all its frames; an animation goes on where it is.
+    func refine(_ image: Image)
+
     /// Shows `placeholder`, or nothing, in place of what is there.
     func show(_ placeholder: Placeholder?)
 

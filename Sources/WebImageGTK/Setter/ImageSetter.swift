@@ -53,6 +53,15 @@ internal import WebImage
             }
         }
 
+        /// Whether the picture that the wish asked for is on display.
+        var showsPicture: Bool {
+            switch self {
+            case .ended(let isShown): isShown
+            case .refining: true
+            case .waiting, .loading, .paused, .released: false
+            }
+        }
+
         var operation: WebImageOperation? {
             switch self {
             case .loading(let operation), .refining(let operation): operation
@@ -74,11 +83,14 @@ internal import WebImage
     /// Puts the picture that `newWish` asks for on display as soon as it can be had: if it is in memory, before this
     /// returns.
     func set(_ newWish: ImageWish) {
-        if isServed(newWish) { return }
+        let isSame = wish.map(newWish.canShare) ?? false
+        if isSame, serve(newWish) { return }
+        // Asked for again because the server may have another one by now, a picture stays until that is known.
+        let keepsPicture = isSame && phase.showsPicture
         if newWish.request.options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
         wish = newWish
-        start()
+        start(keepingPicture: keepsPicture)
     }
 
     /// Shows a picture that needs no loading.
@@ -110,12 +122,16 @@ internal import WebImage
         move(to: .idle)
     }
 
-    /// Whether `newWish` wants what is on display, or under way, already; then it takes the place of the last one.
-    private func isServed(_ newWish: ImageWish) -> Bool {
-        guard let wish, newWish.canShare(with: wish) else { return false }
+    /// Gives `newWish`, which can share with the last one, what is on display, or under way; then it takes the place of that.
+    ///
+    /// - Returns: `false` if it wants more.
+    private func serve(_ newWish: ImageWish) -> Bool {
+        guard let wish else { return false }
         switch phase {
         case .ended(isShown: true), .refining:
-            guard let image, !newWish.request.options.contains(.avoidSettingImage) else { return false }
+            guard let image, !newWish.request.asksServerAgain,
+                !newWish.request.options.contains(.avoidSettingImage)
+            else { return false }
             self.wish = newWish
             let response = WebImageResponse(image: image, url: newWish.request.url, origin: .memoryCacheFast)
             closeWish()?(.success(response))
@@ -217,13 +233,15 @@ internal import WebImage
 
     // MARK: Loading
 
-    /// With nothing of the wish on display yet.
-    private func start() {
+    /// Begins with the wish.
+    ///
+    /// - Parameter keepsPicture: whether what is on display is the picture wanted, which stays until there is another.
+    private func start(keepingPicture keepsPicture: Bool = false) {
         guard let wish else { return }
         fitted = display?.fitted(wish.request)
         if showFromMemory() { return }
         let options = wish.request.options
-        if !options.contains(.ignorePlaceholder) {
+        if !keepsPicture, !options.contains(.ignorePlaceholder) {
             showPlaceholder(options.isPlaceholderDelayed ? nil : wish.placeholder)
         }
         begin()
@@ -256,24 +274,17 @@ internal import WebImage
         sentinel += 1
         var request = fitted
         request.priority = priority
-        let work = LoadActivity(request)
         // Callbacks come from the apply queue, hence on main, and never before this returns.
         let operation = wish.manager.load(
             request, callbackQueue: ApplyQueue.main,
             progress: { [weak self, sentinel] received, expected in
-                MainActor.assumeIsolated {
-                    work.didReceive()
-                    self?.loadDidProgress(sentinel, received, expected)
-                }
+                MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
             },
             preview: { [weak self, sentinel] image in
                 MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
             },
             completion: { [weak self, sentinel] result in
-                MainActor.assumeIsolated {
-                    work.didEnd()
-                    self?.loadDidEnd(sentinel, result)
-                }
+                MainActor.assumeIsolated { self?.loadDidEnd(sentinel, result) }
             })
         phase = .loading(operation)
         move(to: .loading(received: 0, expected: nil))
@@ -301,6 +312,7 @@ internal import WebImage
     func loadDidPreview(_ number: Int, _ preview: Image) {
         guard number == sentinel, let wish, !wish.request.options.contains(.avoidSettingImage) else { return }
         hasPreview = true
+        guard image?.isSamePicture(as: preview) != true else { return }
         image = preview
         display?.show(preview, with: fades ? .previewFade : nil)
     }
@@ -328,12 +340,19 @@ internal import WebImage
     private func succeed(with response: WebImageResponse) {
         let options = wish?.request.options ?? []
         let isShown = !options.contains(.avoidSettingImage)
-        if isShown, !(response.isUnchanged && hasPreview) {
+        let isOnDisplay = response.isUnchanged && hasPreview || image?.isSamePicture(as: response.image) == true
+        if isShown, !isOnDisplay {
             let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
             let hasTransition = !isFromMemory || options.contains(.forceTransition)
             let transition = hasPreview ? fades ? .fade : nil : display?.transition ?? (fades ? .fade : nil)
+            // What has played while it arrived plays on.
+            let playsOn = hasPreview && image?.animation?.isComplete == false && response.image.animation != nil
             image = response.image
-            display?.show(response.image, with: hasTransition ? transition : nil)
+            if playsOn {
+                display?.refine(response.image)
+            } else {
+                display?.show(response.image, with: hasTransition ? transition : nil)
+            }
         }
         hasPreview = false
         end(as: .loaded(response.origin), with: .success(response), isShown: isShown)
@@ -363,7 +382,7 @@ internal import WebImage
         // What was good enough for the smaller view stays.
         guard case .success(let response) = result else { return }
         image = response.image
-        display?.show(response.image, with: nil)
+        display?.refine(response.image)
         // It may have grown on.
         roomDidChange()
     }
@@ -396,15 +415,10 @@ internal import WebImage
 
     /// Lets go of what the wish holds, but for its request, and gives back the completion, which is to be called now.
     private func closeWish() -> ImageWish.CompletionHandler? {
-        defer {
-            // A picture that is let go off screen has its placeholder back before it.
-            let keepsPlaceholder = display?.releasesOffscreen == true
-            wish = wish.map {
-                ImageWish(
-                    request: $0.request, placeholder: keepsPlaceholder ? $0.placeholder : nil, manager: $0.manager)
-            }
-        }
-        return wish?.completion
+        let completion = wish?.completion
+        // A picture that is let go off screen has its placeholder back before it.
+        wish?.forgetCaller(keepingPlaceholder: display?.releasesOffscreen == true)
+        return completion
     }
 
     private func showPlaceholder(_ placeholder: Placeholder?) {
@@ -423,7 +437,18 @@ extension WebImageOptions {
     fileprivate var isPlaceholderDelayed: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
 }
 
+extension Image {
+    /// Whether it has the very pixels and frames of `other`.
+    fileprivate func isSamePicture(as other: Image) -> Bool {
+        pixels === other.pixels && animation?.identity == other.animation?.identity
+            && animation?.frames.count == other.animation?.frames.count && isPartial == other.isPartial
+    }
+}
+
 extension WebImageRequest {
+    /// Whether its policy has the server say if what is here is still good.
+    fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
+
     /// Whether a view that has what `other` brought has grown, or moved to a screen with more pixels.
     fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
         guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }

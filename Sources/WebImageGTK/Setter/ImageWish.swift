@@ -27,6 +27,12 @@ struct ImageWish {
             && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
     }
 
+    /// Keeps what tells whether another one wants the same, and lets go of the rest.
+    mutating func forgetCaller(keepingPlaceholder keepsPlaceholder: Bool) {
+        if !keepsPlaceholder { placeholder = nil }
+        (progress, completion, hasRested) = (nil, nil, false)
+    }
+
     /// That on screen.
     var priority: LoadPriority {
         let isLow = request.options.contains(.lowPriority) && !request.options.contains(.highPriority)

@@ -23,6 +23,7 @@ internal import WebImage
     /// Called after each change of ``ImageSlotOwner/loadState``, on the main thread: inside `setImage` for what is known at
     /// once. Not called when the widget is destroyed, since its neighbours may be gone by then.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)?
+    private var stateReaders: [AsyncStream<LoadState>.Continuation] = []
     /// How a picture from disk or network takes the place of what is shown; `nil`, the default, changes at once, or fades
     /// where a request has ``WebImageOptions/fadeIn``.
     public var transition: ImageTransition?
@@ -128,6 +129,8 @@ internal import WebImage
         guard !isRetired else { return }
         isRetired = true
         onLoadStateChange = nil
+        for reader in stateReaders { reader.finish() }
+        stateReaders = []
         endTransition(isFinished: false)
         setter.clear(keepsWork: true)
         indicator = nil
@@ -144,6 +147,15 @@ internal import WebImage
             setter.roomDidChange()
             isRoomless = false
         }
+    }
+
+    // MARK: State
+
+    func makeStateReader() -> AsyncStream<LoadState> {
+        let (stream, continuation) = AsyncStream.makeStream(of: LoadState.self, bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(setter.state)
+        if isRetired { continuation.finish() } else { stateReaders.append(continuation) }
+        return stream
     }
 
     // MARK: Transition
@@ -304,5 +316,8 @@ extension ImageSlot: ImageDisplay {
             roomCall = MainLoopCall.whenIdle { [weak self] in self?.setter.roomDidChange() }
         }
         onLoadStateChange?(state)
+        stateReaders.removeAll { if case .terminated = $0.yield(state) { true } else { false } }
     }
+
+    func refine(_ image: Image) { surface.refine(image) }
 }

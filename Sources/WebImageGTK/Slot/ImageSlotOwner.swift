@@ -102,7 +102,12 @@ extension ImageSlotOwner {
     /// The picture on display, or a preview of it; `nil` while there is none or only a placeholder.
     public var image: Image? { imageSlot.setter.image }
 
-    /// Called after each change of ``loadState``; see ``ImageSlot/onLoadStateChange``.
+    /// ``loadState`` as it is and as it becomes, until the widget is destroyed; for any number of readers. One that falls
+    /// behind gets the latest only.
+    public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateReader() }
+
+    /// Called after each change of ``loadState``; see ``ImageSlot/onLoadStateChange``. There is one; others read
+    /// ``loadStates()``.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)? {
         get { imageSlot.onLoadStateChange }
         set { imageSlot.onLoadStateChange = newValue }

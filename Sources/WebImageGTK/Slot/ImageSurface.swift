@@ -5,6 +5,9 @@ internal import WebImage
     /// Shows `image`, beginning with the first frame of `transition`.
     func show(_ image: Image, beginning transition: ImageTransition?)
 
+    /// Shows `image` in place of the same picture with fewer pixels or frames; an animation goes on where it is.
+    func refine(_ image: Image)
+
     /// Shows `placeholder`, or nothing.
     func show(_ placeholder: Placeholder?)
 
@@ -19,6 +22,7 @@ internal import WebImage
 }
 
 extension ImageSurface {
+    func refine(_ image: Image) { show(image, beginning: nil) }
     func setProgress(_ progress: Double) {}
     func visibilityDidChange(to isVisible: Bool) {}
     var player: AnimationPlayer? { nil }

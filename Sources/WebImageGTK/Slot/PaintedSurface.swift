@@ -34,6 +34,15 @@ internal import WebImage
         onContentChange?()
     }
 
+    func refine(_ image: Image) {
+        // Its own frame stays until the same one is there with more pixels.
+        if let playback, image.animation != nil { return playback.goOver(to: image) }
+        playback = nil
+        layers.showFrame(.image(image))
+        if image.animation != nil { play(image) }
+        onContentChange?()
+    }
+
     func show(_ placeholder: Placeholder?) {
         playback = nil
         layers.show(.placeholder(placeholder))

@@ -10,12 +10,15 @@ struct PictureFixture {
     let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
     let manager: WebImageManager
 
-    /// - Parameter decodesPNG: whether files are real ones, of any format; by default they are swatches.
-    init(decodesPNG: Bool = false) {
-        manager = WebImageManager(
-            configuration: WebImageManager.Configuration(
-                cache: cache, loaders: [loader],
-                codecs: decodesPNG ? .shared : CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
+    /// - Parameters:
+    ///   - decodesPNG: whether files are real ones, of any format; by default they are swatches.
+    ///   - configure: changes what the manager is made with.
+    init(decodesPNG: Bool = false, configure: (inout WebImageManager.Configuration) -> Void = { _ in }) {
+        var configuration = WebImageManager.Configuration(
+            cache: cache, loaders: [loader],
+            codecs: decodesPNG ? .shared : CodecRegistry(decoders: [SwatchDecoder()], encoders: []))
+        configure(&configuration)
+        manager = WebImageManager(configuration: configuration)
     }
 
     func url(_ name: String) throws -> URL {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One run of the Gallery program, in a process of its own.
+/// One run of the Gallery, or of another program that is built with the tests, in a process of its own.
 struct GalleryRun {
     let exitStatus: Int32
     let output: String
@@ -9,11 +9,13 @@ struct GalleryRun {
     /// - Parameters:
     ///   - hasDisplay: `false` hides the display from it.
     ///   - scale: pixels in a point.
-    init(_ arguments: [String], hasDisplay: Bool = true, scale: Int = 1) throws {
+    init(
+        _ arguments: [String], of program: String = "Gallery", hasDisplay: Bool = true, scale: Int = 1
+    ) throws {
         let process = Process()
         // SwiftPM puts programs beside the bundle of the tests.
         process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent("Gallery")
+            .appendingPathComponent(program)
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment["GSK_RENDERER"] = "cairo"

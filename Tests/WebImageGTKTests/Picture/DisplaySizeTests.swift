@@ -86,17 +86,50 @@ final class DisplaySizeTests: GTKTestCase {
             gtk_widget_set_size_request(picture.widget, 200, 100)
             pump("the layout") { gtk_widget_get_width(picture.widget) == 200 }
             let file = try CodecRegistry.shared.encode(Swatch(red: 1, green: 2, blue: 3, width: 250).image(), as: .png)
-            @MainActor func answer() {
-                let load = fixture.loader.lastLoad(of: url)
-                guard load?.isEnded == false else { return }
-                load?.begin(expectedByteCount: Int64(file.count))
-                load?.send(file)
-                load?.end()
-            }
             pump("the larger one") {
-                answer()
+                answer(fixture.loader.lastLoad(of: url), with: file)
                 return picture.image?.width == 200 * Int(gtk_widget_get_scale_factor(picture.widget))
             }
+        }
+    }
+
+    func testAnAnimationGoesOnWhereItIsWhenTheViewGrows() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(decodesPNG: true), TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.decodesAtDisplaySize = true
+            gtk_widget_set_size_request(picture.widget, 40, 20)
+            gtk_widget_set_halign(picture.widget, GTK_ALIGN_START)
+            window.show(picture)
+            pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
+            let url = try fixture.url("film")
+            let file = try film(frameCount: 8, duration: 0.02, width: 200)
+            var shownFrames: [Int] = []
+            picture.onAnimationEvent = { if case .frame(let index, _) = $0 { shownFrames.append(index) } }
+            picture.setImage(url, manager: fixture.manager)
+            answer(fixture.loader.lastLoad(of: url), with: file)
+            pump("the second time round") {
+                picture.player?.completedLoopCount ?? 0 > 0 && picture.player?.currentFrameIndex == 5
+            }
+            picture.pause()
+            XCTAssertEqual(picture.player?.currentFrame?.width, 40)
+            let player = picture.player
+            let loopCount = player?.completedLoopCount
+            shownFrames = []
+            gtk_widget_set_size_request(picture.widget, 160, 80)
+            pump("more pixels") {
+                answer(fixture.loader.lastLoad(of: url), with: file)
+                return player?.currentFrame?.width == 160
+            }
+            XCTAssertTrue(picture.player === player)
+            XCTAssertEqual(player?.currentFrameIndex, 5)
+            XCTAssertEqual(player?.completedLoopCount, loopCount)
+            XCTAssertEqual(player?.status, .paused)
+            pump("the frame on show") { !shownFrames.isEmpty }
+            XCTAssertEqual(shownFrames, [5], "the first frame was not to be seen again")
+            picture.play()
+            pump("it goes on") { player?.currentFrameIndex == 6 }
+            XCTAssertEqual(player?.currentFrame?.width, 160)
         }
     }
 
@@ -124,4 +157,11 @@ private struct PhotographFixture {
         let data = pixels.flatMap { try? CodecRegistry.shared.encode($0, as: .png) } ?? Data()
         url = URL(string: "data:image/png;base64,\(data.base64EncodedString())") ?? URL(filePath: "/")
     }
+}
+
+private func answer(_ load: ManualLoad?, with file: Data) {
+    guard let load, !load.isEnded else { return }
+    load.begin(expectedByteCount: Int64(file.count))
+    load.send(file)
+    load.end()
 }

@@ -182,6 +182,25 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
+    func testShowsWhatProcessorsMakeOfThePicture() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("red")
+            let processors: [any ImageProcessor] = [.grayscale()]
+            picture.setImage(url, processors: processors, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { picture.image != nil }
+            let pixel = drawnPixel(of: picture)
+            XCTAssertTrue(pixel.x == pixel.y && pixel.y == pixel.z && pixel.w == 255, "\(pixel) is no grey")
+            XCTAssertEqual(picture.image?.isTransformed, true)
+            // Without them it is another picture.
+            picture.setImage(url, manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.loads.count, 2)
+        }
+    }
+
     func testDoesNotFadeUnlessAsked() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())

@@ -85,6 +85,32 @@ final class ImageSlotTests: GTKTestCase {
         }
     }
 
+    func testItsStateHasAnyNumberOfReaders() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            var calls: [LoadState] = []
+            picture.onLoadStateChange = { calls.append($0) }
+            let (first, second, third) = (StateLog(picture), StateLog(picture), StateLog(picture))
+            pump("the state as it is") { [first, second, third].allSatisfy { $0.states == [.idle] } }
+            third.stop()
+            pump("the third one's end") { third.isOver }
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            let start = LoadState.loading(received: 0, expected: nil)
+            pump("the start") { first.states.last == start && second.states.last == start }
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the picture") { [first, second].allSatisfy { $0.states.last == .loaded(.remote) } }
+            XCTAssertEqual(calls.first, start)
+            XCTAssertEqual(calls.last, .loaded(.remote))
+            XCTAssertEqual(third.states, [.idle])
+            window.close()
+            pump("the end") { first.isOver && second.isOver }
+            XCTAssertTrue(first.states.last == .loaded(.remote))
+        }
+    }
+
     func testProgressIsAFractionWhereTheLengthIsKnown() {
         XCTAssertEqual(LoadState.loading(received: 3, expected: 4).fraction, 0.75)
         XCTAssertEqual(LoadState.loading(received: 5, expected: 4).fraction, 1)
@@ -94,4 +120,21 @@ final class ImageSlotTests: GTKTestCase {
         XCTAssertNil(LoadState.idle.fraction)
         XCTAssertNil(LoadState.failed(.cancelled).fraction)
     }
+}
+
+/// A reader of a view's state.
+@MainActor private final class StateLog {
+    private(set) var states: [LoadState] = []
+    private(set) var isOver = false
+    private var task: Task<Void, Never>?
+
+    init(_ picture: WebPicture) {
+        let stream = picture.loadStates()
+        task = Task { [weak self] in
+            for await state in stream { self?.states.append(state) }
+            self?.isOver = true
+        }
+    }
+
+    func stop() { task?.cancel() }
 }

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import WebImageGTK
 
-/// What goes on around loads: scrolling, the network, the program's end.
+/// What goes on around loads: scrolling, the program's end.
 final class SlotLifeTests: GTKTestCase {
     func testLowPriorityWaitsUntilScrollingRests() throws {
         try MainActor.assumeIsolated {
@@ -43,28 +43,6 @@ final class SlotLifeTests: GTKTestCase {
             pump("the load") { fixture.loader.lastLoad(of: low) != nil }
             XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, false)
             XCTAssertEqual(fixture.loader.lastLoad(of: low)?.priority, .low)
-        }
-    }
-
-    func testNetworkActivityTurnsASpinner() throws {
-        try MainActor.assumeIsolated {
-            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
-            defer { window.close() }
-            guard let spinner = gtk_spinner_new() else { return XCTFail("no spinner") }
-            window.add(spinner)
-            NetworkActivity.shared.bind(spinner)
-            let before = NetworkActivity.shared.count
-            var isSpinning: Bool { gtk_spinner_get_spinning(OpaquePointer(spinner)) != 0 }
-            XCTAssertFalse(isSpinning)
-            let url = try fixture.url("red")
-            picture.setImage(url, manager: fixture.manager)
-            fixture.loader.lastLoad(of: url)?.begin(expectedByteCount: 5)
-            pump("activity") { NetworkActivity.shared.count == before + 1 }
-            XCTAssertTrue(isSpinning)
-            picture.cancelCurrentRequest()
-            pump("the end of it") { NetworkActivity.shared.count == before }
-            XCTAssertFalse(isSpinning)
-            destroyUnparented(picture)
         }
     }
 

@@ -1,0 +1,62 @@
+import CWebImageGTK
+import FoundationEssentials
+import Glibc
+import WebImageGTK
+
+// Shows pictures in a window of libadwaita's, dark, and prints what they look like: a picture's pixel, a button's states, and
+// whether the theme counts as dark. Ends with status 77 where there is no libadwaita or no display.
+typealias Function = @convention(c) () -> UnsafeMutableRawPointer?
+typealias Procedure = @convention(c) () -> Void
+typealias SetContent = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
+typealias SetScheme = @convention(c) (UnsafeMutableRawPointer?, Int32) -> Void
+
+guard let library = dlopen("libadwaita-1.so.0", RTLD_NOW | RTLD_GLOBAL), gtk_init_check() != 0,
+    let initialise = dlsym(library, "adw_init"), let makeWindow = dlsym(library, "adw_window_new"),
+    let setContent = dlsym(library, "adw_window_set_content"),
+    let styleManager = dlsym(library, "adw_style_manager_get_default"),
+    let setScheme = dlsym(library, "adw_style_manager_set_color_scheme")
+else { exit(77) }
+unsafeBitCast(initialise, to: Procedure.self)()
+// ADW_COLOR_SCHEME_FORCE_DARK
+unsafeBitCast(setScheme, to: SetScheme.self)(unsafeBitCast(styleManager, to: Function.self)(), 4)
+
+MainActor.assumeIsolated {
+    /// Notes what it is told of the theme.
+    final class Witness: DrawnImageIndicator {
+        var isDark: Bool?
+        let isMoving = true
+        func start() {}
+        func stop() {}
+        func update(progress: Double?) {}
+        func draw(_ frame: IndicatorFrame) { isDark = frame.isDark }
+    }
+
+    let red = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR4nGP4z8AARAAI/gH/xp559wAAAABJRU5ErkJggg=="
+    let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
+    let (picture, button, waiting) = (WebPicture(), WebButton(), WebPicture())
+    let witness = Witness()
+    for widget in [picture.widget, button.widget, waiting.widget] {
+        gtk_widget_set_size_request(widget, 60, 30)
+        gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), widget)
+    }
+    let window = unsafeBitCast(makeWindow, to: Function.self)()
+    unsafeBitCast(setContent, to: SetContent.self)(window, box.address)
+    picture.setImage("data:image/png;base64,\(red)")
+    button.setImage("data:image/png;base64,\(red)")
+    gtk_widget_set_sensitive(button.widget, gboolean(0))
+    waiting.imageSlot.indicator = witness
+    // Nobody answers there: it waits as long as this runs.
+    waiting.setImage("http://192.0.2.1/picture.png")
+    gtk_window_present(window?.assumingMemoryBound(to: GtkWindow.self))
+
+    let deadline = g_get_monotonic_time() + 10_000_000
+    while picture.image == nil || button.image == nil || witness.isDark == nil, g_get_monotonic_time() < deadline {
+        g_main_context_iteration(nil, gboolean(0))
+    }
+    let pixel = picture.image?.pixels[0, 0] ?? SIMD4(0, 0, 0, 0)
+    print("picture \(pixel.x) \(pixel.y) \(pixel.z) \(pixel.w)")
+    print("button \(button.shownStates.image?.rawValue ?? "none") \(button.image == nil ? "empty" : "shown")")
+    print("dark \(witness.isDark.map(String.init) ?? "unknown")")
+    waiting.cancelCurrentRequest()
+}
+exit(0)
