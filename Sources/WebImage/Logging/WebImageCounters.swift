@@ -2,17 +2,17 @@
 public struct WebImageCounters: Sendable, Hashable, Codable {
     /// Loads asked for.
     public var requests = 0
-    /// Those that memory answered at once.
+    /// Those that memory answered.
     public var memoryHits = 0
     /// Those whose picture or bytes came from the disk.
     public var diskHits = 0
     /// Those whose bytes came from a loader.
     public var loads = 0
-    /// Those made of a larger picture in memory.
+    /// Those whose picture was made of a larger one in memory; they are no ``memoryHits``.
     public var reusedVariants = 0
     /// Those that failed.
     public var failures = 0
-    /// Those that were cancelled.
+    /// Those that were cancelled, of those that memory did not answer at once.
     public var cancellations = 0
     /// Pictures shown before their file was whole.
     public var previews = 0

@@ -26,6 +26,9 @@ final class PipelineTable: Sendable {
         standard = Pipeline(configuration)
     }
 
+    /// The manager's own, and those that others' parts keep busy.
+    var atWork: [Pipeline] { [standard] + others.withLock { $0.values.compactMap(\.pipeline) } }
+
     func pipeline(for request: WebImageRequest) -> Pipeline {
         guard !request.hasStandardDetails else { return standard }
         let details = request.details

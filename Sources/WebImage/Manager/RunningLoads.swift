@@ -17,6 +17,7 @@ final class RunningLoads: Sendable {
         var lastWaiting = 0
         var idleHandlers: [Int: @Sendable () -> Void] = [:]
         var lastHandler = 0
+        var cancelledCount = 0
     }
 
     private let state = Lock(State())
@@ -24,6 +25,8 @@ final class RunningLoads: Sendable {
     var operations: [WebImageOperation] { state.withLock { Array($0.operations.values) } }
     var count: Int { state.withLock { $0.operations.count } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
+    /// How many have ended because they were cancelled.
+    var cancelledCount: Int { state.withLock { $0.cancelledCount } }
     /// Whether somebody waits for a load.
     var hasWanted: Bool { state.withLock { !$0.wanted.isEmpty } }
 
@@ -35,9 +38,11 @@ final class RunningLoads: Sendable {
             if !isPrefetch { state.wanted.insert(id) }
         }
         operation.whenEnded { [self] in
+            let isCancelled = operation.isCancelled
             // What waited is let go outside the lock.
             let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
                 state.operations[id] = nil
+                if isCancelled { state.cancelledCount += 1 }
                 let waiting = state.waiting.removeValue(forKey: id)
                 guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return ([], waiting) }
                 return (Array(state.idleHandlers.values), waiting)
@@ -70,9 +75,16 @@ final class RunningLoads: Sendable {
             state.lastWaiting += 1
             state.waiting[ObjectIdentifier(operation)] = Waiting(
                 number: state.lastWaiting, operation: operation, start: start)
+            // Under the lock, so that it comes before the end of the wait.
+            operation.note(isHeldUp: true)
             return true
         }
-        if !waits { start() }
+        guard waits else { return start() }
+        // Cancelled before it came here, it has not been taken out.
+        if operation.isFinished {
+            let last = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(operation)) }
+            withExtendedLifetime(last) {}
+        }
     }
 
     func setSuspended(_ isSuspended: Bool) {
@@ -85,6 +97,9 @@ final class RunningLoads: Sendable {
         // The most urgent first, and of those the one that waited longest.
         let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
             .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
-        for (_, load) in inOrder where !load.operation.isCancelled { load.start() }
+        for (_, load) in inOrder where !load.operation.isCancelled {
+            load.operation.note(isHeldUp: false)
+            load.start()
+        }
     }
 }

@@ -14,24 +14,26 @@ extension WebImageManager {
     ///
     /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
     public func image(for request: WebImageRequest) async throws(WebImageError) -> Image {
-        var request = request
-        // Nobody may block here.
-        request.options.remove(.queryDiskSync)
-        if let image = cachedImage(for: request) { return image }
-        return try await response(for: request).image
+        let request = prepared(request)
+        if let image = imageAtOnce(for: request) { return image }
+        return try await response(forPrepared: request).image
     }
 
     /// Loads the picture that `request` describes, and tells where it came from.
     ///
     /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
     public func response(for request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
+        try await response(forPrepared: prepared(request))
+    }
+
+    private func response(forPrepared request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
         let cancellation = OperationCancellation()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) {
                     continuation.resume(returning: $0)
                 }
-                let operation = start(prepared(request), callbacks, manner: StartManner())
+                let operation = start(request, callbacks, manner: StartManner())
                 cancellation.attach(operation)
             }
         } onCancel: {

@@ -40,20 +40,26 @@ extension WebImageManager {
     /// Stores a picture as a request's result: one for the original in memory and on disk, a variant where
     /// ``WebImageRequest/cacheAccess`` says.
     ///
+    /// A partial picture, and one for a URL that no loader of this manager handles, is not stored.
+    ///
     /// - Parameter data: the bytes of this very picture, if there are any.
     public func store(_ image: Image, data: Data? = nil, for request: WebImageRequest) {
-        guard let (pipeline, context) = place(of: prepared(request)) else { return }
-        guard context.key.variant == nil else {
+        guard !image.isPartial, let (pipeline, context) = place(of: prepared(request)) else { return }
+        guard context.request.wantsWholePicture else {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         }
         // All that was made of other bytes is out of date.
         pipeline.supersedeAll(of: context.key.source)
+        pipeline.noteVariant(image, context)
         let disk: ImageCache.Tiers = context.usesDiskCache ? .disk : []
-        if pipeline.originals === pipeline.cache {
+        if pipeline.originals === pipeline.cache, context.key.variant == nil {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store.union(disk))
         }
-        pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
-        pipeline.originals.store(image, data: data, for: context.key, in: disk)
+        // Under a key with a scale, memory has it with that scale; the bytes are the original's.
+        var picture = image
+        if context.key.variant != nil { picture.scale = context.request.resolvedScale }
+        pipeline.cache.store(picture, data: data, for: context.key, in: context.cacheAccess.store)
+        pipeline.originals.store(image, data: data, for: context.key.original, in: disk)
     }
 }
 
@@ -86,10 +92,13 @@ extension WebImageManager {
     public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
+        counters.cancellations = running.cancelledCount
         counters.running = running.count
         counters.suspended = running.waitingCount
-        counters.picturesUnderWay = pipeline.pictures.count
-        counters.filesUnderWay = pipeline.bytes.count
+        for pipeline in pipelines.atWork {
+            counters.picturesUnderWay += pipeline.pictures.count
+            counters.filesUnderWay += pipeline.bytes.count
+        }
         counters.decodingQueueDepth = pipeline.decodingQueue.waitingCount
         counters.undecodedByteCount = pipeline.undecoded.heldByteCount
         return counters

@@ -60,11 +60,6 @@ extension WebImageManager {
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
-        if options.contains(.showNetworkActivity), context.isFromNetwork {
-            let activity = configuration.networkActivity
-            activity.increment()
-            operation.whenEnded { activity.decrement() }
-        }
         if options.contains(.continueInBackground), let begin = configuration.hooks.beginBackgroundTask {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
@@ -74,7 +69,11 @@ extension WebImageManager {
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         configuration.log.write(.debug) { "Started \(context.addressForPeople)" }
-        operation.noteStart()
+        if context.request.options.contains(.showNetworkActivity), context.isFromNetwork {
+            let activity = configuration.networkActivity
+            activity.increment()
+            operation.whenEnded { activity.decrement() }
+        }
         // First in every queue where both have to wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let step = pipeline.join(context, trace: operation.recorder) { [self] event in
@@ -103,10 +102,14 @@ extension WebImageManager {
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
     ) -> (any WorkStep)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
+        // Another server is shown as little as one of the alternatives.
+        let wanted = context.loaderRequest.alternative(url)
         var request = context.request
         request.url = url
         request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
         request.changeDetails { details in
+            details.headers = configuration.headersFilter?(url, wanted.headers) ?? wanted.headers
+            details.credential = wanted.credential
             details.lowResolutionURL = nil
             details.provider = nil
             // They have the picture, not this one.
@@ -141,7 +144,6 @@ extension WebImageManager {
             end(operation, .success(response), pipeline)
         } else {
             running.insert(operation, isPrefetch: manner.isPrefetch)
-            operation.noteStart()
             let item = pipeline.originals.readOriginal(of: context.key, priority: operation.priority) {
                 [self, response] stored in
                 var response = response
@@ -159,11 +161,31 @@ extension WebImageManager {
     private func end(
         _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>, _ pipeline: Pipeline
     ) {
-        let request = operation.request
+        note(result, of: operation.request, pipeline)
+        operation.finish(result)
+    }
+
+    /// The picture in memory, for who needs no operation. It counts as a load all the same.
+    ///
+    /// - Parameter request: as ``prepared(_:)`` makes it.
+    func imageAtOnce(for request: WebImageRequest) -> Image? {
+        // The hook gets the operation.
+        guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
+            let image = pipeline.imageInMemory(for: context)
+        else { return nil }
+        pipeline.counters.change { $0.requests += 1 }
+        let response = WebImageResponse(image: image, url: request.url, origin: .memoryCache)
+        note(.success(response), of: request, pipeline)
+        return image
+    }
+
+    private func note(
+        _ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest, _ pipeline: Pipeline
+    ) {
         switch result {
         case .success(let response):
             if request.options.contains(.retryFailed) { blockList.remove(request.url) }
-            pipeline.counters.change { $0.count(response.origin) }
+            pipeline.counters.change { $0.count(response) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
                 "Loaded \(request.addressForPeople) (\(response.origin.rawValue))"
             }
@@ -174,13 +196,14 @@ extension WebImageManager {
                 "Failed: \(error.description)"
             }
         }
-        operation.finish(result)
     }
 
     private func note(_ error: WebImageError, of request: WebImageRequest) {
         guard request.options.contains(.ignoreFailedURL), error != .cancelled else { return }
         if case .blocked(_, .failedBefore) = error { return }
-        if configuration.hooks.shouldBlock?(request.url, error) ?? error.isLasting { blockList.add(request.url, error) }
+        if configuration.hooks.shouldBlock?(request.url, error) ?? error.speaksAgainstURL(of: request) {
+            blockList.add(request.url, error)
+        }
     }
 }
 
@@ -201,8 +224,9 @@ private struct StepPair: WorkStep {
 }
 
 extension WebImageCounters {
-    fileprivate mutating func count(_ origin: ImageOrigin) {
-        switch origin {
+    fileprivate mutating func count(_ response: WebImageResponse) {
+        switch response.origin {
+        case .memoryCache where response.isReduced: reusedVariants += 1
         case .memoryCache, .memoryCacheFast: memoryHits += 1
         case .diskCache: diskHits += 1
         case .remote: loads += 1

@@ -79,7 +79,8 @@ public final class WebImageManager: Sendable {
             manner: StartManner(mayBlock: true))
     }
 
-    /// Cancels every load that is under way; each completion gets ``WebImageError/cancelled``.
+    /// Cancels every load that is under way; each completion gets ``WebImageError/cancelled``. Not
+    /// ``data(for:method:body:)``, which is its task's.
     public func cancelAll() {
         for operation in running.operations { operation.cancel() }
     }
@@ -90,8 +91,8 @@ public final class WebImageManager: Sendable {
     /// Whether any load is under way.
     public var isRunning: Bool { running.count > 0 }
 
-    /// Whether loads that memory can't answer wait until this is `false` again; those under way go on. The most urgent start
-    /// first then.
+    /// Whether loads that memory can't answer wait until this is `false` again; those under way, and
+    /// ``data(for:method:body:)``, go on. The most urgent start first then.
     public var isSuspended: Bool {
         get { running.isSuspended }
         set { running.setSuspended(newValue) }

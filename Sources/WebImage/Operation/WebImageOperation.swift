@@ -64,7 +64,7 @@ public final class WebImageOperation: Sendable {
     /// comes second finds the handlers gone.
     private struct Storage {
         var isCancelled = false
-        var hasStarted = false
+        var isHeldUp = false
         var response: WebImageResponse?
         var priority: LoadPriority
         var subscription: (any WorkStep)?
@@ -79,6 +79,28 @@ public final class WebImageOperation: Sendable {
         var attempts: [LoadAttempt] = []
 
         var isEnded: Bool { completionHandler == nil }
+
+        /// From now on nobody is told anything. What it held is to be let go outside the lock: what a handler captures may
+        /// run code when it goes, and may ask this operation.
+        mutating func end(with result: Result<WebImageResponse, WebImageError>) -> Ending {
+            defer {
+                (progressHandler, previewHandler, completionHandler) = (nil, nil, nil)
+                (subscription, preview, onEnd) = (nil, nil, [])
+            }
+            return Ending(
+                result: result, completion: completionHandler, onEnd: onEnd, progress: progressHandler,
+                previewHandler: previewHandler, preview: preview, subscription: subscription)
+        }
+    }
+
+    private struct Ending {
+        let result: Result<WebImageResponse, WebImageError>
+        let completion: CompletionHandler?
+        let onEnd: [@Sendable () -> Void]
+        let progress: ProgressHandler?
+        let previewHandler: PreviewHandler?
+        let preview: Image?
+        let subscription: (any WorkStep)?
     }
 
     init(
@@ -104,7 +126,7 @@ public final class WebImageOperation: Sendable {
         storage.withLock { storage in
             if storage.isCancelled { return .cancelled }
             if storage.isEnded { return .finished }
-            return storage.hasStarted ? .running : .waiting
+            return storage.isHeldUp ? .waiting : .running
         }
     }
 
@@ -149,8 +171,8 @@ public final class WebImageOperation: Sendable {
 
     // MARK: For the manager
 
-    /// Notes that it is no longer held up.
-    func noteStart() { storage.withLock { $0.hasStarted = true } }
+    /// Notes whether the manager, which is suspended, holds it up.
+    func note(isHeldUp: Bool) { storage.withLock { $0.isHeldUp = isHeldUp } }
 
     /// Called once when the operation ends, before the completion; or at once if it has ended.
     func whenEnded(_ body: @escaping @Sendable () -> Void) {
@@ -185,11 +207,11 @@ public final class WebImageOperation: Sendable {
     /// Queues the result; what a cancel has overtaken by then is dropped.
     func finish(_ result: Result<WebImageResponse, WebImageError>) {
         callbackQueue.enqueue { [self] in
-            guard !isCancelled else { return }
             end(
                 with: result.map { response in
                     var response = response
                     response.recorder = (recorder, start)
+                    if !request.hasStandardDetails { response.userInfo = request.userInfo }
                     return response
                 })
         }
@@ -255,27 +277,25 @@ public final class WebImageOperation: Sendable {
         if let (handler, preview) = delivery { handler(preview) }
     }
 
+    /// - Parameter result: does not count where a cancel came before it.
     private func end(with result: Result<WebImageResponse, WebImageError>) {
-        let (completion, onEnd, result) = storage.withLock { storage in
-            defer {
-                storage.completionHandler = nil
-                storage.progressHandler = nil
-                storage.previewHandler = nil
-                storage.preview = nil
-                storage.subscription = nil
-                storage.onEnd = []
-            }
+        let ending = storage.withLock { storage -> Ending? in
+            guard !storage.isEnded, !storage.isCancelled || result.isCancellation else { return nil }
             var result = result
             if case .success(var response) = result {
                 response.attempts = storage.attempts
                 result = .success(response)
                 storage.response = response
             }
-            return (storage.completionHandler, storage.onEnd, result)
+            return storage.end(with: result)
         }
-        for body in onEnd { body() }
-        guard let completion else { return }
-        didFinish?(self, result)
-        completion(result)
+        guard let ending else { return }
+        for body in ending.onEnd { body() }
+        didFinish?(self, ending.result)
+        ending.completion?(ending.result)
     }
+}
+
+extension Result where Failure == WebImageError {
+    fileprivate var isCancellation: Bool { if case .failure(.cancelled) = self { true } else { false } }
 }

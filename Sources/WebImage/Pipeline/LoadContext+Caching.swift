@@ -12,7 +12,7 @@ extension LoadContext {
         }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
         // Of the original, the disk keeps the bytes; a stand-in is kept nowhere.
-        if key.variant == nil || request.options.contains(.ignoreDiskCache) { access.formIntersection(.memory) }
+        if request.wantsWholePicture || request.options.contains(.ignoreDiskCache) { access.formIntersection(.memory) }
         if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
         if request.options.contains(.ignoreDecoding) { access = .none }
         if !keepsProcessed { access.store = [] }

@@ -22,10 +22,10 @@ extension Pipeline {
             .disk, since: start, .diskRead(answerCount: answers.candidates.count, byteCount: stored.data.count))
         let cancellation = Cancellation()
         let options = context.decodingOptions(self, damage: .refuse, cancellation: cancellation)
-        guard var image = try? codecs.decode(stored.data, options: options) else { return nil }
+        guard var image = try? wholePicture(of: stored.data, context, options: options) else { return nil }
         if context.key.variant == nil { stored.describe(&image) }
         let record = record(of: answers.candidates[index].response, source: context.key.source)
-        for processor in context.request.processors {
+        for processor in context.request.processors where processor.identifier != .identity {
             guard let processed = try? process(image, with: processor, context, cancellation) else { return nil }
             image = processed
         }

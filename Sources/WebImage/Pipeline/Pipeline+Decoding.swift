@@ -12,11 +12,18 @@ extension Pipeline {
             try options.limits.check(info.size)
             return (try Self.standIn(for: bytes.data, info), info)
         }
-        let image = try codecs.decode(bytes.data, options: options)
+        return (try wholePicture(of: bytes.data, context, options: options), nil)
+    }
+
+    /// The pixels of `data`, and those of all frames where the request wants them now; blocks.
+    func wholePicture(
+        of data: Data, _ context: LoadContext, options: DecodingOptions
+    ) throws(WebImageError) -> Image {
+        let image = try codecs.decode(data, options: options)
         let preloads =
             context.request.options.contains(.preloadAllFrames)
             && !context.request.options.contains(.firstFrameOnly)
-        return (preloads ? try image.preloadingFrames(cancellation: options.cancellation) : image, nil)
+        return preloads ? try image.preloadingFrames(cancellation: options.cancellation) : image
     }
 
     /// A picture that says what the file is, and shows nothing.

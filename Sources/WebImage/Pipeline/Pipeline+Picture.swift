@@ -25,8 +25,9 @@ extension Pipeline {
             // The work this request would have joined may have ended since the caller looked.
             if let image = imageInMemory(for: context) {
                 work.trace.note(.memory, .memoryAnswered)
-                return work.finish(
-                    .success(WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)))
+                var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
+                response.expiration = expirationInMemory(for: context)
+                return work.finish(.success(response))
             }
             let preview = Preview()
             if let image = previewInMemory(for: context) {
@@ -58,6 +59,11 @@ extension Pipeline {
         return image
     }
 
+    /// Until when memory keeps what it has for the request; `nil` for no certain time.
+    private func expirationInMemory(for context: LoadContext) -> CacheExpiration? {
+        cache.memory.expiration(for: context.key) ?? cache.memory.expiration(for: context.key.withAllFrames)
+    }
+
     /// The picture in memory that will do until the server has been asked.
     private func previewInMemory(for context: LoadContext) -> Image? {
         guard [.http, .refresh].contains(context.request.cachePolicy), let image = candidateInMemory(for: context)
@@ -68,7 +74,11 @@ extension Pipeline {
 
     /// What memory has for the request, whatever its policy makes of that.
     private func candidateInMemory(for context: LoadContext) -> Image? {
-        guard context.queriesMemory else { return nil }
+        context.queriesMemory ? latestInMemory(for: context) : nil
+    }
+
+    /// What memory has, also for a request that does not ask it.
+    func latestInMemory(for context: LoadContext) -> Image? {
         // What the first frame of is wanted may be there whole, under the key without it.
         if context.request.options.contains(.firstFrameOnly) {
             return cache.image(inMemoryFor: context.key.withAllFrames, allowsAnimated: false)

@@ -10,6 +10,7 @@ extension Pipeline {
         input: LoadContext, _ preview: Preview
     ) {
         let watches = (result: cache.watch(context.key), original: originals.watch(context.key.original))
+        let previews = processPreviews(for: work, context, with: processor)
         work.run { priority in
             join(input, priority: priority, wantsResult: false, trace: work.trace) { [self] event in
                 switch event {
@@ -24,7 +25,7 @@ extension Pipeline {
                             since: [watches.result, watches.original],
                             preview)
                     case .arriving:
-                        preview.cover { [self] in processPreview(response, with: processor, into: work, context) }
+                        preview.cover { previews?.show(response) }
                     // Lengths that suit one size don't suit another.
                     case .otherSize: break
                     }
@@ -85,7 +86,7 @@ extension Pipeline {
                 var result = response
                 result.image = try process(response.image, with: processor, context, cancellation)
                 try cancellation.check()
-                result.image.provenance = response.image.provenance
+                result.image.provenance = provenance(ofWhatIsMadeOf: response.image, context)
                 result.isUnchanged = false
                 work.trace.note(.process, since: start, .processed(processor.identifier.description))
                 let isWanted = work.isResultWanted && result.isForMemory

@@ -26,12 +26,23 @@ extension Pipeline {
     private func record(ofVariant stored: ImageCache.StoredOriginal, _ context: LoadContext) -> ResponseRecord? {
         let response = stored.responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response
         guard case .serve = rules(for: context).decide([response], now: now()) else { return nil }
-        let original = originals.disk?.storedMetadata(for: context.key.original.description)
-            .flatMap(ResponseMetadata.init(encoded:))?.response
-        if let response, let original, original.bodyNumber != response.bodyNumber, response.isOlder(than: original) {
-            return nil
-        }
+        let original = originals.disk?.cachedEntry(for: context.key.original.description)
+        if let original, isOutOfDate(stored, response, original) { return nil }
         return record(of: response, source: context.key.source)
+    }
+
+    /// Whether a variant was made of bytes that others have replaced.
+    private func isOutOfDate(
+        _ stored: ImageCache.StoredOriginal, _ response: StoredResponse?, _ original: DiskCache.Entry
+    ) -> Bool {
+        switch (response, original.responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response) {
+        case (let response?, let newest?):
+            response.bodyNumber != newest.bodyNumber && response.isOlder(than: newest)
+        // Of both nothing is known: a variant is written after its original.
+        case (nil, nil): stored.created < original.created
+        // One came from a server, the other from a program.
+        case (_?, nil), (nil, _?): true
+        }
     }
 
     private func decode(

@@ -115,8 +115,9 @@ struct LoadContext: Sendable {
     /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
     var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
         guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
-        // Chains are taken apart: each of their steps can be joined.
-        var processors = ProcessorChain(request.processors).processors
+        // Chains are taken apart: each of their steps can be joined. One that leaves pictures as they are has the key of what it
+        // would work on, and would wait for itself.
+        var processors = ProcessorChain(request.processors).processors.filter { $0.identifier != .identity }
         guard let last = processors.popLast() else { return nil }
         var input = request
         input.processors = processors

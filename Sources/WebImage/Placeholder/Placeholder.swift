@@ -59,6 +59,6 @@ extension WebImageManager {
         var request = prepared(request)
         request.processors = []
         guard let (pipeline, context) = place(of: request) else { return nil }
-        return pipeline.anyVariantInMemory(of: context) ?? pipeline.imageInMemory(for: context)
+        return pipeline.largestInMemory(of: context)
     }
 }

@@ -31,7 +31,11 @@ extension ImagePrefetcher {
 
         func add(_ batch: PrefetchBatch) {
             guard batch.hasWaiting else { return batch.tell() }
-            state.withLock { $0.batches.append(batch) }
+            state.withLock { state in
+                // While it is paused, nothing else takes out those that were cancelled.
+                state.batches.removeAll { $0.progress.isFinished }
+                state.batches.append(batch)
+            }
             startNext()
         }
 

@@ -29,9 +29,7 @@ final class ArrivingPreviews: Sendable {
         var decoder: PreviewDecoder
         /// How much of it the last attempt was made of.
         var shownByteCount = 0
-        var isBusy = false
-        var due: ContinuousClock.Instant?
-        var isCallPending = false
+        var pace = PreviewPace()
         /// Nothing more is to be had of this file.
         var isOver = false
 
@@ -84,21 +82,15 @@ final class ArrivingPreviews: Sendable {
     private func goOn() {
         let now = pipeline.previewTiming.now()
         let delay = state.withLock { state -> Duration? in
-            guard !state.isOver, !state.isBusy, !state.isNearlyThere,
-                state.newest?.byteCount ?? 0 > state.shownByteCount
+            guard !state.isOver, !state.isNearlyThere, state.newest?.byteCount ?? 0 > state.shownByteCount
             else { return nil }
-            if let due = state.due, due > now {
-                defer { state.isCallPending = true }
-                return state.isCallPending ? nil : due - now
-            }
-            state.isBusy = true
-            return .zero
+            return state.pace.next(at: now)
         }
         guard let delay else { return }
         guard delay == .zero else {
             // The transfer may stall, with rows that nobody has seen.
             return pipeline.previewTiming.call(delay) { [weak self] in
-                self?.state.withLock { $0.isCallPending = false }
+                self?.state.withLock { $0.pace.endWait() }
                 self?.goOn()
             }
         }
@@ -130,15 +122,20 @@ final class ArrivingPreviews: Sendable {
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
-            state.isBusy = false
+            // One that shows nothing has cost its time, too.
+            let due =
+                if case .success(.preview) = result {
+                    pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
+                } else {
+                    PreviewTiming.earliest(begun: begun, ended: ended)
+                }
+            state.pace.end(due: state.decoder === decoder ? due : nil)
             guard state.decoder === decoder else { return }
             state.shownByteCount = body.byteCount
             switch result {
             // What is wrong with the file is told at its end.
             case .success(.over), .failure: state.isOver = true
-            case .success(.tooFewBytes): break
-            case .success(.preview):
-                state.due = pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
+            case .success(.tooFewBytes), .success(.preview): break
             }
         }
         // More may have arrived meanwhile, and nothing after it.
@@ -149,7 +146,7 @@ final class ArrivingPreviews: Sendable {
 /// The decoder of previews, and what it has taken so far.
 private final class PreviewDecoder: @unchecked Sendable {
     // `@unchecked`: it is used by one piece of work at a time, each of which begins after the last has noted its end
-    // (`ArrivingPreviews.State.isBusy`, under a lock).
+    // (`PreviewPace`, under a lock).
     private let style: PreviewStyle
     private var decoder: (any IncrementalImageDecoder)?
     private var takenByteCount = 0

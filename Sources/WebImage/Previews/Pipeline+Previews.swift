@@ -11,21 +11,10 @@ extension Pipeline {
         context.request.options.previews.map { ArrivingPreviews(for: work, context, $0, after: stored, self) }
     }
 
-    /// Processes what has arrived, beside the wait for it; the newest goes before those that still wait. A
-    /// preview that can't be processed is not shown.
-    func processPreview(
-        _ response: WebImageResponse, with processor: any ImageProcessor, into work: SharedWork<WebImageResponse>,
-        _ context: LoadContext
-    ) {
-        work.runBeside { priority in
-            let cancellation = Cancellation()
-            let item = decodingQueue.submit(priority: priority) { [self] in
-                var response = response
-                guard let image = try? process(response.image, with: processor, context, cancellation) else { return }
-                response.image = image
-                if !cancellation.isCancelled { work.report(provisional: response) }
-            }
-            return QueuedStep(item: item, cancellation: cancellation)
-        }
+    /// What processes those previews; `nil` where none are wanted.
+    func processPreviews(
+        for work: SharedWork<WebImageResponse>, _ context: LoadContext, with processor: any ImageProcessor
+    ) -> ProcessedPreviews? {
+        context.request.options.previews.map { _ in ProcessedPreviews(for: work, context, with: processor, self) }
     }
 }

@@ -22,6 +22,11 @@ struct PreviewTiming: Sendable {
         -> ContinuousClock.Instant
     {
         let due = begun + (isBlurred ? interval * 2 : interval)
-        return max(due, ended + (ended - begun) * Self.costFactor)
+        return max(due, Self.earliest(begun: begun, ended: ended))
+    }
+
+    /// As far as the cost goes, which an attempt has that shows nothing as well.
+    static func earliest(begun: ContinuousClock.Instant, ended: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        ended + (ended - begun) * costFactor
     }
 }

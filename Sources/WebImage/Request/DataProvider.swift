@@ -41,12 +41,20 @@ final class DataProvider: ImageLoader {
 
     /// Stands for the bytes where a URL is called for.
     private static func url(of id: String) -> URL {
-        var components = URLComponents()
-        components.scheme = "webimage-provider"
-        components.path = id
-        // Every string can be a path once it is encoded; an empty one leaves the scheme alone.
-        return components.url ?? URL(filePath: id)
+        var text = "webimage-provider:"
+        for (index, byte) in id.utf8.enumerated() {
+            // Slashes at the beginning would make a host of what follows.
+            if unencoded.contains(byte), index > 0 || byte != UInt8(ascii: "/") {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        // Nothing is left in it that a path can't have.
+        return URL(string: text) ?? URL(filePath: text)
     }
+
+    private static let unencoded = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/@".utf8)
 
     func canLoad(_ url: URL) -> Bool { url == self.url }
 

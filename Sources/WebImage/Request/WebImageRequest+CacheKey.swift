@@ -92,6 +92,12 @@ extension WebImageRequest {
         return text.isEmpty ? nil : text
     }
 
+    /// Whether it is for the original's own pixels, all of them, be it with another scale.
+    var wantsWholePicture: Bool {
+        thumbnail?.isBounded != true && pixelByteLimit == nil && !options.contains(.firstFrameOnly)
+            && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
+    }
+
     /// The most bytes of the decoded picture, from its own limit or that of ``WebImageOptions/scaleDownLarge``.
     var pixelByteLimit: Int? {
         details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)

@@ -58,7 +58,8 @@ extension WebImageRequest {
     }
 
     /// Where the same picture is to be had with fewer bytes; `nil` by default. It is loaded as well, before the other where
-    /// both wait, and is a preview until there is something better. Its failure goes unnoticed.
+    /// both wait, and is a preview until there is something better. Its failure goes unnoticed. A server of another origin is
+    /// shown as little as one of ``alternatives``.
     public var lowResolutionURL: URL? {
         get { details.lowResolutionURL }
         set { changeDetails { $0.lowResolutionURL = newValue } }

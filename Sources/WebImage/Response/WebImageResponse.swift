@@ -18,8 +18,12 @@ public struct WebImageResponse: Sendable {
     public var attempts: [LoadAttempt] = []
     /// What the file says about itself, where ``WebImageOptions/ignoreDecoding`` left it undecoded; else `nil`.
     public var info: ImageInfo?
+    /// The request's own; see ``WebImageRequest/userInfo``.
+    public var userInfo: [String: any Sendable] = [:]
     /// What it is before the end; every end is ``PreviewKind/stored``.
     var previewKind = PreviewKind.stored
+    /// Whether it was made of a larger picture in memory.
+    var isReduced = false
     /// Whether it is the picture that was the last preview: the server has confirmed it, or what it was shown for could not
     /// be had, and there is nothing new to show.
     public var isUnchanged = false

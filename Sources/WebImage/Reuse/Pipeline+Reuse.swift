@@ -19,8 +19,8 @@ extension Pipeline {
         guard reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil else { return false }
         let watches = [cache.watch(context.key), originals.watch(context.key.original)]
         let found = variantsInMemory(of: context).filter { mayAnswer($0.image, context) }
-        if let (image, size) = smallest(of: found, for: context.request.thumbnail) {
-            scale(image, to: size, into: work, context, since: watches, preview)
+        if let larger = smallest(of: found, for: context.request.thumbnail) {
+            scale(larger, into: work, context, since: watches, preview)
             return true
         }
         if !preview.hasPicture,
@@ -34,8 +34,9 @@ extension Pipeline {
     }
 
     /// The largest picture of that source in memory, whatever its size, as long as nothing was made of it.
-    func anyVariantInMemory(of context: LoadContext) -> Image? {
-        variantsInMemory(of: context).map(\.image).filter { isForRequest($0, context) }.max {
+    func largestInMemory(of context: LoadContext) -> Image? {
+        let others = variantsInMemory(of: context).map(\.image)
+        return ([latestInMemory(for: context)].compactMap { $0 } + others).filter { isForRequest($0, context) }.max {
             $0.pixels.size.pixelCount < $1.pixels.size.pixelCount
         }
     }
@@ -46,7 +47,7 @@ extension Pipeline {
         let options = context.request.options
         variants.note(
             VariantIndex.Entry(
-                key: context.key, size: image.pixels.size,
+                key: context.key, size: image.pixels.size, isWhole: !image.isThumbnail,
                 isStretched: context.request.thumbnail?.mode == .stretch && image.isThumbnail,
                 isFirstFrame: options.contains(.firstFrameOnly)))
     }
@@ -56,7 +57,10 @@ extension Pipeline {
             guard entry.key != context.key, !entry.isStretched,
                 !entry.isFirstFrame || context.request.options.contains(.firstFrameOnly)
             else { return nil }
-            guard let image = cache.image(inMemoryFor: entry.key), image.animation == nil else {
+            // Of a picture that a program has put in its place nothing is known.
+            guard let image = cache.image(inMemoryFor: entry.key), image.animation == nil,
+                image.pixels.size == entry.size
+            else {
                 variants.forget(entry)
                 return nil
             }
@@ -64,20 +68,26 @@ extension Pipeline {
         }
     }
 
-    /// The smallest that is large enough, and the size to bring it to.
+    /// A picture in memory, and the size to bring it to.
+    private typealias Larger = (image: Image, key: ImageCacheKey, size: PixelSize)
+
+    /// The smallest that is large enough.
     private func smallest(
         of found: [(image: Image, entry: VariantIndex.Entry)], for thumbnail: Thumbnail?
-    ) -> (Image, PixelSize)? {
-        let sufficient = found.compactMap { image, _ in
-            image.sizeServing(thumbnail).map { (image, $0) }
+    ) -> Larger? {
+        let sufficient = found.compactMap { image, entry in
+            entry.sizeServing(thumbnail).map { (image, entry.key, $0) }
         }
         return sufficient.min { $0.0.pixels.size.pixelCount < $1.0.pixels.size.pixelCount }
     }
 
     private func scale(
-        _ larger: Image, to size: PixelSize, into work: SharedWork<WebImageResponse>, _ context: LoadContext,
+        _ larger: Larger, into work: SharedWork<WebImageResponse>, _ context: LoadContext,
         since watches: [ImageCache.Watch], _ preview: Preview
     ) {
+        let (larger, key, size) = larger
+        // It is as old as what it is made of.
+        let expiration = cache.memory.expiration(for: key)
         work.run { priority in
             let cancellation = Cancellation()
             let item = decodingQueue.submit(priority: priority) { [self] in
@@ -90,14 +100,16 @@ extension Pipeline {
                     image.isThumbnail = larger.isThumbnail || size != larger.pixels.size
                     image.scale = context.request.resolvedScale
                     image.data = nil
+                    image.provenance = provenance(ofWhatIsMadeOf: larger, context)
                     if let kept = pictureToKeep(image, context, isWanted: work.isResultWanted) {
-                        cache.keepVariant(kept, for: context.key, expiration: nil, since: watches)
+                        cache.keepVariant(kept, for: context.key, expiration: expiration, since: watches)
                         noteVariant(kept, context)
                     }
-                    storeVariant(image, context, expiration: nil)
-                    counters.change { $0.reusedVariants += 1 }
-                    work.finish(
-                        .success(WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)))
+                    storeVariant(image, context, expiration: expiration)
+                    var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
+                    response.isReduced = true
+                    response.expiration = expiration
+                    work.finish(.success(response))
                 } catch {
                     // One size's failure is not another's: it is made of the file instead.
                     guard error != .cancelled else { return work.finish(.failure(error)) }
@@ -109,15 +121,20 @@ extension Pipeline {
     }
 }
 
-extension Image {
+extension VariantIndex.Entry {
     /// The size that a thumbnail of the same file would have; `nil` when this picture has too few pixels for it, or does not
     /// tell.
     fileprivate func sizeServing(_ thumbnail: Thumbnail?) -> PixelSize? {
         // The whole picture under another key, as with another scale.
-        guard let thumbnail, thumbnail.isBounded else { return isThumbnail ? nil : pixels.size }
-        guard isThumbnail else { return thumbnail.targetSize(of: pixels.size) }
-        // The file's size is not known, only its proportions: what would enlarge this one may not be all there is.
-        let size = thumbnail.mode.size(of: pixels.size, in: thumbnail.size, allowsUpscaling: true)
-        return size.width <= width && size.height <= height ? size : nil
+        guard let thumbnail, thumbnail.isBounded else { return isWhole ? size : nil }
+        guard !isWhole else { return thumbnail.targetSize(of: size) }
+        // The file's size is not known, only its proportions, and of a thin picture not even those.
+        guard min(size.width, size.height) >= Self.leastTellingSide else { return nil }
+        // What would enlarge this one may not be all there is.
+        let target = thumbnail.mode.size(of: size, in: thumbnail.size, allowsUpscaling: true)
+        return target.width <= size.width && target.height <= size.height ? target : nil
     }
+
+    /// In pixels: sides are rounded to whole ones, which changes the proportions of longer ones by less than 1 in 32.
+    private static let leastTellingSide = 16
 }

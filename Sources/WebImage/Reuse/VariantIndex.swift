@@ -9,35 +9,52 @@ final class VariantIndex: Sendable {
     struct Entry: Hashable, Sendable {
         let key: ImageCacheKey
         let size: PixelSize
+        /// Whether it has every pixel of the file.
+        let isWhole: Bool
         /// Whether its proportions are not the picture's own.
         let isStretched: Bool
         /// Whether there may be more frames in the file.
         let isFirstFrame: Bool
     }
 
-    private let entries = Lock<[String: [Entry]]>([:])
+    private struct Source {
+        var entries: [Entry] = []
+        /// Of the last note about it.
+        var number = 0
+    }
 
-    /// Sizes of one source, and sources: beyond, older sizes go, and any source.
+    private struct State {
+        var sources: [String: Source] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Lock(State())
+
+    /// Sizes of one source, and sources: beyond, those noted longest ago go.
     static let (entryLimit, sourceLimit) = (8, 10_000)
 
     func note(_ entry: Entry) {
-        entries.withLock { entries in
-            let source = entry.key.source
-            if entries[source] == nil, entries.count >= Self.sourceLimit { entries.remove(at: entries.startIndex) }
-            var known = entries[source, default: []]
-            known.removeAll { $0.key == entry.key }
-            if known.count >= Self.entryLimit { known.removeFirst() }
-            known.append(entry)
-            entries[source] = known
+        state.withLock { state in
+            state.lastNumber += 1
+            var source = state.sources[entry.key.source, default: Source()]
+            source.number = state.lastNumber
+            source.entries.removeAll { $0.key == entry.key }
+            if source.entries.count >= Self.entryLimit { source.entries.removeFirst() }
+            source.entries.append(entry)
+            state.sources[entry.key.source] = source
+            guard state.sources.count > Self.sourceLimit else { return }
+            // A tenth at once: looking for the oldest takes a walk through all.
+            let newest = state.lastNumber - Self.sourceLimit * 9 / 10
+            state.sources = state.sources.filter { $0.value.number > newest }
         }
     }
 
-    func entries(of source: String) -> [Entry] { entries.withLock { $0[source] ?? [] } }
+    func entries(of source: String) -> [Entry] { state.withLock { $0.sources[source]?.entries ?? [] } }
 
     func forget(_ entry: Entry) {
-        entries.withLock { entries in
-            entries[entry.key.source]?.removeAll { $0 == entry }
-            if entries[entry.key.source]?.isEmpty == true { entries[entry.key.source] = nil }
+        state.withLock { state in
+            state.sources[entry.key.source]?.entries.removeAll { $0 == entry }
+            if state.sources[entry.key.source]?.entries.isEmpty == true { state.sources[entry.key.source] = nil }
         }
     }
 }

@@ -46,6 +46,9 @@ extension ImageCache {
                 expiration: expiration ?? .never, extendedData: bytes.record.data, responseMetadata: responseMetadata)
         }
 
+        /// When they were stored.
+        package var created: Date { bytes.created }
+
         /// The bytes as they are stored.
         package var data: Data { bytes.data }
 

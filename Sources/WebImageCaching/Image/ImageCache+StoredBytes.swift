@@ -8,6 +8,8 @@ extension ImageCache {
         let record: ImageRecord
         var responseMetadata: Data?
         var expires: Date?
+        /// When they were stored; long ago for a read-only file.
+        var created = Date.distantPast
         /// The read-only file; `nil` for the disk cache.
         var path: String?
 
@@ -16,6 +18,7 @@ extension ImageCache {
             record = ImageRecord(item.entry.extendedData)
             responseMetadata = item.entry.responseMetadata
             expires = item.entry.expires
+            created = item.entry.created
         }
 
         init(_ data: Data, path: String) {

@@ -96,6 +96,21 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
+    @Test func aVariantOnDiskGoesOutOfDateWithWhatAProgramStores() async throws {
+        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        fixture.manager.store(try SolidPicture(2).image(), data: try SolidPicture(2).png(), for: url)
+        #expect(SolidPicture(2).matches(try await fixture.manager.response(for: variant()).image))
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func anotherScaleIsNoVariantForTheDisk() async throws {
+        var request = WebImageRequest(url, options: .waitForStore, scale: 2)
+        request.cacheAccess = .all
+        _ = try await load(request) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 1)
+    }
+
     @Test func aVariantOnDiskIsForRequestsThatVaryLetsHaveIt() async throws {
         var (german, english) = (variant(), variant())
         german.headers = ["Accept-Language": "de"]

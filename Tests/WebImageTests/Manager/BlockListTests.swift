@@ -101,4 +101,13 @@ import WebImageTestSupport
         #expect(list.code(for: try ManagerFixture.url("0")) == nil, "the oldest went")
         #expect(list.code(for: try ManagerFixture.url("\(BlockList.limit)")) != nil)
     }
+
+    @Test func whatOneRequestRefusesIsNotBlockedForOthers() async throws {
+        var narrow = WebImageRequest(url, options: .ignoreFailedURL)
+        narrow.decodingLimits = DecodingLimits(pixelCount: 10)
+        await #expect(throws: WebImageError.self) {
+            try await fixture.load(narrow, answeringWith: SolidPicture(1))
+        }
+        #expect(!fixture.manager.isBlocked(url))
+    }
 }

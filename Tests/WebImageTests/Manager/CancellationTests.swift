@@ -139,6 +139,22 @@ import WebImageTestSupport
         #expect(await task.result.error == .cancelled)
     }
 
+    @Test func mayComeFromWhatAHandlerHolds() async throws {
+        final class Owner: Sendable {
+            let operation = Lock<WebImageOperation?>(nil)
+            deinit { operation.withLock { $0 }?.cancel() }
+        }
+        let results = Results()
+        do {
+            let owner = Owner()
+            let operation = fixture.manager.load(
+                WebImageRequest(url), progress: { _, _ in _ = owner }, completion: results.note)
+            owner.operation.withLock { $0 = operation }
+        }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(SolidPicture(1).matches(try await results.wait(for: 1)[0].get().image))
+    }
+
     @Test func letsTheNextRequestStartAnew() async throws {
         let operation = fixture.manager.load(WebImageRequest(url)) { _ in }
         _ = try await fixture.nextLoad()

@@ -191,4 +191,54 @@ import WebImageTestSupport
         }
         #expect(error == .processing(identifier: "transform(id:bad)", reason: .failed("Trouble()")))
     }
+
+    @Test func didFinishIsToldOfPicturesThatMemoryHasAtOnce() async throws {
+        let ends = Lock(0)
+        let fixture = try ManagerFixture { $0.hooks.didFinish = { _, _ in ends.withLock { $0 += 1 } } }
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.image(for: WebImageRequest(url))
+        #expect(ends.withLock { $0 } == 2)
+    }
+
+    @Test func theProgramsOwnComesBackWithTheResponse() async throws {
+        let fixture = try ManagerFixture()
+        for expected in [ImageOrigin.remote, .memoryCache] {
+            var request = WebImageRequest(url)
+            request.userInfo["row"] = expected.rawValue
+            let response =
+                expected == .remote
+                ? try await fixture.load(request, answeringWith: SolidPicture(1))
+                : try await fixture.manager.response(for: request)
+            #expect(response.origin == expected)
+            #expect(response.userInfo["row"] as? String == expected.rawValue)
+        }
+    }
+
+    @Test func anOptionsProcessorDoesNotMakeAsyncFunctionsBlock() async throws {
+        let thread = TaskThreadDecoder()
+        let fixture = try ManagerFixture { $0.optionsProcessor = { $0.options.insert(.queryDiskSync) } }
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        var request = WebImageRequest(url)
+        let codecs = CodecRegistry()
+        codecs.register(thread)
+        request.codecs = codecs
+        _ = try await TaskThreadDecoder.$isInTask.withValue(true) { try await fixture.manager.image(for: request) }
+        #expect(!thread.hasRunInTask.withLock { $0 })
+    }
+}
+
+/// Notes whether it is run by a task that waits for it.
+private final class TaskThreadDecoder: ImageDecoder {
+    @TaskLocal static var isInTask = false
+    let format = ImageFormat.png
+    let hasRunInTask = Lock(false)
+    private let real = CodecRegistry()
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo { try real.info(of: data) }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        if Self.isInTask { hasRunInTask.withLock { $0 = true } }
+        return try real.decode(data, options: options)
+    }
 }

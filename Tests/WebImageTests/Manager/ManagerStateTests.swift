@@ -85,6 +85,18 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
+    @Test func storesForAURLThatNamesAScale() async throws {
+        let url = try ManagerFixture.url("a@2x.png")
+        let picture = SolidPicture(9)
+        fixture.manager.store(try picture.image(), data: try picture.png(), for: url)
+        #expect(fixture.manager.cachedImage(for: url)?.scale == 2)
+        fixture.cache.memory.removeAll()
+        let response = try await fixture.manager.response(for: WebImageRequest(url, options: .cacheOnly))
+        #expect(response.origin == .diskCache)
+        #expect(response.image.scale == 2)
+        #expect(response.data == (try picture.png()))
+    }
+
     @Test func storesAVariantWhereItsRequestSays() async throws {
         let request = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
         fixture.manager.store(try SolidPicture(9).image(), for: request)
@@ -120,5 +132,49 @@ import WebImageTestSupport
         #expect(messages.map(\.level) == [.info, .warning], "no debug messages")
         #expect(messages.allSatisfy { !$0.text.contains("secret") })
         #expect(messages[0].text.contains("scripted://host/a"))
+    }
+
+    @Test func countsEachLoadOnceWhicheverWayItIsAskedFor() async throws {
+        let request = WebImageRequest(url)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.image(for: request)
+        var counters = fixture.manager.counters
+        #expect((counters.requests, counters.memoryHits) == (2, 1))
+        _ = try await fixture.manager.image(for: WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4)))
+        counters = fixture.manager.counters
+        #expect((counters.requests, counters.memoryHits, counters.reusedVariants) == (3, 1, 1))
+        #expect(counters.hitRate == 2.0 / 3)
+    }
+
+    @Test func countsCancelledLoads() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
+        _ = try await fixture.nextLoad()
+        operation.cancel()
+        _ = await results.wait(for: 1)
+        #expect(fixture.manager.counters.cancellations == 1)
+        #expect(fixture.manager.counters.failures == 0)
+    }
+
+    @Test func countsTheWorkOfRequestsWithTheirOwnParts() async throws {
+        var request = WebImageRequest(url)
+        request.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
+        let results = Results()
+        fixture.manager.load(request, completion: results.note)
+        let load = try await fixture.nextLoad()
+        #expect((fixture.manager.counters.picturesUnderWay, fixture.manager.counters.filesUnderWay) == (1, 1))
+        try load.answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+    }
+
+    @Test func onlySuspensionMakesAnOperationWait() async throws {
+        let queue = ManualCallbackQueue()
+        let fixture = try ManagerFixture(callbackQueue: queue) { $0.hooks.shouldLoad = { _ in false } }
+        fixture.manager.store(try SolidPicture(1).image(), for: url)
+        #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .running)
+        let refused = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        #expect(refused.state == .running)
+        queue.runAll()
+        #expect(refused.state == .finished)
     }
 }

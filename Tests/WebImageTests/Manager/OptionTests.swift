@@ -28,6 +28,23 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: url) != nil)
     }
 
+    @Test func memoryOnlyLeavesWhatIsThereAsItIs() async throws {
+        async let first = fixture.manager.response(for: WebImageRequest(url, cachePolicy: .http))
+        try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=10\nETag: \"1\"")
+        _ = try await first
+        let key = WebImageRequest(url).cacheKey.description
+        await fixture.cache.disk?.flush()
+        let before = await fixture.cache.disk?.entry(for: key)?.responseMetadata
+        fixture.time.advance(seconds: 20)
+        let request = WebImageRequest(url, options: .memoryOnly, cachePolicy: .http)
+        async let second = fixture.manager.response(for: request)
+        try await fixture.nextLoad().confirm("Cache-Control: max-age=100")
+        _ = try await second
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.entry(for: key)?.responseMetadata == before)
+        #expect(fixture.manager.cachedImage(for: request) != nil, "memory knows that it is fresh again")
+    }
+
     @Test func memoryOnlyStillReadsTheDisk() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
@@ -250,6 +267,14 @@ import WebImageTestSupport
         #expect(try #require(plain.image.animation).byteCount < pixelBytes)
     }
 
+    @Test func preloadAllFramesCountsForTheDiskReadAtOnceToo() async throws {
+        let request = WebImageRequest(url, options: [.preloadAllFrames, .queryDiskSync])
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20, 30]))
+        fixture.cache.memory.removeAll()
+        let image = try #require(fixture.manager.cachedImage(for: request))
+        #expect(try #require(image.animation).byteCount >= 3 * image.pixels.byteCount)
+    }
+
     @Test func firstFrameOnlyGoesBeforePreloadAllFrames() async throws {
         let request = WebImageRequest(url, options: [.firstFrameOnly, .preloadAllFrames])
         #expect(try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image.animation == nil)
@@ -307,6 +332,20 @@ import WebImageTestSupport
         // Another process sees them: what is only staged is not in the directory's index.
         let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
+    }
+
+    @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {
+        let activity = NetworkActivity()
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        fixture.manager.isSuspended = true
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
+        #expect(activity.count == 0)
+        fixture.manager.isSuspended = false
+        #expect(activity.count == 1)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        _ = await results.wait(for: 1)
+        #expect(activity.count == 0)
     }
 }
 

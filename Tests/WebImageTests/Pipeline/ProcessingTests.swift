@@ -132,4 +132,17 @@ import WebImage
         #expect(keys.count == 5)
         #expect(WebImageRequest(url, processors: [ProcessorChain([])]).cacheKey == WebImageRequest(url).cacheKey)
     }
+
+    @Test func aProcessorThatLeavesPicturesAsTheyAreEndsToo() async throws {
+        struct Nothing: ImageProcessor {
+            let identifier = ProcessorIdentifier.identity
+            func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image { image }
+        }
+        let fixture = try ManagerFixture()
+        let url = try ManagerFixture.url("identity")
+        let request = WebImageRequest(url, processors: [Nothing()])
+        #expect(SolidPicture(1).matches(try await fixture.load(request, answeringWith: SolidPicture(1)).image))
+        let after = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 1), Nothing()])
+        #expect(SolidPicture(2).matches(try await fixture.manager.image(for: after)))
+    }
 }

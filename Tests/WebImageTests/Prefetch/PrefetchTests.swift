@@ -181,4 +181,19 @@ import WebImageTestSupport
         #expect(await results.wait(for: 1).count == 1)
         #expect(fixture.loader.loadCount == 1)
     }
+
+    @Test func cancelledBatchesDoNotPileUpWhileItIsPaused() async throws {
+        let prefetcher = prefetcher()
+        prefetcher.isPaused = true
+        weak var first: PrefetchBatch?
+        for name in ["a", "b"] {
+            let ended = Countdown()
+            let batch = prefetcher.prefetch(try requests(name)) { _ in ended.signal() }
+            if name == "a" { first = batch }
+            batch.cancel()
+            try await ended.wait()
+        }
+        for _ in 0..<1000 where first != nil { await Task.yield() }
+        #expect(first == nil)
+    }
 }

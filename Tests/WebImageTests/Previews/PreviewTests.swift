@@ -162,6 +162,73 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: url) == nil)
     }
 
+    @Test func aSlowProcessorIsNotStoppedByWhatArrives() async throws {
+        let processor = ProbeProcessor(name: "slow")
+        processor.probe.isHeld.withLock { $0 = true }
+        let (shown, results) = (Lock(0), Results())
+        let signals = [Countdown(), Countdown(2)]
+        fixture.manager.load(
+            WebImageRequest(url, options: .progressive, processors: [processor]),
+            preview: { _ in
+                shown.withLock { $0 += 1 }
+                for signal in signals { signal.signal() }
+            }, completion: results.note)
+        let data = try noise(progressive: true)
+        let load = try await fixture.nextLoad()
+        load.begin(expectedByteCount: Int64(data.count))
+        load.send(data[..<(data.count * 3 / 10)])
+        try await processor.probe.starts.first()
+        load.send(data[(data.count * 3 / 10)..<(data.count * 6 / 10)])
+        while fixture.manager.counters.previews < 2, !Task.isCancelled { await Task.yield() }
+        processor.probe.release()
+        try await signals[0].wait()
+        processor.probe.release()
+        try await signals[1].wait()
+        #expect(processor.runCount == 2)
+        processor.probe.isHeld.withLock { $0 = false }
+        load.send(data[(data.count * 6 / 10)...])
+        load.end(.success(()))
+        _ = await results.wait(for: 1)
+        #expect(shown.withLock { $0 } == 2)
+    }
+
+    @Test func attemptsThatShowNothingCostTheirTimeToo() async throws {
+        let loader = ScriptedLoader()
+        let configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
+        let clock = Lock(ContinuousClock.now)
+        let delays = Lock<[Duration]>([])
+        let pipeline = Pipeline(
+            configuration,
+            previewTiming: PreviewTiming(
+                interval: .milliseconds(200),
+                now: {
+                    clock.withLock { now in
+                        now += .milliseconds(10)
+                        return now
+                    }
+                }, call: { delay, _ in delays.withLock { $0.append(delay) } }))
+        let context = LoadContext(request: WebImageRequest(url, options: .progressive), loader: loader)
+        let ended = Countdown()
+        let step = pipeline.join(context) { event in if case .finished = event { ended.signal() } }
+        let data = try noise(progressive: true)
+        let load = try await loader.loads.first()
+        load.begin(expectedByteCount: Int64(data.count))
+        // Too few for a picture, again and again.
+        load.send(data[..<100])
+        var end = 100
+        while end < data.count / 2, delays.withLock({ $0.isEmpty }) {
+            load.send(data[end..<(end + 1)])
+            end += 1
+            await Task.yield()
+        }
+        #expect(delays.withLock { $0.first.map { $0 > .zero && $0 <= .milliseconds(40) } } == true)
+        load.send(data[end...])
+        load.end(.success(()))
+        try await ended.wait()
+        _ = step
+    }
+
     @Test func comeNoMoreOftenThanTheIntervalAllows() async throws {
         let loader = ScriptedLoader()
         var configuration = WebImageManager.Configuration(

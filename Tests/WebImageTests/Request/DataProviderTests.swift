@@ -62,4 +62,12 @@ import WebImageTestSupport
         #expect(await results.wait(for: 1).count == 1)
         #expect(results.errors == [.cancelled])
     }
+
+    @Test(arguments: ["//a/b", "/etc/hostname", "", "a b%2F?#", "photo@2x.png"])
+    func anyTextNamesThem(id: String) async throws {
+        let request = WebImageRequest(id: id) { try SolidPicture(4).png() }
+        #expect(request.url.scheme == "webimage-provider")
+        #expect(SolidPicture(4).matches(try await fixture.manager.image(for: request)))
+        #expect(request.url != WebImageRequest(id: id + "/") { Data() }.url)
+    }
 }

@@ -210,4 +210,17 @@ import WebImageTestSupport
         #expect(try await SolidPicture(2).matches(results.wait(for: 1)[0].get().image))
         try await small.cancellations.first()
     }
+
+    @Test func anotherServerThatHasFewerBytesSeesNoCredentials() async throws {
+        var request = WebImageRequest(
+            url, headers: ["Authorization": "Bearer secret", "X-Mine": "1", "Accept": "image/png"],
+            credential: Credential(username: "me", password: "secret"))
+        request.lowResolutionURL = URL(string: "scripted://elsewhere/small")
+        fixture.manager.load(request) { _ in }
+        let (small, large) = try await smallAndLarge()
+        #expect(small.request.credential == nil)
+        #expect(small.request.headers == ["Accept": "image/png"])
+        #expect(large.request.headers["Authorization"] == "Bearer secret")
+        fixture.manager.cancelAll()
+    }
 }

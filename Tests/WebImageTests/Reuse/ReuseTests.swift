@@ -130,7 +130,8 @@ import WebImageTestSupport
         let index = VariantIndex()
         func entry(_ source: String, _ variant: String) -> VariantIndex.Entry {
             VariantIndex.Entry(
-                key: ImageCacheKey(source: source, variant: variant), size: picture.size, isStretched: false,
+                key: ImageCacheKey(source: source, variant: variant), size: picture.size, isWhole: false,
+                isStretched: false,
                 isFirstFrame: false)
         }
         for number in 0..<20 { index.note(entry("a", "\(number)")) }
@@ -139,5 +140,48 @@ import WebImageTestSupport
         #expect(index.entries(of: "a").count == 8)
         for entry in index.entries(of: "a") { index.forget(entry) }
         #expect(index.entries(of: "a").isEmpty)
+    }
+
+    @Test func whatAProgramStoresForOneSizeIsNotTheWhole() async throws {
+        _ = try await fixture.load(request(40, 40), answeringWith: picture)
+        let own = SolidPicture(9, size: PixelSize(width: 40, height: 30))
+        fixture.manager.store(try own.image(), for: request(40, 40))
+        let whole = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(picture.matches(whole.image))
+        #expect(whole.image.pixels.size == picture.size)
+    }
+
+    @Test func whatAProgramStoresServesEverySize() async throws {
+        let fixture = try ManagerFixture(hasDisk: false)
+        fixture.manager.store(try picture.image(), for: url)
+        let response = try await fixture.manager.response(for: request(20, 20, options: .cacheOnly))
+        #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
+    }
+
+    @Test func theLargestOfAllIsTheCachedVariant() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
+        _ = try await fixture.manager.response(for: request(20, 20))
+        for wanted in [WebImageRequest(url), request(20, 20), request(5, 5)] {
+            #expect(fixture.manager.cachedVariant(of: wanted)?.pixels.size == picture.size)
+        }
+    }
+
+    @Test func aThinThumbnailDoesNotTellTheProportions() async throws {
+        let thin = SolidPicture(7, size: PixelSize(width: 1000, height: 10))
+        _ = try await fixture.load(request(4, 4), answeringWith: thin)
+        let wanted = request(2, 1, .aspectFill)
+        #expect(try await fixture.manager.response(for: wanted).image.pixels.size == PixelSize(width: 100, height: 1))
+    }
+
+    @Test func theIndexKeepsTheSourcesNotedLast() {
+        let index = VariantIndex()
+        for number in 0..<30_000 {
+            index.note(
+                VariantIndex.Entry(
+                    key: ImageCacheKey(source: "\(number)", variant: "a"), size: picture.size, isWhole: false,
+                    isStretched: false,
+                    isFirstFrame: false))
+        }
+        #expect((25_000..<30_000).allSatisfy { !index.entries(of: "\($0)").isEmpty })
     }
 }

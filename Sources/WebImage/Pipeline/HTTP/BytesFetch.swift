@@ -218,7 +218,7 @@ final class BytesFetch: Sendable {
             if let obstacle, obstacle.forbidsDisk {
                 work.trace.note(.store, .notStored(obstacle))
                 originals.apply(.removal(of: context.key, withOthers: answers?.dependOnRequest), for: context.key)
-            } else {
+            } else if context.usesDiskCache {
                 originals.update(original, with: response)
             }
         }

@@ -29,6 +29,12 @@ extension Pipeline {
         if originals !== cache { cache.provenances.supersedeAll(of: source) }
     }
 
+    /// What a picture refers to that is made of one in memory. Of that a program may have stored, nothing is known; what is made
+    /// of it has to go out of date with it all the same.
+    func provenance(ofWhatIsMadeOf image: Image, _ context: LoadContext) -> any ImageProvenance {
+        image.provenance ?? record(of: nil, source: context.key.source)
+    }
+
     /// Whether the request's policy lets a picture answer that is in memory.
     func mayAnswer(_ image: Image, _ context: LoadContext) -> Bool {
         // The usual case needs no look at header fields, and is to take no longer than the look-up itself.
