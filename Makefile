@@ -38,7 +38,7 @@ test: ## Build and run all tests; FILTER=… runs some.
 	$(build) --build-tests
 	GTK_A11Y=test $(headless) swift test --scratch-path $(scratch) --skip-build --no-parallel $(test_flags) $(addprefix --filter ,$(FILTER))
 
-stress: ## Load 100,000 times with random cancels, looking for what is lost, wrong or left behind.
+stress: ## Load 100,000 times with faults and cancels at random, looking for what is lost, wrong or left behind.
 	@Scripts/setup build test
 	$(build) --build-tests
 	WEBIMAGE_STRESS_REQUESTS=100000 swift test --scratch-path $(scratch) --skip-build --no-parallel --filter StressTests

@@ -87,10 +87,14 @@ var targets: [Target] = [
     .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
     .executableTarget(
         name: "Benchmarks",
-        dependencies: ["WebImage", "BenchmarkReport", "CWebImageBenchmarkPeers", "CWebImageSQLite", "CWebImageLCMS"]
-            + (hasPeers ? ["CWebImageLMDB"] : []),
+        dependencies: [
+            "WebImage", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers", "CWebImageSQLite",
+            "CWebImageLCMS",
+        ] + (hasPeers ? ["CWebImageLMDB"] : []),
         path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])),
-    .target(name: "TransportWorkload", path: "Benchmarks/TransportWorkload", swiftSettings: settings),
+    .target(
+        name: "TransportWorkload", dependencies: ["BenchmarkReport"], path: "Benchmarks/TransportWorkload",
+        swiftSettings: settings),
     program(
         "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
         path: "Benchmarks/TransportBenchmarks"),

@@ -1,9 +1,10 @@
 // swift run -c release Benchmarks [group …]; all groups without a name. It runs itself for what takes a second process.
 try ReadBack.runIfAsked(CommandLine.arguments)
 try MillionEntries.runIfAsked(CommandLine.arguments)
+try WebPictureClient.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
-    .pipeline,
+    .pipeline, .webPictures,
 ]
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]

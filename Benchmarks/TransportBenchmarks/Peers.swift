@@ -29,22 +29,12 @@ extension Peer {
     /// How many requests it made, and at what cost; `nil` when it can't be measured here.
     func measure(_ setting: Setting) throws -> (requestCount: Int, report: ClientReport)? {
         switch self {
-        case .ours: try clientReport(program("TransportBenchmarks") + ["--client"], setting)
+        case .ours: try clientReport([MeasuredProcess.sibling("TransportBenchmarks"), "--client"], setting)
         case .urlSession: try urlSessionReport(setting)
         case .curl: try curlReport(setting)
         // It speaks HTTP/1.1 only.
         case .wrk: setting.isSecure ? nil : try wrkReport(setting)
         }
-    }
-
-    private func program(_ name: String) throws -> [String] {
-        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let length = readlink("/proc/self/exe", &path, path.count)
-        guard length > 0 else { throw WrongResult(description: "no path of this program: errno \(errno)") }
-        let own = String(decoding: path[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return [
-            own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/" + name
-        ]
     }
 
     private func clientReport(
@@ -61,7 +51,7 @@ extension Peer {
 
     /// URLSession trusts the system's file alone: it gets another one, in a name space of its own.
     private func urlSessionReport(_ setting: Setting) throws -> (requestCount: Int, report: ClientReport)? {
-        let client = try program("URLSessionClient")
+        let client = [try MeasuredProcess.sibling("URLSessionClient")]
         guard setting.isSecure else { return try clientReport(client, setting) }
         let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
         let mount = "mount --bind '\(setting.authority)' /etc/ssl/certs/ca-certificates.crt"

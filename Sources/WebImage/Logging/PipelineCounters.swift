@@ -8,3 +8,21 @@ final class PipelineCounters: Sendable {
 
     func change(_ body: (inout WebImageCounters) -> Void) { counts.withLock { body(&$0) } }
 }
+
+extension WebImageCounters {
+    /// Counts an end as the program is told of it: what a cancel has overtaken did not happen.
+    mutating func count(_ result: Result<WebImageResponse, WebImageError>) {
+        switch result {
+        case .failure(.cancelled): cancellations += 1
+        case .failure: failures += 1
+        case .success(let response):
+            switch response.origin {
+            case .memoryCache where response.isReduced: reusedVariants += 1
+            case .memoryCache, .memoryCacheFast: memoryHits += 1
+            case .diskCache: diskHits += 1
+            case .remote: loads += 1
+            case .none: break
+            }
+        }
+    }
+}

@@ -12,7 +12,7 @@ public struct WebImageCounters: Sendable, Hashable, Codable {
     public var reusedVariants = 0
     /// Those that failed.
     public var failures = 0
-    /// Those that were cancelled, of those that memory did not answer at once.
+    /// Those that were cancelled. Each load that has ended is one of these, a failure, or a picture from one of the places above.
     public var cancellations = 0
     /// Pictures shown before their file was whole.
     public var previews = 0

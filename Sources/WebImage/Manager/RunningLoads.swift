@@ -17,7 +17,6 @@ final class RunningLoads: Sendable {
         var lastWaiting = 0
         var idleHandlers: [Int: @Sendable () -> Void] = [:]
         var lastHandler = 0
-        var cancelledCount = 0
     }
 
     private let state = Lock(State())
@@ -25,8 +24,6 @@ final class RunningLoads: Sendable {
     var operations: [WebImageOperation] { state.withLock { Array($0.operations.values) } }
     var count: Int { state.withLock { $0.operations.count } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
-    /// How many have ended because they were cancelled.
-    var cancelledCount: Int { state.withLock { $0.cancelledCount } }
     /// Whether somebody waits for a load.
     var hasWanted: Bool { state.withLock { !$0.wanted.isEmpty } }
 
@@ -38,11 +35,9 @@ final class RunningLoads: Sendable {
             if !isPrefetch { state.wanted.insert(id) }
         }
         operation.whenEnded { [self] in
-            let isCancelled = operation.isCancelled
             // What waited is let go outside the lock.
             let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
                 state.operations[id] = nil
-                if isCancelled { state.cancelledCount += 1 }
                 let waiting = state.waiting.removeValue(forKey: id)
                 guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return ([], waiting) }
                 return (Array(state.idleHandlers.values), waiting)

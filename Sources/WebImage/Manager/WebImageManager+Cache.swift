@@ -102,7 +102,6 @@ extension WebImageManager {
     public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
-        counters.cancellations = running.cancelledCount
         counters.running = running.count
         counters.suspended = running.waitingCount
         for pipeline in pipelines.atWork {

@@ -20,7 +20,7 @@ extension WebImageManager {
         let context = pipeline.context(for: request)
         let operation = WebImageOperation(
             request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache, callbacks,
-            didFinish: configuration.hooks.didFinish)
+            counters: pipeline.counters, didFinish: configuration.hooks.didFinish)
         pipeline.counters.change { $0.requests += 1 }
         guard let context else {
             running.insert(operation, isPrefetch: manner.isPrefetch)
@@ -163,7 +163,7 @@ extension WebImageManager {
     private func end(
         _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>, _ pipeline: Pipeline
     ) {
-        note(result, of: operation.request, pipeline)
+        note(result, of: operation.request)
         operation.finish(result)
     }
 
@@ -175,25 +175,25 @@ extension WebImageManager {
         guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
             let image = pipeline.imageInMemory(for: context)
         else { return nil }
-        pipeline.counters.change { $0.requests += 1 }
-        let response = WebImageResponse(image: image, url: request.url, origin: .memoryCache)
-        note(.success(response), of: request, pipeline)
+        let result = Result<WebImageResponse, WebImageError>.success(
+            WebImageResponse(image: image, url: request.url, origin: .memoryCache))
+        pipeline.counters.change { counters in
+            counters.requests += 1
+            counters.count(result)
+        }
+        note(result, of: request)
         return image
     }
 
-    private func note(
-        _ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest, _ pipeline: Pipeline
-    ) {
+    private func note(_ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest) {
         switch result {
         case .success(let response):
             if request.options.contains(.retryFailed) { blockList.remove(request.url) }
-            pipeline.counters.change { $0.count(response) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
                 "Loaded \(request.addressForPeople) (\(response.origin.rawValue))"
             }
         case .failure(let error):
             note(error, of: request)
-            pipeline.counters.change { $0.failures += 1 }
             configuration.log.write(error.isLasting ? .error : .warning) {
                 "Failed: \(error.description)"
             }
@@ -222,18 +222,6 @@ private struct StepPair: WorkStep {
     func setPriority(_ priority: LoadPriority) {
         first.setPriority(priority)
         second.setPriority(priority)
-    }
-}
-
-extension WebImageCounters {
-    fileprivate mutating func count(_ response: WebImageResponse) {
-        switch response.origin {
-        case .memoryCache where response.isReduced: reusedVariants += 1
-        case .memoryCache, .memoryCacheFast: memoryHits += 1
-        case .diskCache: diskHits += 1
-        case .remote: loads += 1
-        case .none: break
-        }
     }
 }
 

@@ -53,6 +53,7 @@ public final class WebImageOperation: Sendable {
     }
 
     private let callbackQueue: any CallbackQueue
+    private let counters: PipelineCounters
     private let didFinish: WebImageManager.FinishHook?
     private let storage: Lock<Storage>
 
@@ -105,9 +106,10 @@ public final class WebImageOperation: Sendable {
 
     init(
         request: WebImageRequest, key: ImageCacheKey, cache: ImageCache, _ callbacks: Callbacks,
-        didFinish: WebImageManager.FinishHook? = nil
+        counters: PipelineCounters, didFinish: WebImageManager.FinishHook? = nil
     ) {
         self.request = request
+        self.counters = counters
         self.cache = cache
         self.didFinish = didFinish
         cacheKey = key
@@ -286,6 +288,7 @@ public final class WebImageOperation: Sendable {
             return storage.end(with: result)
         }
         guard let ending else { return }
+        counters.change { $0.count(ending.result) }
         for body in ending.onEnd { body() }
         didFinish?(self, ending.result)
         ending.completion?(ending.result)

@@ -22,8 +22,15 @@ final class BodyBudget: Sendable {
 
     private struct State {
         var heldByteCount = 0
+        /// Of these, what is only expected.
+        var estimatedByteCount = 0
         var waiters: [Waiter] = []
         var lastID = 0
+
+        mutating func addEstimate() {
+            heldByteCount += BodyBudget.estimatedByteCount
+            estimatedByteCount += BodyBudget.estimatedByteCount
+        }
 
         /// The longest waiting of the most urgent.
         mutating func takeFirst() -> Waiter? {
@@ -43,8 +50,9 @@ final class BodyBudget: Sendable {
     /// How many bytes are held.
     var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
-    /// Whether bodies should go elsewhere for now.
-    var isFull: Bool { state.withLock { $0.heldByteCount >= byteLimit } }
+    /// Whether bodies should go elsewhere for now. Reads under way do not count: of pictures that are loaded for the first time the
+    /// disk has nothing.
+    var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
     /// Counts a body until the share is let go.
     func hold(_ byteCount: Int) -> Share {
@@ -59,7 +67,7 @@ final class BodyBudget: Sendable {
     func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any WorkStep)? {
         let id = state.withLock { state -> Int? in
             guard state.heldByteCount >= byteLimit else {
-                state.heldByteCount += Self.estimatedByteCount
+                state.addEstimate()
                 return nil
             }
             state.lastID += 1
@@ -67,21 +75,25 @@ final class BodyBudget: Sendable {
             return state.lastID
         }
         if let id { return Waiting(budget: self, id: id) }
-        start(Share(budget: self, byteCount: Self.estimatedByteCount))
+        start(Share(budget: self))
         return nil
     }
 
-    private func add(_ byteCount: Int) {
-        state.withLock { $0.heldByteCount += byteCount }
+    /// - Parameter isEstimateOver: whether it takes the place of an estimate.
+    private func add(_ byteCount: Int, isEstimateOver: Bool = false) {
+        state.withLock { state in
+            state.heldByteCount += byteCount
+            if isEstimateOver { state.estimatedByteCount -= Self.estimatedByteCount }
+        }
         guard byteCount < 0 else { return }
         // Each that starts may fill the budget again.
-        while let start = nextStart() { start(Share(budget: self, byteCount: Self.estimatedByteCount)) }
+        while let start = nextStart() { start(Share(budget: self)) }
     }
 
     private func nextStart() -> (@Sendable (Share) -> Void)? {
         state.withLock { state in
             guard state.heldByteCount < byteLimit, let waiter = state.takeFirst() else { return nil }
-            state.heldByteCount += Self.estimatedByteCount
+            state.addEstimate()
             return waiter.start
         }
     }
@@ -92,23 +104,24 @@ final class BodyBudget: Sendable {
     /// One body's part of the budget, until it is let go.
     final class Share: Sendable {
         private let budget: BodyBudget
-        private let byteCount: Lock<Int>
+        /// `nil` until it is known.
+        private let byteCount: Lock<Int?>
 
-        fileprivate init(budget: BodyBudget, byteCount: Int) {
+        fileprivate init(budget: BodyBudget, byteCount: Int? = nil) {
             self.budget = budget
             self.byteCount = Lock(byteCount)
         }
 
         /// Puts the body's length in place of the estimate.
         func settle(_ newByteCount: Int) {
-            let difference = byteCount.withLock { byteCount in
+            let last = byteCount.withLock { byteCount in
                 defer { byteCount = newByteCount }
-                return newByteCount - byteCount
+                return byteCount
             }
-            budget.add(difference)
+            budget.add(newByteCount - (last ?? BodyBudget.estimatedByteCount), isEstimateOver: last == nil)
         }
 
-        deinit { budget.add(-byteCount.withLock { $0 }) }
+        deinit { settle(0) }
     }
 
     /// A place in the line.

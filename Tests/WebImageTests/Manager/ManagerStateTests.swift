@@ -201,6 +201,17 @@ import WebImageTestSupport
         #expect(fixture.manager.counters.failures == 0)
     }
 
+    @Test func countsALoadThatACancelHasOvertakenAsCancelledAlone() async throws {
+        let queue = ManualCallbackQueue()
+        let operation = fixture.manager.load(WebImageRequest(url), callbackQueue: queue) { _ in }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await queue.arrivals.first()
+        operation.cancel()
+        queue.runAll()
+        let counters = fixture.manager.counters
+        #expect((counters.requests, counters.cancellations, counters.loads) == (1, 1, 0))
+    }
+
     @Test func countsTheWorkOfRequestsWithTheirOwnParts() async throws {
         var request = WebImageRequest(url)
         request.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)

@@ -39,6 +39,16 @@ import WebImageTestSupport
         #expect(started.withLock { $0 } == ["late", "second", "low"])
     }
 
+    @Test func isNotFullOfWhatIsOnlyExpected() {
+        for name in ["a", "b", "c"] { #expect(admit(name) == nil) }
+        #expect(!budget.isFull, "the disk may have nothing of all three")
+        shares.withLock { $0["a"] }?.settle(3 * BodyBudget.estimatedByteCount)
+        #expect(budget.isFull)
+        for name in ["a", "b", "c"] { letGo(name) }
+        #expect(!budget.isFull)
+        #expect(budget.heldByteCount == 0)
+    }
+
     @Test func admitsNothingWhileABodyIsLongerThanAllOfIt() {
         #expect(admit("long") == nil)
         shares.withLock { $0["long"] }?.settle(10 * BodyBudget.estimatedByteCount)

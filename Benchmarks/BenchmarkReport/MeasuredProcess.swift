@@ -1,23 +1,23 @@
-import BenchmarkReport
 import Glibc
-import TransportWorkload
 
 /// Runs a program to its end and measures it from outside.
-enum MeasuredProcess {
-    struct Outcome {
-        var status: Int32
-        var output: String
+package enum MeasuredProcess {
+    package struct Outcome {
+        package var status: Int32
+        package var output: String
         /// Of the whole process, its start included.
-        var report: ClientReport
+        package var report: ClientReport
     }
 
-    static func run(_ arguments: [String]) throws -> Outcome {
+    /// - Parameter input: the file that it reads from; `nil` for what this process reads from.
+    package static func run(_ arguments: [String], input: String? = nil) throws -> Outcome {
         var pipeEnds: [Int32] = [0, 0]
         guard pipe(&pipeEnds) == 0 else { throw WrongResult(description: "no pipe: errno \(errno)") }
         for end in pipeEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, pipeEnds[1], STDOUT_FILENO)
+        if let input { posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0) }
         defer { posix_spawn_file_actions_destroy(&actions) }
         var strings = arguments.map { strdup($0) } + [nil]
         defer { strings.forEach { free($0) } }
@@ -28,6 +28,16 @@ enum MeasuredProcess {
         defer { close(pipeEnds[0]) }
         guard status == 0 else { throw WrongResult(description: "\(arguments[0]) does not start: errno \(status)") }
         return wait(for: process, since: start, output: pipeEnds[0])
+    }
+
+    /// The path of a program that was built with this one.
+    package static func sibling(_ name: String) throws -> String {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let length = readlink("/proc/self/exe", &path, path.count)
+        guard length > 0 else { throw WrongResult(description: "no path of this program: errno \(errno)") }
+        let own = String(decoding: path[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/"
+            + name
     }
 
     private static func wait(for process: pid_t, since start: Duration, output: Int32) -> Outcome {
