@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 
 extension MemoryCache {
     /// When an entry expires, for what is made of it; `nil` where it never does, and where there is none. Asking does not count as
