@@ -69,8 +69,12 @@ struct ResumeFixture {
     }
 
     /// Waits until the disk is as the loads of that body, which have ended, left it.
-    func settle(_ url: URL? = nil, headers: [String: String] = [:]) async throws {
-        let key = try key(url, headers: headers)
+    ///
+    /// - Parameter other: whose loads they were; the fixture's own by default.
+    func settle(
+        _ url: URL? = nil, headers: [String: String] = [:], in other: PartialBodyStore? = nil
+    ) async throws {
+        let (key, store) = (try key(url, headers: headers), other ?? store)
         await withCheckedContinuation { continuation in
             switch store.claim(key, whenFree: { continuation.resume() }) {
             case .held:
