@@ -76,11 +76,7 @@ final class DisplaySizeTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(decodesPNG: true), TestWindow(), WebPicture())
             defer { window.close() }
-            picture.decodesAtDisplaySize = true
-            gtk_widget_set_size_request(picture.widget, 40, 20)
-            gtk_widget_set_halign(picture.widget, GTK_ALIGN_START)
-            window.show(picture)
-            pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
+            showSmall(picture, in: window)
             let url = try fixture.url("photograph")
             picture.setImage(url, manager: fixture.manager)
             gtk_widget_set_size_request(picture.widget, 200, 100)
@@ -97,11 +93,7 @@ final class DisplaySizeTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(decodesPNG: true), TestWindow(), WebPicture())
             defer { window.close() }
-            picture.decodesAtDisplaySize = true
-            gtk_widget_set_size_request(picture.widget, 40, 20)
-            gtk_widget_set_halign(picture.widget, GTK_ALIGN_START)
-            window.show(picture)
-            pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
+            showSmall(picture, in: window)
             let url = try fixture.url("film")
             let file = try film(frameCount: 8, duration: 0.02, width: 200)
             var shownFrames: [Int] = []
@@ -164,4 +156,13 @@ private func answer(_ load: ManualLoad?, with file: Data) {
     load.begin(expectedByteCount: Int64(file.count))
     load.send(file)
     load.end()
+}
+
+/// Lays the picture out at 40 by 20 points, at whose size it decodes.
+@MainActor private func showSmall(_ picture: WebPicture, in window: TestWindow) {
+    picture.decodesAtDisplaySize = true
+    gtk_widget_set_size_request(picture.widget, 40, 20)
+    gtk_widget_set_halign(picture.widget, GTK_ALIGN_START)
+    window.show(picture)
+    pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
 }

@@ -17,11 +17,9 @@ import WebImageTestSupport
 
     /// Loads `request`, answered by `answer`.
     private func load(
-        _ request: WebImageRequest? = nil, _ answer: (ScriptedLoad) throws -> Void
+        _ request: WebImageRequest? = nil, _ answer: @escaping @Sendable (ScriptedLoad) throws -> Void
     ) async throws -> WebImageResponse {
-        async let response = fixture.manager.response(for: request ?? self.request)
-        try answer(await fixture.nextLoad())
-        return try await response
+        try await fixture.load(request ?? self.request, answer)
     }
 
     /// Loads `request` without anybody's help.

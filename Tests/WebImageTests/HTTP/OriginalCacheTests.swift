@@ -23,24 +23,18 @@ import WebImageTestSupport
         return request
     }
 
-    private func load(
-        _ request: WebImageRequest, _ answer: (ScriptedLoad) throws -> Void
-    ) async throws -> WebImageResponse {
-        async let response = fixture.manager.response(for: request)
-        try answer(await fixture.nextLoad())
-        return try await response
-    }
-
     // MARK: A cache of originals
 
     @Test func theServersWordIsKeptWithTheBytes() async throws {
-        _ = try await load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
+        _ = try await fixture.load(request()) {
+            try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"")
+        }
         await originals.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: request()).origin == .diskCache)
         fixture.time.advance(seconds: 60)
-        _ = try await load(request()) { load in
+        _ = try await fixture.load(request()) { load in
             #expect(load.request.headers["If-None-Match"] == "\"1\"")
             load.confirm("Cache-Control: max-age=60")
         }
@@ -51,19 +45,19 @@ import WebImageTestSupport
     }
 
     @Test func newBytesEndThePicturesOfTheOldOnes() async throws {
-        _ = try await load(request(4)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
-        _ = try await load(request(nil, .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        _ = try await fixture.load(request(4)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await fixture.load(request(nil, .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
         #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
         // Also those that a request without such a cache brings.
         #expect(SolidPicture(2).matches(try await fixture.manager.response(for: request(4, .cacheFirst)).image))
         let plain = WebImageRequest(url, cachePolicy: .reload)
-        _ = try await load(plain) { try $0.answer(SolidPicture(3), "ETag: \"3\"") }
+        _ = try await fixture.load(plain) { try $0.answer(SolidPicture(3), "ETag: \"3\"") }
         #expect(fixture.manager.cachedImage(for: url).map(SolidPicture(3).matches) == true)
         #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
     }
 
     @Test func dataComesFromThere() async throws {
-        _ = try await load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
+        _ = try await fixture.load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         let answer = try await fixture.manager.data(for: request())
         #expect(answer.origin == .diskCache)
         #expect(try answer.data == SolidPicture(1).png())
@@ -83,21 +77,21 @@ import WebImageTestSupport
     }
 
     @Test func aVariantOnDiskGoesOutOfDateWithItsOriginal() async throws {
-        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         fixture.cache.memory.removeAll()
         let stored = try await fixture.manager.response(for: variant())
         #expect(stored.origin == .diskCache)
         #expect(stored.trace.entries.contains { $0.message.hasPrefix("the very picture is stored") })
         fixture.time.advance(seconds: 1)
         let whole = WebImageRequest(url, options: .waitForStore, cachePolicy: .reload)
-        _ = try await load(whole) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        _ = try await fixture.load(whole) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
         fixture.cache.memory.removeAll()
         #expect(SolidPicture(2).matches(try await fixture.manager.response(for: variant()).image))
         #expect(fixture.loader.loadCount == 2)
     }
 
     @Test func aVariantOnDiskGoesOutOfDateWithWhatAProgramStores() async throws {
-        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         fixture.manager.store(try SolidPicture(2).image(), data: try SolidPicture(2).png(), for: url)
         #expect(SolidPicture(2).matches(try await fixture.manager.response(for: variant()).image))
         #expect(fixture.loader.loadCount == 1)
@@ -106,7 +100,7 @@ import WebImageTestSupport
     @Test func anotherScaleIsNoVariantForTheDisk() async throws {
         var request = WebImageRequest(url, options: .waitForStore, scale: 2)
         request.cacheAccess = .all
-        _ = try await load(request) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 1)
     }
@@ -115,16 +109,16 @@ import WebImageTestSupport
         var (german, english) = (variant(), variant())
         german.headers = ["Accept-Language": "de"]
         english.headers = ["Accept-Language": "en"]
-        _ = try await load(german) { try $0.answer(SolidPicture(1), "Vary: Accept-Language") }
+        _ = try await fixture.load(german) { try $0.answer(SolidPicture(1), "Vary: Accept-Language") }
         fixture.cache.memory.removeAll()
-        let other = try await load(english) { try $0.answer(SolidPicture(2), "Vary: Accept-Language") }
+        let other = try await fixture.load(english) { try $0.answer(SolidPicture(2), "Vary: Accept-Language") }
         #expect(SolidPicture(2).matches(other.image))
     }
 
     @Test func whatMayNotBeWrittenIsNotWrittenAsAVariant() async throws {
         var processed = variant()
         processed.processors = [ProbeProcessor(name: "a")]
-        _ = try await load(variant()) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
+        _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
         _ = try await fixture.manager.response(for: processed)
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)
@@ -137,7 +131,7 @@ import WebImageTestSupport
             WebImageRequest(
                 url, options: .queryDiskSync, cachePolicy: policy, headers: ["Accept-Language": language])
         }
-        _ = try await load(request("de")) {
+        _ = try await fixture.load(request("de")) {
             try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: Accept-Language")
         }
         fixture.cache.memory.removeAll()
@@ -147,12 +141,14 @@ import WebImageTestSupport
         fixture.cache.memory.removeAll()
         #expect(fixture.manager.cachedImage(for: request("de", .http)) == nil)
         #expect(fixture.manager.cachedImage(for: request("de")) != nil)
-        _ = try await load(WebImageRequest(url, cachePolicy: .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
+        _ = try await fixture.load(WebImageRequest(url, cachePolicy: .reload)) {
+            try $0.answer(SolidPicture(2), "ETag: \"2\"")
+        }
         #expect(fixture.manager.cachedImage(for: request("de")).map(SolidPicture(1).matches) != true)
     }
 
     @Test func bytesOfAPictureInMemoryAreItsOwn() async throws {
-        _ = try await load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         let request = WebImageRequest(url, options: .queryMemoryData)
         let own = try await fixture.manager.response(for: request).data
         #expect(try own == SolidPicture(1).png())
@@ -167,7 +163,7 @@ import WebImageTestSupport
     @Test func aStoredErrorIsNoPicture() async throws {
         let request = WebImageRequest(url, cachePolicy: .http)
         await #expect(throws: WebImageError.httpStatus(code: 404, url: url)) {
-            _ = try await load(request) { $0.refuse(404, "Cache-Control: max-age=60") }
+            _ = try await fixture.load(request) { $0.refuse(404, "Cache-Control: max-age=60") }
         }
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 1)
@@ -175,7 +171,7 @@ import WebImageTestSupport
     }
 
     @Test func aPictureOfTheProgramsOwnTakesThePlaceOfTheServers() async throws {
-        let old = try await load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }.image
+        let old = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }.image
         var small = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
         _ = try await fixture.manager.response(for: small)
         fixture.manager.store(try SolidPicture(2).image(), for: url)

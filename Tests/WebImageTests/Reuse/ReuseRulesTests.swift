@@ -22,24 +22,16 @@ import WebImageTestSupport
             url, cachePolicy: policy, thumbnail: side.map { Thumbnail(width: $0, height: $0) }, headers: headers)
     }
 
-    private func load(
-        _ request: WebImageRequest, _ answer: (ScriptedLoad) throws -> Void
-    ) async throws -> WebImageResponse {
-        async let response = fixture.manager.response(for: request)
-        try answer(await fixture.nextLoad())
-        return try await response
-    }
-
     @Test func aSupersededSizeServesNobody() async throws {
-        _ = try await load(request(40)) { try $0.answer(first, "ETag: \"1\"") }
-        _ = try await load(request(nil, .reload)) { try $0.answer(second, "ETag: \"2\"") }
+        _ = try await fixture.load(request(40)) { try $0.answer(first, "ETag: \"1\"") }
+        _ = try await fixture.load(request(nil, .reload)) { try $0.answer(second, "ETag: \"2\"") }
         let response = try await fixture.manager.response(for: request(20))
         #expect(second.matches(response.image))
         #expect(fixture.manager.cachedVariant(of: request(10)).map(second.matches) == true)
     }
 
     @Test func whatWasMadeOfAnotherSizeGoesWithIt() async throws {
-        _ = try await load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
+        _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         #expect(try await fixture.manager.response(for: request(20)).origin == .memoryCache)
         var processed = request(20)
         processed.processors = [ProbeProcessor(name: "a")]
@@ -47,19 +39,21 @@ import WebImageTestSupport
         var still = request(30)
         still.options = .firstFrameOnly
         _ = try await fixture.manager.response(for: still)
-        _ = try await load(request(50, .reload)) { try $0.answer(second, "ETag: \"2\"") }
+        _ = try await fixture.load(request(50, .reload)) { try $0.answer(second, "ETag: \"2\"") }
         for request in [request(nil), request(20), processed, still] {
             #expect(fixture.manager.cachedImage(for: request) == nil)
         }
     }
 
     @Test func underHTTPASizeServesWhileItIsFresh() async throws {
-        _ = try await load(request(nil, .http)) { try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"") }
+        _ = try await fixture.load(request(nil, .http)) {
+            try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"")
+        }
         let response = try await fixture.manager.response(for: request(40, .http))
         #expect(response.origin == .memoryCache)
         #expect(response.image.width == 40)
         fixture.time.advance(seconds: 60)
-        let confirmed = try await load(request(20, .http)) { load in
+        let confirmed = try await fixture.load(request(20, .http)) { load in
             #expect(load.request.headers["If-None-Match"] == "\"1\"")
             load.confirm("Cache-Control: max-age=60")
         }
@@ -71,7 +65,9 @@ import WebImageTestSupport
     }
 
     @Test func aStaleSizeIsNoPreviewUnderHTTP() async throws {
-        _ = try await load(request(20, .http)) { try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"") }
+        _ = try await fixture.load(request(20, .http)) {
+            try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"")
+        }
         fixture.time.advance(seconds: 60)
         let shown = Lock(0)
         let results = Results()
@@ -84,10 +80,12 @@ import WebImageTestSupport
 
     @Test func aSizeForOthersServesNobodyElse() async throws {
         let (german, english) = (["Accept-Language": "de"], ["Accept-Language": "en"])
-        _ = try await load(request(nil, headers: german)) { try $0.answer(first, "Vary: Accept-Language") }
+        _ = try await fixture.load(request(nil, headers: german)) { try $0.answer(first, "Vary: Accept-Language") }
         #expect(fixture.manager.cachedVariant(of: request(20, headers: english)) == nil)
         #expect(fixture.manager.cachedVariant(of: request(20, headers: german)) != nil)
-        let response = try await load(request(20, headers: english)) { try $0.answer(second, "Vary: Accept-Language") }
+        let response = try await fixture.load(request(20, headers: english)) {
+            try $0.answer(second, "Vary: Accept-Language")
+        }
         #expect(second.matches(response.image))
         let again = try await fixture.manager.response(for: request(30, headers: german))
         #expect(first.matches(again.image))
@@ -109,7 +107,7 @@ import WebImageTestSupport
     }
 
     @Test func aPartOfAPictureEndsNothing() async throws {
-        _ = try await load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
+        _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         var part = try second.image()
         part.isPartial = true
         fixture.manager.store(part, for: url)
