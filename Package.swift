@@ -170,6 +170,14 @@ if hasMap {
     ]
 }
 
+// WEBIMAGE_TESTS=WebImageTests,… builds no other tests and no benchmarks: `make test-asan` sets it, which builds all anew.
+let builtTests = Set((Context.environment["WEBIMAGE_TESTS"] ?? "").split(separator: ",").map(String.init))
+if !builtTests.isEmpty {
+    targets.removeAll { target in
+        target.type == .test ? !builtTests.contains(target.name) : target.path?.hasPrefix("Benchmarks/") == true
+    }
+}
+
 let package = Package(
     name: "swift-web-image",
     products: products,

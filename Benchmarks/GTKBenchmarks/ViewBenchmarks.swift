@@ -21,6 +21,7 @@ extension BenchmarkGroup {
                 let directory = try TemporaryDirectory()
                 try measureBinds(of: photographs(200, in: directory), in: table)
             },
+            BenchmarkGroup(name: "busy-views") { _ in try measureBusyWindow() },
             BenchmarkGroup(name: "grid-views") { _ in
                 let directory = try TemporaryDirectory()
                 try measureGrid(
@@ -68,6 +69,21 @@ extension BenchmarkGroup {
                 "bind, miss: to set later (budget)", operationCount: misses.count, ours: { misses.load().set },
                 yardstick: { .microseconds(20) * misses.count })
             try misses.verify()
+        }
+    }
+
+    // MARK: A busy window
+
+    private static func measureBusyWindow() throws {
+        try MainActor.assumeIsolated {
+            let run = try BusyRun()
+            defer { run.close() }
+            let table = FigureTable(columns: ["\(BusyRun.count) decoded images", "ms on screen", "times"])
+            let alone = run.medianTime() / .milliseconds(1)
+            table.row(["in a window at rest", tenths(alone), tenths(1)])
+            run.redrawAllTheTime()
+            let beside = run.medianTime() / .milliseconds(1)
+            table.row(["in one redrawn all the time (at most 1.5)", tenths(beside), tenths(beside / alone)])
         }
     }
 

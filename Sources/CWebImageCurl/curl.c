@@ -1,4 +1,9 @@
+#define _GNU_SOURCE
 #include "CWebImageCurl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -28,6 +33,10 @@ CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
+CURLcode cwi_curl_set_progress_callback(CURL *easy, curl_xferinfo_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
 CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
@@ -42,13 +51,8 @@ struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &list) == CURLE_OK ? list : NULL;
 }
 
-CURLSH *cwi_curl_share_cookies(void) {
-    CURLSH *share = curl_share_init();
-    if (share && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE) != CURLSHE_OK) {
-        curl_share_cleanup(share);
-        share = NULL;
-    }
-    return share;
+CURLSHcode cwi_curl_share_data(CURLSH *share, curl_lock_data data) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }
 
 long cwi_curl_get_long(CURL *easy, CURLINFO info) {
@@ -72,4 +76,42 @@ CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) 
 
 CURLcode cwi_curl_message_result(const CURLMsg *message) {
     return message->data.result;
+}
+
+// OpenSSL's functions are looked up, not linked: libcurl may have another TLS library, and then no OpenSSL need be installed.
+static struct {
+    int (*pending)(const void *tls);
+    int (*get_shutdown)(const void *tls);
+} openssl;
+static pthread_once_t openssl_once = PTHREAD_ONCE_INIT;
+
+static void find_openssl(void) {
+    // Only if it is the one that libcurl uses: the objects of another must not be given to it.
+    const char *(*version)(int) = (const char *(*)(int))dlsym(RTLD_DEFAULT, "OpenSSL_version");
+    const char *used = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    const char prefix[] = "OpenSSL/";
+    const int version_string = 6;  // OPENSSL_VERSION_STRING, since OpenSSL 3
+    if (!version || !used || strncmp(used, prefix, strlen(prefix)) != 0) return;
+    const char *number = version(version_string);
+    if (strncmp(used + strlen(prefix), number, strlen(number)) != 0) return;
+    openssl.pending = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_pending");
+    openssl.get_shutdown = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get_shutdown");
+}
+
+static const void *openssl_of(CURL *easy) {
+    pthread_once(&openssl_once, find_openssl);
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+    return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
+
+int cwi_curl_tls_pending(CURL *easy) {
+    const void *tls = openssl_of(easy);
+    return tls && openssl.pending ? openssl.pending(tls) : -1;
+}
+
+int cwi_curl_tls_is_closed(CURL *easy) {
+    const int received = 2;  // SSL_RECEIVED_SHUTDOWN
+    const void *tls = openssl_of(easy);
+    return tls && openssl.get_shutdown ? (openssl.get_shutdown(tls) & received) != 0 : -1;
 }

@@ -10,6 +10,8 @@
 // After jpeglib.h, whose settings decide which messages there are.
 #include <jerror.h>
 
+#include "spool.h"
+
 struct cwi_jpeg_decoder {
     struct jpeg_decompress_struct jpeg;
     struct jpeg_error_mgr errors;
@@ -32,6 +34,7 @@ struct cwi_jpeg_decoder {
         int component_count, precision;
         boolean is_progressive, is_arithmetic;
     } frame;
+    cwi_jpeg_spool spool;
     char message[JMSG_LENGTH_MAX];
 };
 
@@ -54,6 +57,9 @@ static void error_exit(j_common_ptr jpeg) {
     case JERR_OUT_OF_MEMORY:
     case JERR_NO_BACKING_STORE:
         fail(decoder, CWI_JPEG_OUT_OF_MEMORY);
+    case JERR_TFILE_READ:
+    case JERR_TFILE_WRITE:
+        fail(decoder, CWI_JPEG_SPOOL_FAILED);
     default:
         fail(decoder, decoder->reached_end ? CWI_JPEG_TRUNCATED : CWI_JPEG_CORRUPT);
     }
@@ -138,7 +144,11 @@ void cwi_jpeg_decoder_destroy(cwi_jpeg_decoder *decoder) {
     free(decoder);
 }
 
+cwi_jpeg_spool *cwi_jpeg_spool_of(j_common_ptr jpeg) { return &((cwi_jpeg_decoder *)jpeg->client_data)->spool; }
+
 const char *cwi_jpeg_decoder_message(const cwi_jpeg_decoder *decoder) { return decoder->message; }
+
+int cwi_jpeg_decoder_system_error(const cwi_jpeg_decoder *decoder) { return decoder->spool.system_error; }
 
 void cwi_jpeg_set_source(cwi_jpeg_decoder *decoder, const uint8_t *data, size_t length, bool is_end) {
     // Behind the end there is the end's marker, for good.
@@ -171,6 +181,8 @@ cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header 
     header->has_multiple_scans = jpeg_has_multiple_scans(jpeg);
     header->is_arithmetic = jpeg->arith_code;
     header->is_sequential_huffman = is_sequential_huffman(jpeg);
+    header->coefficient_byte_count = cwi_jpeg_coefficient_byte_count(jpeg);
+    header->spool_window_byte_count = cwi_jpeg_spool_window_byte_count(jpeg);
     decoder->frame = (struct frame){
         jpeg->image_width,    jpeg->image_height,     jpeg->num_components,
         jpeg->data_precision, jpeg->progressive_mode, jpeg->arith_code,
@@ -191,9 +203,11 @@ static void restore_frame(cwi_jpeg_decoder *decoder) {
 }
 
 cwi_jpeg_status cwi_jpeg_start(
-    cwi_jpeg_decoder *decoder, unsigned scale_numerator, size_t memory_limit, uint32_t *width, uint32_t *height) {
+    cwi_jpeg_decoder *decoder, unsigned scale_numerator, size_t memory_limit, int spool_descriptor, uint32_t *width,
+    uint32_t *height) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     if (setjmp(decoder->escape)) return decoder->status;
+    if (spool_descriptor >= 0) cwi_jpeg_spool_to(jpeg, spool_descriptor);
     bool is_cmyk = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
     jpeg->out_color_space = is_cmyk ? JCS_CMYK : JCS_EXT_RGBA;
     jpeg->scale_num = scale_numerator;
@@ -286,4 +300,10 @@ cwi_jpeg_status cwi_jpeg_read_rows(
         *row_count += 1;
     }
     return CWI_JPEG_OK;
+}
+
+void cwi_jpeg_release_image(cwi_jpeg_decoder *decoder) {
+    if (setjmp(decoder->escape)) return;
+    jpeg_abort_decompress(&decoder->jpeg);
+    decoder->is_in_pass = false;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 void cwi_set_thread_name(const char *name) {
@@ -35,4 +36,13 @@ int cwi_open_unnamed_file(const char *directory) {
     if (descriptor >= 0)
         unlink(path);
     return descriptor;
+}
+
+int cwi_is_in_memory(int descriptor) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) != 0)
+        return -1;
+    // TMPFS_MAGIC and RAMFS_MAGIC (statfs(2)).
+    unsigned type = (unsigned)status.f_type;
+    return type == 0x01021994u || type == 0x858458F6u;
 }

@@ -15,7 +15,9 @@ struct WebImageTool {
     static func main() async {
         let interrupts = Interrupts()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
-        withExtendedLifetime(interrupts) { exit(status.rawValue) }
+        // Threads of the library may still run; `exit` would free what they use, through the handlers of other libraries. All
+        // output has been written.
+        withExtendedLifetime(interrupts) { _exit(status.rawValue) }
     }
 
     private static func run(_ arguments: [String]) async -> ExitStatus {
@@ -41,7 +43,14 @@ struct WebImageTool {
             return try type.init(Array(arguments.dropFirst()))
         }
         if ["--help", "-h", "help"].contains(first) { throw .help(help) }
-        throw .usage(command: "webimage", reason: "there is no command '\(first)'")
+        if first == "--version" { throw .help("webimage \(LibraryVersion.text)\n") }
+        guard first.hasPrefix("-") else {
+            let question = Suggestion.question(about: first, among: commands.map { $0.name })
+            throw .usage(command: "webimage", reason: "there is no command '\(first)'" + question)
+        }
+        let word = String(first.drop { $0 == "-" })
+        let question = Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
+        throw .usage(command: "webimage", reason: "there is no option '\(first)'" + question)
     }
 
     private static var help: String {
@@ -53,13 +62,16 @@ struct WebImageTool {
         return """
             Usage:
               webimage COMMAND [OPTION…] …
+              webimage --version
 
             Loads pictures from servers and files, keeps them in a cache, and converts them.
 
             Commands:
             \(list.joined())
-            'webimage COMMAND --help' tells more. The exit status is 0 if everything succeeded, 1 if something
-            failed, 2 if the arguments make no sense. Complaints go to standard error.
+            'webimage COMMAND --help' tells more. Files may be '-' for standard input and output.
+
+            Results go to standard output, errors to standard error. The exit status is 0 if everything succeeded,
+            1 if something failed, 2 if the arguments are invalid, and 128 plus the signal number if a signal ended it.
 
             """
     }

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Glibc
 import WebImageGTK
 
-// Shows pictures in a window of libadwaita's, dark, and prints what they look like: a picture's pixel, a button's states, and
-// whether the theme counts as dark. Ends with status 77 where there is no libadwaita or no display.
+// Shows pictures in a window of libadwaita's, dark, and prints what they look like: a picture's pixel, a button's states,
+// whether the theme counts as dark, and the scale of an image that is decoded at the view's size. Ends with status 77 where there is no libadwaita or no display.
 typealias Function = @convention(c) () -> UnsafeMutableRawPointer?
 typealias Procedure = @convention(c) () -> Void
 typealias SetContent = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
@@ -31,10 +31,21 @@ MainActor.assumeIsolated {
         func draw(_ frame: IndicatorFrame) { isDark = frame.isDark }
     }
 
+    /// Never answers.
+    final class SilentLoader: ImageLoader, LoaderTask {
+        func canLoad(_ url: URL) -> Bool { true }
+        func load(
+            _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+        ) -> any LoaderTask { self }
+        func cancel() {}
+        func setPriority(_ priority: LoadPriority) {}
+    }
+
     let red = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR4nGP4z8AARAAI/gH/xp559wAAAABJRU5ErkJggg=="
     let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 0))
     let (picture, button, waiting) = (WebPicture(), WebButton(), WebPicture())
     let witness = Witness()
+    picture.decodesAtDisplaySize = true
     for widget in [picture.widget, button.widget, waiting.widget] {
         gtk_widget_set_size_request(widget, 60, 30)
         gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), widget)
@@ -45,8 +56,9 @@ MainActor.assumeIsolated {
     button.setImage("data:image/png;base64,\(red)")
     gtk_widget_set_sensitive(button.widget, gboolean(0))
     waiting.imageSlot.indicator = witness
-    // Nobody answers there: it waits as long as this runs.
-    waiting.setImage("http://192.0.2.1/picture.png")
+    waiting.setImage(
+        "silent://host/picture.png",
+        manager: WebImageManager(configuration: WebImageManager.Configuration(loaders: [SilentLoader()])))
     gtk_window_present(window?.assumingMemoryBound(to: GtkWindow.self))
 
     let deadline = g_get_monotonic_time() + 10_000_000
@@ -57,6 +69,7 @@ MainActor.assumeIsolated {
     print("picture \(pixel.x) \(pixel.y) \(pixel.z) \(pixel.w)")
     print("button \(button.shownStates.image?.rawValue ?? "none") \(button.image == nil ? "empty" : "shown")")
     print("dark \(witness.isDark.map(String.init) ?? "unknown")")
+    print("scale \(picture.image?.scale ?? 0)")
     waiting.cancelCurrentRequest()
 }
 exit(0)

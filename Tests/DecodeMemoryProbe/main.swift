@@ -2,25 +2,63 @@ import Foundation
 import WebImageCoding
 import WebImageCore
 
-// DecodeMemoryProbe SIDE [FILE [FRAMES]]: decodes FILE to a thumbnail of SIDE pixels, and as many frames of its animation, or
-// nothing, and prints the most memory that it had at once, in bytes (VmHWM: getrusage would count the program that started
-// this one).
+// DecodeMemoryProbe [--limit BYTES] [--pieces COUNT] SIDE [FILE [FRAMES]]: decodes FILE to a thumbnail of SIDE pixels, or whole
+// where SIDE is 0, and as many frames of its animation, or nothing, and prints the most memory that it had at once, in bytes
+// (VmHWM: getrusage would count the program that started this one).
+//
+// --limit: the limit on memory; a file that is over it makes it print "refused" and the bytes that the error names.
+// --pieces: the file arrives in so many pieces, with a preview after each, of which the last is kept.
 
-let arguments = CommandLine.arguments
-guard arguments.count >= 2, let side = Int(arguments[1]) else { exit(2) }
-if arguments.count > 2 {
-    let data = try Data(contentsOf: URL(filePath: arguments[2]), options: .mappedIfSafe)
-    let frameCount = arguments.count > 3 ? Int(arguments[3]) ?? 0 : 0
-    let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side), firstFrameOnly: frameCount == 0)
-    let image = try CodecRegistry.shared.decode(data, options: options)
-    guard max(image.pixels.width, image.pixels.height) == side else { exit(3) }
-    if frameCount > 0 {
-        guard let animation = image.animation, animation.frames.count >= frameCount else { exit(3) }
-        let reader = animation.makeFrameReader()
-        for index in 0..<frameCount {
-            let frame = try reader.frame(at: index, cancellation: nil)
-            guard max(frame.width, frame.height) == side else { exit(3) }
-        }
+var arguments = Array(CommandLine.arguments.dropFirst())
+@MainActor func takeOption(_ name: String) -> Int? {
+    guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return nil }
+    defer { arguments.removeSubrange(index...index + 1) }
+    return Int(arguments[index + 1])
+}
+let limit = takeOption("--limit")
+let pieceCount = takeOption("--pieces")
+guard let side = arguments.first.flatMap({ Int($0) }) else { exit(2) }
+
+@MainActor func check(_ size: PixelSize) {
+    guard side == 0 || max(size.width, size.height) == side else { exit(3) }
+}
+
+@MainActor func decode(_ data: Data, _ options: DecodingOptions) throws(WebImageError) -> Image {
+    guard let pieceCount else { return try CodecRegistry.shared.decode(data, options: options) }
+    let length = max(64, data.count / pieceCount)
+    guard
+        let decoder = try CodecRegistry.shared.makeIncrementalDecoder(
+            startingWith: data.prefix(length), options: options)
+    else { exit(3) }
+    var shown: Image?
+    for start in stride(from: length, to: data.count, by: length) {
+        if let preview = try decoder.preview() { shown = preview }
+        try decoder.append(data[start..<min(start + length, data.count)])
+    }
+    let image = try decoder.finish()
+    if let shown { check(shown.pixels.size) }
+    return image
+}
+
+@MainActor func run(_ path: String, frameCount: Int) throws {
+    let data = try Data(contentsOf: URL(filePath: path), options: .mappedIfSafe)
+    var options = DecodingOptions(
+        thumbnail: side == 0 ? nil : Thumbnail(width: side, height: side), firstFrameOnly: frameCount == 0)
+    if let limit { options.limits.memoryByteCount = limit }
+    let image = try decode(data, options)
+    check(image.pixels.size)
+    guard frameCount > 0 else { return }
+    guard let animation = image.animation, animation.frames.count >= frameCount else { exit(3) }
+    let reader = animation.makeFrameReader()
+    for index in 0..<frameCount { check(try reader.frame(at: index, cancellation: nil).size) }
+}
+
+if arguments.count > 1 {
+    do {
+        try run(arguments[1], frameCount: arguments.count > 2 ? Int(arguments[2]) ?? 0 : 0)
+    } catch WebImageError.decodingMemoryExceeded(let byteCount, _) {
+        print("refused", byteCount)
+        exit(0)
     }
 }
 let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

@@ -12,7 +12,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /mirror/...                   the whole request as JSON: method, headers, body
     /redirect/...?to=L&code=N     that Location (302 unless told)
     /redirect-loop/...            to itself
-    /redirect-chain/...?left=N    N redirects, then 10 bytes
+    /redirect-chain/...?left=N&wait=S  N redirects, each S seconds late, then 10 bytes
     /held/...?size=N              nothing until /control/release?path=...; then as /bytes
     /cut-body/...?size=N&sent=M   announces N, sends M, closes
     /short-length/...?size=N&sent=M  announces N, sends M > N
@@ -22,6 +22,8 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /stall-headers/...            accepts the request and says nothing
     /stall-body/...?size=N&sent=M announces N, sends M, then nothing
     /drip/...?size=N&interval=S   one byte every S seconds
+    /drip-head/...?interval=S     header fields, one every S seconds, until the client goes
+    /informational/...?count=N&interval=S  N answers 103, one every S seconds, then 10 bytes; without N until the client goes
     /chunked/...?size=N           N bytes in chunks of at most 1000
     /cut-chunked/...?sent=M       a chunked body without its end
     /endless/...                  no length, bytes until the client goes
@@ -40,8 +42,8 @@ path names the behaviour, the rest is free, so that each test can count its own 
                                   of six ways: a redirect to a port that refuses, a reset, half a body, 408, 429 with
                                   Retry-After, 503
     /ranges/...?size=N&sent=M&etag=T&lie=L  N bytes with that ETag; the first answer to a path is cut after M of them. A
-                                  Range with that If-Range gets the rest, unless L is one of whole, shifted, total, untagged, short,
-                                  multipart, unsatisfiable
+                                  Range with that If-Range gets the rest, unless L is one of whole, shifted, total, untagged, dated,
+                                  short, multipart, unsatisfiable
     /huge-length/...              announces 10**12 bytes, sends 1000, then nothing
 
     /control/statistics           JSON: requests, dropped, peak and whole by path and by parent path; faults by kind;
@@ -61,6 +63,10 @@ import threading
 import zlib
 from collections import Counter
 from urllib.parse import parse_qs, urlsplit
+
+# The tests' folders stay as they are.
+sys.dont_write_bytecode = True
+from bodies import noise_png, pattern, raw_deflate, solid_png
 
 
 class ClientGone(Exception):
@@ -119,31 +125,6 @@ def refusing_port():
         if refusing.getsockname()[1] == 0:
             refusing.bind(("127.0.0.1", 0))
     return refusing.getsockname()[1]
-
-
-def pattern(size):
-    """What /bytes sends: byte i is (i * 31 + i // 251) mod 256."""
-    return bytes((i * 31 + i // 251) & 255 for i in range(size))
-
-
-def noise_png(side):
-    """A grey PNG that no compression makes smaller."""
-    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + os.urandom(side) for _ in range(side))
-    return b"".join([
-        b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)),
-        chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
-    ])
-
-
-def solid_png(number):
-    """8 × 6 pixels of the colour whose red, green and blue are the number's bytes, lowest first."""
-    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = (b"\0" + bytes([number & 255, number >> 8 & 255, number >> 16 & 255]) * 8) * 6
-    return b"".join([
-        b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 6, 8, 2, 0, 0, 0)),
-        chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""),
-    ])
 
 
 def digest_response(algorithm, given, method, target):
@@ -235,7 +216,11 @@ class Exchange:
         left = self.number("left", 1)
         if left == 0:
             return self.answer(pattern(10))
-        return self.answer(b"", "text/plain", 302, f"Location: {self.path}?left={left - 1}")
+        wait = self.query.get("wait")
+        if wait:
+            self.wait_for_client_or([], float(wait))
+        rest = f"&wait={wait}" if wait else ""
+        return self.answer(b"", "text/plain", 302, f"Location: {self.path}?left={left - 1}{rest}")
 
     def held(self):
         self.wait_for_client_or([statistics.release_descriptor(self.path)], None)
@@ -285,6 +270,20 @@ class Exchange:
             self.send(bytes([byte]))
             self.wait_for_client_or([], float(self.query.get("interval", "0.1")))
         return True
+
+    def drip_head(self):
+        self.send(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            self.send(b"X-Field: v\r\n")
+            self.wait_for_client_or([], float(self.query.get("interval", "0.1")))
+
+    def informational(self):
+        left = self.number("count", -1)
+        while left != 0:
+            self.head(code=103)
+            self.wait_for_client_or([], float(self.query.get("interval", "0")))
+            left -= 1
+        return self.answer(pattern(10), "image/png")
 
     def chunked(self):
         body = pattern(self.number("size", 10_000))
@@ -339,11 +338,23 @@ class Exchange:
         return True
 
     def gzip_bomb(self):
-        coder = zlib.compressobj(9, zlib.DEFLATED, 31)
+        # Compressing a gigabyte takes seconds, in which no client hears anything; so one block is sent again and again. A full flush
+        # makes each independent of what is before it.
         zeros = bytes(1 << 20)
-        size = self.number("size", 100 << 20)
-        pieces = [coder.compress(zeros[: min(len(zeros), size - start)]) for start in range(0, size, len(zeros))]
-        return self.answer(b"".join([*pieces, coder.flush()]), "image/png", 200, "Content-Encoding: gzip")
+        count, rest = divmod(self.number("size", 100 << 20), len(zeros))
+        block, last = raw_deflate(zeros, zlib.Z_FULL_FLUSH), raw_deflate(zeros[:rest], zlib.Z_FINISH)
+        length = 10 + count * len(block) + len(last) + 8
+        self.head("Content-Type: image/png", f"Content-Length: {length}", "Content-Encoding: gzip")
+        if self.method == "HEAD":
+            return True
+        self.send(b"\x1f\x8b\x08\0\0\0\0\0\0\xff")
+        checksum = 0
+        for _ in range(count):
+            self.send(block)
+            checksum = zlib.crc32(zeros, checksum)
+        checksum = zlib.crc32(zeros[:rest], checksum)
+        self.send(last + struct.pack("<II", checksum, (count * len(zeros) + rest) & 0xFFFFFFFF))
+        return True
 
     def coded_transfer(self):
         codings = self.query.get("coding", "gzip, gzip, chunked")
@@ -404,12 +415,13 @@ class Exchange:
     def ranges(self):
         """The tag decides which bytes there are, so that those of two versions never pass for one another."""
         size, tag, lie = self.number("size", 1000), self.query.get("etag", "a"), self.query.get("lie")
+        date = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
         body = bytes(byte ^ zlib.crc32(tag.encode()) & 255 for byte in pattern(size))
         quoted = f'"{tag}"'
         range_ = re.fullmatch(r"bytes=(\d+)-", self.headers.get("range", ""))
         if not range_ or self.headers.get("if-range") != quoted or lie == "whole":
             sent = self.number("sent", size) if statistics.requests[self.path] == 1 else size
-            self.head("Content-Type: image/png", f"Content-Length: {size}", f"ETag: {quoted}")
+            self.head("Content-Type: image/png", f"Content-Length: {size}", f"ETag: {quoted}", date)
             self.send(body[:sent])
             return sent == size
         if lie == "unsatisfiable":
@@ -418,7 +430,7 @@ class Exchange:
         rest = body[start : start + 100] if lie == "short" else body[start:]
         total = size + 1 if lie == "total" else size
         kind = "multipart/byteranges; boundary=b" if lie == "multipart" else "image/png"
-        tags = [] if lie == "untagged" else [f"ETag: {quoted}"]
+        tags = [] if lie == "untagged" else [f"ETag: {quoted}", date.replace("37", "38") if lie == "dated" else date]
         return self.answer(
             rest, kind, 206, f"Content-Range: bytes {start}-{start + len(rest) - 1}/{total}", *tags)
 
@@ -460,7 +472,7 @@ BEHAVIOURS = {
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
     "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
-    "short_picture", "flaky", "coded_transfer", "endless_trailers", "ranges",
+    "short_picture", "drip_head", "informational", "flaky", "coded_transfer", "endless_trailers", "ranges",
 }
 
 

@@ -1,3 +1,5 @@
+import Glibc
+
 extension NGINXServer {
     /// One port, and what nginx speaks there.
     struct Listener {
@@ -9,13 +11,27 @@ extension NGINXServer {
         /// The directives of its `server` block.
         var directives: String {
             guard let identity else { return "listen 127.0.0.1:\(port) backlog=512;" }
+            let (parameter, directive) = NGINXServer.hasHTTP2Directive ? ("", "http2 on;") : (" http2", "")
             return """
-                listen 127.0.0.1:\(port) ssl\(offersHTTP2 ? " http2" : "") backlog=512;
+                listen 127.0.0.1:\(port) ssl\(offersHTTP2 ? parameter : "") backlog=512;
+                \(offersHTTP2 ? directive : "")
                 ssl_certificate "\(identity.certificate)";
                 ssl_certificate_key "\(identity.privateKey)";
                 """
         }
     }
+
+    /// Whether HTTP/2 is a directive. nginx warns of the parameter of `listen` since 1.25.1, and knows nothing else before.
+    static let hasHTTP2Directive: Bool = {
+        guard let nginx = try? ChildProcess(["sh", "-c", "exec /usr/sbin/nginx -v 2>&1"]) else { return false }
+        defer { close(nginx.output) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = max(0, read(nginx.output, &bytes, bytes.count))
+        let answer = String(decoding: bytes.prefix(count), as: UTF8.self)
+        // "nginx version: nginx/1.22.1"
+        let version = answer.split(separator: "/").last?.split { !$0.isNumber }.compactMap { Int($0) } ?? []
+        return !version.lexicographicallyPrecedes([1, 25, 1])
+    }()
 
     static func listeners(
         port: Int, securePorts: [TestCertificates.Name: Int], offersHTTP2: Bool

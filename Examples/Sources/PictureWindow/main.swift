@@ -8,5 +8,5 @@ let widget = gtk_window_new()
 let window = UnsafeMutableRawPointer(widget)?.assumingMemoryBound(to: GtkWindow.self)
 gtk_window_set_default_size(window, 800, 500)
 gtk_window_set_child(window, picture.widget)
-gtk_widget_show(widget)
+gtk_window_present(window)
 while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }

@@ -25,6 +25,9 @@ typedef int (*cwi_curl_connected_callback)(
     void *context, char *remote_address, char *local_address, int remote_port, int local_port);
 CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback);
 
+/// For CURLOPT_XFERINFOFUNCTION, which is called only where CURLOPT_NOPROGRESS is 0.
+CURLcode cwi_curl_set_progress_callback(CURL *easy, curl_xferinfo_callback callback);
+
 CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback);
 
 /// Bytes that libcurl copies.
@@ -33,8 +36,14 @@ CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, siz
 /// For CURLINFO_COOKIELIST: the caller frees it. NULL when there are none.
 struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info);
 
-/// A share object for cookies; NULL without memory.
-CURLSH *cwi_curl_share_cookies(void);
+CURLSHcode cwi_curl_share_data(CURLSH *share, curl_lock_data data);
+
+// About the connection of a transfer that libcurl works on, where its TLS library is OpenSSL and the process has one alone.
+
+/// The number of bytes that were decrypted and that libcurl has not read; -1 where that can't be told.
+int cwi_curl_tls_pending(CURL *easy);
+/// Whether the server has said that nothing comes any more (close_notify); -1 where that can't be told.
+int cwi_curl_tls_is_closed(CURL *easy);
 
 /// What a transfer was like; 0 or NULL where libcurl does not know. Strings live as long as the handle's transfer.
 long cwi_curl_get_long(CURL *easy, CURLINFO info);

@@ -20,6 +20,8 @@ typedef enum cwi_jpeg_status {
     CWI_JPEG_UNSUPPORTED,
     CWI_JPEG_OUT_OF_MEMORY,
     CWI_JPEG_TOO_MANY_SCANS,
+    // The file for the coefficients could not be written or read; cwi_jpeg_decoder_system_error says why.
+    CWI_JPEG_SPOOL_FAILED,
 } cwi_jpeg_status;
 
 // Decodes one file, all at once or while its bytes arrive:
@@ -44,6 +46,10 @@ typedef struct cwi_jpeg_header {
     bool is_sequential_huffman;
     // libjpeg can't stop in the middle of arithmetic coding: after cwi_jpeg_start all bytes must be there.
     bool is_arithmetic;
+    // The memory, in bytes, that the coefficients of an image with several scans take, and what is left of it where they lie
+    // in a file; 0 for one scan.
+    size_t coefficient_byte_count;
+    size_t spool_window_byte_count;
 } cwi_jpeg_header;
 
 // NULL when memory is short.
@@ -52,6 +58,9 @@ void cwi_jpeg_decoder_destroy(cwi_jpeg_decoder *decoder);
 
 // libjpeg's own words for the last failure.
 const char *cwi_jpeg_decoder_message(const cwi_jpeg_decoder *decoder);
+
+// The system's number for the last CWI_JPEG_SPOOL_FAILED.
+int cwi_jpeg_decoder_system_error(const cwi_jpeg_decoder *decoder);
 
 // Says where the next bytes are: those that were not used before, and what came after them. `is_end` tells that the
 // file has no more. They must stay until cwi_jpeg_release_source.
@@ -65,8 +74,12 @@ cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header 
 
 // Starts decoding at `scale_numerator` eighths (1, 2, 4 or 8) and tells the size that comes out.
 // `memory_limit` bounds what libjpeg allocates, in bytes.
+//
+// `spool_descriptor` is a file for the coefficients of an image with several scans, which has to stay open until
+// cwi_jpeg_release_image or the end; -1 keeps them in memory.
 cwi_jpeg_status cwi_jpeg_start(
-    cwi_jpeg_decoder *decoder, unsigned scale_numerator, size_t memory_limit, uint32_t *width, uint32_t *height);
+    cwi_jpeg_decoder *decoder, unsigned scale_numerator, size_t memory_limit, int spool_descriptor, uint32_t *width,
+    uint32_t *height);
 
 // Reads the compressed data of up to `row_count` rows of blocks of a picture with several scans; fails with
 // CWI_JPEG_UNSUPPORTED beyond `scan_limit` scans. Call it until `is_complete`.
@@ -87,6 +100,9 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last);
 // CWI_JPEG_CORRUPT if there are fewer rows left, or a row does not fit `stride` bytes.
 cwi_jpeg_status cwi_jpeg_read_rows(
     cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_limit, uint32_t *row_count);
+
+// Gives back what the image took, once its rows are read. Nothing but the end may follow.
+void cwi_jpeg_release_image(cwi_jpeg_decoder *decoder);
 
 typedef struct cwi_jpeg_encoder cwi_jpeg_encoder;
 

@@ -13,6 +13,10 @@ const char *cwi_error_description(int error);
 /// where that fails.
 int cwi_open_unnamed_file(const char *directory);
 
+/// Whether an open file lies on a file system that keeps its files in memory, so that nothing is gained by writing there: 1 or
+/// 0, and -1 and errno where that is not known.
+int cwi_is_in_memory(int descriptor);
+
 /// Whether there is a route to addresses that no other route knows: 1 or 0, and -1 where the kernel does not tell.
 int cwi_has_default_route(void);
 

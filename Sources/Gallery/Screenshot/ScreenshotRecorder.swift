@@ -8,6 +8,7 @@ import WebImageGTK
     private let reportPath: String?
     private let whenDone: (_ isComplete: Bool) -> Void
     private var settledFrameCount = 0
+    private var paintConnection: SignalConnection?
     private let deadline = ContinuousClock.now + .seconds(timeLimit)
 
     /// Slower loads have failed long before: no transfer may stand still for that long.
@@ -21,22 +22,27 @@ import WebImageGTK
         self.whenDone = whenDone
         gtk_widget_add_tick_callback(
             window.widget.widget,
-            { _, _, data in
-                guard let data else { return gboolean(0) }
+            { _, clock, data in
+                guard let clock, let data else { return gboolean(0) }
                 let recorder = Unmanaged<ScreenshotRecorder>.fromOpaque(data)
-                return MainActor.assumeIsolated { recorder.takeUnretainedValue().frameBegins() }
+                nonisolated(unsafe) let pointer = ObjectPointer(clock)
+                return MainActor.assumeIsolated { recorder.takeUnretainedValue().frameBegins(pointer) }
             }, Unmanaged.passRetained(self).toOpaque(),
             { data in if let data { Unmanaged<ScreenshotRecorder>.fromOpaque(data).release() } })
     }
 
     /// - Returns: non-zero to be called for the next frame.
-    private func frameBegins() -> gboolean {
+    private func frameBegins(_ clock: ObjectPointer) -> gboolean {
         settledFrameCount = window.page?.isSettled != false ? settledFrameCount + 1 : 0
         let isLate = ContinuousClock.now > deadline
         if isLate { complain("some pictures are still loading after \(Self.timeLimit) s") }
         // What has changed since the last frame is laid out and drawn by the second one.
         guard settledFrameCount > 2 || isLate else { return gboolean(1) }
-        record()
+        // Not yet: a widget that asks to be drawn again, as a spinner does in each frame, has no drawing until the frame ends.
+        paintConnection = clock.onSignal("after-paint") { [self] in
+            if let paintConnection { clock.disconnect(paintConnection) }
+            record()
+        }
         return gboolean(0)
     }
 

@@ -119,7 +119,7 @@ import WebImageGTK
 
     private func addStyle() {
         let style: UnsafeMutablePointer<GtkCssProvider> = gtk_css_provider_new()
-        gtk_css_provider_load_from_data(
+        web_image_css_provider_load(
             style,
             """
             gridview > child { padding: 0; }
@@ -128,7 +128,7 @@ import WebImageGTK
             .alps { background-color: #e9e6da; }
             map-marker { border-radius: 50%; }
             map-marker:focus-visible { outline: 3px solid #1c71d8; outline-offset: 2px; }
-            """, -1)
+            """)
         // 600: GTK_STYLE_PROVIDER_PRIORITY_APPLICATION
         gtk_style_context_add_provider_for_display(
             gtk_widget_get_display(widget.widget), ObjectPointer(style).opaque, 600)

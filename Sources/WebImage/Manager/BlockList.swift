@@ -1,7 +1,8 @@
 import FoundationEssentials
 import WebImageCore
+import WebImageLoading
 
-/// URLs that failed for good, for some minutes.
+/// URLs that failed for good, without their fragments, for some minutes.
 ///
 /// It is bounded: beyond ``limit``, what was put there first goes.
 final class BlockList: Sendable {
@@ -28,7 +29,7 @@ final class BlockList: Sendable {
     }
 
     func add(_ url: URL, _ error: WebImageError) {
-        let now = now()
+        let (url, now) = (url.withoutFragment, now())
         state.withLock { state in
             state.lastNumber += 1
             state.entries[url] = Entry(code: error.code, expires: now + duration, number: state.lastNumber)
@@ -43,7 +44,7 @@ final class BlockList: Sendable {
 
     /// Why `url` is blocked: the code of its error; `nil` when it is not.
     func code(for url: URL) -> Int? {
-        let now = now()
+        let (url, now) = (url.withoutFragment, now())
         return state.withLock { state in
             guard let entry = state.entries[url] else { return nil }
             guard entry.expires > now else {
@@ -54,7 +55,7 @@ final class BlockList: Sendable {
         }
     }
 
-    func remove(_ url: URL) { _ = state.withLock { $0.entries.removeValue(forKey: url) } }
+    func remove(_ url: URL) { _ = state.withLock { $0.entries.removeValue(forKey: url.withoutFragment) } }
 
     func removeAll() { state.withLock { $0.entries = [:] } }
 
@@ -71,8 +72,9 @@ extension WebImageError {
         switch self {
         case .invalidURL, .invalidDataURL, .unsupportedScheme, .invalidHeader, .tooManyRedirects, .emptyBody,
             .responseTooLarge, .redirectDenied, .unacceptableContentType, .unsupportedContentCoding, .headersTooLarge,
+            .tooManyInformationalResponses,
             .unrecognizedFormat, .decoding, .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans,
-            .metadataTooLarge, .invalidAnimation:
+            .metadataTooLarge, .decodingMemoryExceeded, .invalidAnimation:
             true
         case .httpStatus(let code, _): code < 500 && ![408, 425, 429].contains(code)
         default: false
@@ -86,7 +88,8 @@ extension WebImageError {
     func speaksAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false
-        case .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans, .metadataTooLarge:
+        case .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans, .metadataTooLarge,
+            .decodingMemoryExceeded:
             request.decodingLimits == nil && request.codecs == nil
         case .unrecognizedFormat, .decoding, .invalidAnimation: request.codecs == nil
         default: isLasting

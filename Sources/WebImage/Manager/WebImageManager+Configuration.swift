@@ -51,9 +51,13 @@ extension WebImageManager {
         /// Used for requests that have no processors of their own; none by default. See
         /// ``WebImageRequest/usesSharedProcessors``.
         public var processors: [any ImageProcessor] = []
-        /// Header fields that requests get, by name; theirs go before these. Those that carry credentials are shown to every
-        /// server the manager loads from, and become part of cache keys as a request's own do.
+        /// Header fields that requests get, by name; theirs go before these. Every server that
+        /// requests name gets them; other origins that ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and
+        /// redirects lead to do not. They become part of cache keys as a request's own do.
         public var headers: [String: String] = [:]
+        /// Names of headers that are no part of cache keys, besides those of ``WebImageRequest/headersIgnoredByCacheKey``; none
+        /// by default.
+        public var headersIgnoredByCacheKey: Set<String> = []
         /// Gives the headers for a URL: gets the manager's with the request's over them. It is called for each request, also
         /// those that a cache answers; what it changes in credentials changes the cache key.
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
@@ -62,6 +66,9 @@ extension WebImageManager {
         public var credential: Credential?
         /// How long a server may send nothing, for requests that don't say; `nil`, the default, leaves it to the loader.
         public var idleTimeout: Duration?
+        /// The longest that the transfers of a load may take in total, for requests that don't say; `nil`, the default, leaves it
+        /// to the loader. See ``WebImageRequest/totalTimeout``.
+        public var totalTimeout: Duration?
         /// Names URLs in cache keys, for requests that don't; `nil`, the default, takes the URL.
         public var cacheKeyFilter: (@Sendable (URL) -> String)?
         /// Sees each request first, and may change all of it, above all its options. It runs on the thread that asks, for
@@ -81,7 +88,8 @@ extension WebImageManager {
         /// The least time between two previews of one file: 0.2 s by default, twice that for blurred ones. They come less often
         /// where one takes longer than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)
-        /// Counts loads that have ``WebImageOptions/showNetworkActivity``; one counter for all managers by default.
+        /// Counts the transfers of loads that have ``WebImageOptions/showNetworkActivity``; one counter for all managers by
+        /// default.
         public var networkActivity = Self.sharedNetworkActivity
         /// What the program wants to decide or to know.
         public var hooks = WebImageManager.Hooks()
@@ -106,10 +114,13 @@ extension WebImageManager {
 }
 
 extension WebImageManager.Configuration {
-    /// For servers that load URLs given by users: http and https alone, no files, and only from the public internet; see
-    /// ``ImageDownloader/Configuration/server``. All that are made so share one downloader and one cache, apart from
-    /// ``ImageCache/shared``: what the program itself loaded from elsewhere is not to be had through them.
-    public static var server: Self { Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader])) }
+    /// For servers that load URLs given by users: http and https alone, no files, and only from the public internet, within the
+    /// time and size limits of ``ImageDownloader/Configuration/server`` and the memory and time of
+    /// ``DecodingLimits/server``. All that are made so share one downloader and one cache, apart from ``ImageCache/shared``:
+    /// what the program itself loaded from elsewhere is not to be had through them.
+    public static var server: Self {
+        Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
+    }
 
     /// The counter that managers use unless they have their own.
     public static let sharedNetworkActivity = NetworkActivity()
@@ -119,5 +130,6 @@ extension WebImageManager.Configuration {
         disk: DiskCache(
             configuration: DiskCache.Configuration(
                 directory: DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
-                    .appending(path: "server-images"))))
+                    .appending(path: "server-images"))),
+        configuration: ImageCache.Configuration(decodingLimits: .server))
 }

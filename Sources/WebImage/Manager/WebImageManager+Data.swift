@@ -72,7 +72,7 @@ private final class DataWait: Sendable {
         if isGivenUp { return continuation.resume(returning: .failure(.cancelled)) }
         let step = pipeline.joinData(for: context, trace: recorder) { [self] event in
             switch event {
-            case .progress, .attempts, .bytes: break
+            case .progress, .loading, .attempts, .bytes: break
             case .provisional(let bytes, _):
                 // Going by HTTP it is the answer; the server is asked behind it, for the next one's sake.
                 if context.request.cachePolicy == .http { end(.success(response(of: bytes))) }

@@ -8,13 +8,17 @@ extension WebImageManager {
 
     /// What a program may decide on the way of a load, and learn about it.
     ///
-    ///     load ─► memory ─► shouldLoad ─► disk, loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
+    ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
     ///                                                                                   └ failed ─► shouldBlock
     ///
     /// Each runs on the thread named with it, never under a lock.
     public struct Hooks: Sendable {
-        /// Whether to load what memory does not have; `false` ends the load with ``WebImageError/requestRefused(url:)``. On the
-        /// thread that asks.
+        /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
+        /// ``WebImageError/requestRefused(url:)``, or with a stored answer that may be served without the server.
+        ///
+        /// A request that joins a transfer in progress gets its result. The hook is asked about
+        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must return
+        /// quickly.
         public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
 
         /// What memory keeps of a picture that is ready; `nil` for nothing. It may drop what a program does not need, such as

@@ -19,8 +19,10 @@ extension WebImageManager {
         request.changeDetails { details in
             if !configuration.headers.isEmpty { details.headers = completeHeaders(over: details.headers) }
             if let filter = configuration.headersFilter { details.headers = filter(url, details.headers) }
+            details.headersIgnoredByCacheKey.formUnion(configuration.headersIgnoredByCacheKey)
             details.credential = details.credential ?? configuration.credential
             details.idleTimeout = details.idleTimeout ?? configuration.idleTimeout
+            details.totalTimeout = details.totalTimeout ?? configuration.totalTimeout
             details.cacheKeyFilter = details.cacheKeyFilter ?? configuration.cacheKeyFilter
             if options.contains(.scaleDownLarge) {
                 details.decodedByteLimit = details.decodedByteLimit ?? configuration.scaleDownByteLimit
@@ -52,8 +54,10 @@ extension WebImageRequest {
 extension WebImageManager.Configuration {
     /// Whether it has anything for requests that don't say.
     var completesRequests: Bool {
-        optionsProcessor != nil || !processors.isEmpty || !headers.isEmpty || headersFilter != nil || credential != nil
-            || idleTimeout != nil || cacheKeyFilter != nil || scaleDownByteLimit != WebImageRequest.scaleDownByteLimit
+        optionsProcessor != nil || !processors.isEmpty || !headers.isEmpty || headersFilter != nil
+            || !headersIgnoredByCacheKey.isEmpty || credential != nil || idleTimeout != nil || totalTimeout != nil
+            || cacheKeyFilter != nil
+            || scaleDownByteLimit != WebImageRequest.scaleDownByteLimit
     }
 
     /// Whether processors work on pictures of every kind.

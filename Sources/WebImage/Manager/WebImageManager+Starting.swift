@@ -36,26 +36,24 @@ extension WebImageManager {
             end(operation, .success(response), pipeline)
         } else {
             running.insert(operation, isPrefetch: manner.isPrefetch)
-            if let objection = objection(to: request) {
-                end(operation, .failure(objection), pipeline)
-            } else {
-                startLater(operation, context, pipeline)
-            }
+            startLater(operation, context, pipeline)
         }
         return operation
     }
 
-    /// Why a request that memory could not answer is not to be loaded; `nil` when it is.
-    private func objection(to request: WebImageRequest) -> WebImageError? {
-        if request.options.contains(.ignoreFailedURL), !request.options.contains(.retryFailed),
-            let code = blockList.code(for: request.url)
-        {
-            return .blocked(url: request.url.separatedFromUserInfo.url, cause: .failedBefore(code: code))
+    /// What may keep a request that no cache has answered from being loaded; `nil` where nothing can.
+    private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
+        let mindsBlockList =
+            request.options.contains(.ignoreFailedURL) && !request.options.contains(.retryFailed)
+        let shouldLoad = configuration.hooks.shouldLoad
+        guard mindsBlockList || shouldLoad != nil else { return nil }
+        return { [blockList] in
+            if mindsBlockList, let code = blockList.code(for: request.url) {
+                return .blocked(url: request.url.separatedFromUserInfo.url, cause: .failedBefore(code: code))
+            }
+            let isAllowed = shouldLoad?(request) ?? true
+            return isAllowed ? nil : .requestRefused(url: request.url.separatedFromUserInfo.url)
         }
-        if let shouldLoad = configuration.hooks.shouldLoad, !shouldLoad(request) {
-            return .requestRefused(url: request.url.separatedFromUserInfo.url)
-        }
-        return nil
     }
 
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
@@ -71,16 +69,14 @@ extension WebImageManager {
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         configuration.log.write(.debug) { "Started \(context.addressForPeople)" }
-        if context.request.options.contains(.showNetworkActivity), context.mayUseNetwork {
-            let activity = configuration.networkActivity
-            activity.increment()
-            operation.whenEnded { activity.decrement() }
-        }
         // First in every queue where both have to wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
-        let step = pipeline.join(context, trace: operation.recorder) { [self] event in
+        let step = pipeline.join(
+            context, trace: operation.recorder, objection: objection(to: context.request)
+        ) { [self] event in
             switch event {
             case .progress(let progress): operation.report(progress)
+            case .loading(let activity): show(activity, of: context)
             case .attempts(let attempts): operation.report(attempts)
             case .bytes: break
             case .provisional(let response, let number): operation.report(response.image, number: number)
@@ -99,6 +95,12 @@ extension WebImageManager {
         }
     }
 
+    /// Counts the attempt at the loader if the request asks for it.
+    private func show(_ activity: LoaderActivity, of context: LoadContext) {
+        guard context.request.options.contains(.showNetworkActivity), context.mayUseNetwork else { return }
+        activity.count(in: configuration.networkActivity)
+    }
+
     /// Loads the picture with fewer bytes, to be seen until something better is there.
     private func joinLowResolution(
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
@@ -112,15 +114,20 @@ extension WebImageManager {
         request.changeDetails { details in
             details.headers = configuration.headersFilter?(url, wanted.headers) ?? wanted.headers
             details.credential = wanted.credential
+            details.isForAnotherOrigin = wanted.isForAnotherOrigin
             details.lowResolutionURL = nil
             details.provider = nil
             // They have the picture, not this one.
             details.alternatives = []
         }
         guard let lowContext = pipeline.context(for: request) else { return nil }
-        let step = pipeline.join(lowContext) { event in
+        let step = pipeline.join(lowContext, objection: objection(to: request)) { [self] event in
+            switch event {
+            case .loading(let activity): show(activity, of: lowContext)
             // Every preview of the picture itself has a higher number.
-            if case .finished(.success(let response)) = event { operation.report(response.image, number: 0) }
+            case .finished(.success(let response)): operation.report(response.image, number: 0)
+            default: break
+            }
         }
         if let step { operation.whenEnded { step.cancel() } }
         return step
@@ -167,16 +174,36 @@ extension WebImageManager {
         operation.finish(result)
     }
 
-    /// The picture in memory, for who needs no operation. It counts as a load all the same.
+    /// The image in memory, for who needs no operation. It counts as a load all the same; what is not there counts when it
+    /// is loaded, as it is next.
     ///
     /// - Parameter request: as ``prepared(_:)`` makes it.
     func imageAtOnce(for request: WebImageRequest) -> Image? {
         // The hook gets the operation.
         guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
-            let image = pipeline.imageInMemory(for: context)
+            let image = pipeline.imageInMemory(for: context, counting: .hits)
         else { return nil }
+        return noteAnswer(image, to: request, pipeline)
+    }
+
+    /// As ``cachedImage(for:)-(WebImageRequest)``, for a view, which loads what it does not get here: one request in all.
+    package func imageBeforeLoad(for request: WebImageRequest) -> Image? {
+        let request = prepared(request)
+        guard let (pipeline, context) = place(of: request) else { return nil }
+        if let image = pipeline.imageInMemory(for: context, counting: .hits) {
+            return noteAnswer(image, to: request, pipeline)
+        }
+        guard request.options.contains(.queryDiskSync), let response = pipeline.responseFromDisk(for: context) else {
+            return nil
+        }
+        return noteAnswer(response.image, to: request, pipeline, origin: .diskCache)
+    }
+
+    private func noteAnswer(
+        _ image: Image, to request: WebImageRequest, _ pipeline: Pipeline, origin: ImageOrigin = .memoryCache
+    ) -> Image {
         let result = Result<WebImageResponse, WebImageError>.success(
-            WebImageResponse(image: image, url: request.url, origin: .memoryCache))
+            WebImageResponse(image: image, url: request.url, origin: origin))
         pipeline.counters.change { counters in
             counters.requests += 1
             counters.count(result)

@@ -8,6 +8,7 @@ final class BytesLoad: AttemptReceiver {
     private let collector: BodyCollector
     private let budget: BodyBudget
     private let attempt: Int
+    private let activity = LoaderActivity()
     private let now: @Sendable () -> Date
     private let requestTime: Date
     private let completion: @Sendable (LoaderAnswer) -> Void
@@ -36,10 +37,13 @@ final class BytesLoad: AttemptReceiver {
         state = Lock(State(progress: ProgressSteps(minimumInterval: minimumProgressInterval)))
     }
 
+    func begin() { work.report(activity) }
+
     /// Names the load.
     func attach(_ task: any LoaderTask) { collector.attach(task) }
 
     func receive(_ event: LoaderEvent) {
+        if case .finished = event { activity.end() }
         switch event {
         case .response(let response):
             note(response)
@@ -67,7 +71,10 @@ final class BytesLoad: AttemptReceiver {
         }
     }
 
-    func abandon() { collector.loadDidEnd() }
+    func abandon() {
+        activity.end()
+        collector.loadDidEnd()
+    }
 
     private func note(_ response: LoaderResponse) {
         let responseTime = now()

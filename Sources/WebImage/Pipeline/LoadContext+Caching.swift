@@ -19,14 +19,14 @@ extension LoadContext {
         }
         if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
         if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }
-        if request.options.contains(.ignoreDecoding) { access = .none }
+        if isForPart || request.options.contains(.ignoreDecoding) { access = .none }
         if !keepsProcessed { access.store = [] }
         return access
     }
 
     /// Whether memory may answer.
     var queriesMemory: Bool {
-        request.cachePolicy != .reload && !request.options.contains(.ignoreDecoding)
+        request.cachePolicy != .reload && !isForPart && !request.options.contains(.ignoreDecoding)
             && (request.hasStandardDetails || request.details.cacheAccess.query.contains(.memory))
     }
 
@@ -54,7 +54,7 @@ extension LoadContext {
             && (request.hasStandardDetails || request.details.originalCacheAccess.query.contains(.disk))
     }
 
-    private var isCacheable: Bool { loader.isCacheable(request.url) }
+    private var isCacheable: Bool { !isForPart && loader.isCacheable(request.url) }
 
     /// Whether the processors' result can be told from others: one closure is like the next unless it has a name.
     private var keepsProcessed: Bool {

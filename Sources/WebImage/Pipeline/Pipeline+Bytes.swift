@@ -6,12 +6,17 @@ import WebImageLoading
 extension Pipeline {
     /// Joins the work for the bytes, or starts it; `handler` may be called before this returns.
     ///
-    /// - Parameter trace: includes what the work notes.
+    /// - Parameters:
+    ///   - trace: includes what the work notes.
+    ///   - objection: asked before the loader is, once the disk has missed; see ``SharedWork``.
     func joinBytes(
         for context: LoadContext, sources: ByteSources, priority: LoadPriority, trace: TraceRecorder? = nil,
-        handler: @escaping SharedWork<LoadedBytes>.Handler
+        objection: SharedWork<LoadedBytes>.Objection? = nil, handler: @escaping SharedWork<LoadedBytes>.Handler
     ) -> (any WorkStep)? {
-        bytes.join(context.bytesKey(sources: sources), priority: priority, trace: trace, handler: handler) { work in
+        bytes.join(
+            context.bytesKey(sources: sources), priority: priority, trace: trace, objection: objection,
+            handler: handler
+        ) { work in
             BytesFetch(self, work, context, sources: sources).start()
         }
     }

@@ -10,20 +10,22 @@ extension Pipeline {
     ///   - priority: the request's own, unless said otherwise.
     ///   - wantsResult: `false` if the picture is a step to another, and is not to be kept.
     ///   - trace: includes what the work notes.
+    ///   - objection: asked before a loader is, once the caches have missed; see ``SharedWork``.
     func join(
         _ context: LoadContext, priority: LoadPriority? = nil, wantsResult: Bool = true, trace: TraceRecorder? = nil,
+        objection: SharedWork<WebImageResponse>.Objection? = nil,
         handler: @escaping SharedWork<WebImageResponse>.Handler
     ) -> (any WorkStep)? {
         let key = PictureKey(
-            variant: context.key.variant, bytes: context.bytesKey(sources: context.byteSources),
+            variant: context.key.variant.map(KeyText.init), bytes: context.bytesKey(sources: context.byteSources),
             manner: context.manner)
         let priority = priority ?? context.request.priority
         let wantsResult = wantsResult && context.storesInMemory
         return pictures.join(
-            key, priority: priority, wantsResult: wantsResult, trace: trace, handler: handler
+            key, priority: priority, wantsResult: wantsResult, trace: trace, objection: objection, handler: handler
         ) { work in
             // The work this request would have joined may have ended since the caller looked.
-            if let image = imageInMemory(for: context) {
+            if let image = imageInMemory(for: context, counting: []) {
                 work.trace.note(.memory, .memoryAnswered)
                 var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
                 response.expiration = expirationInMemory(for: context)
@@ -53,10 +55,11 @@ extension Pipeline {
         }
     }
 
-    /// The picture in memory, if the request lets memory answer.
-    func imageInMemory(for context: LoadContext) -> Image? {
-        guard let image = candidateInMemory(for: context), mayAnswer(image, context) else { return nil }
-        return image
+    /// The image in memory, if the request lets memory answer.
+    ///
+    /// - Parameter counting: what memory's statistics learn of it; a request counts once, however often it looks.
+    func imageInMemory(for context: LoadContext, counting: ImageCache.LookUpCount = .all) -> Image? {
+        candidateInMemory(for: context, counting: counting) { mayAnswer($0, context) }
     }
 
     /// Until when memory keeps what it has for the request; `nil` for no certain time.
@@ -66,27 +69,36 @@ extension Pipeline {
 
     /// The picture in memory that will do until the server has been asked.
     private func previewInMemory(for context: LoadContext) -> Image? {
-        guard [.http, .refresh].contains(context.request.cachePolicy), let image = candidateInMemory(for: context)
+        guard [.http, .refresh].contains(context.request.cachePolicy),
+            let image = candidateInMemory(for: context, counting: [])
         else { return nil }
         if case .serveAndRevalidate = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
     }
 
     /// What memory has for the request, whatever its policy makes of that.
-    private func candidateInMemory(for context: LoadContext) -> Image? {
-        context.queriesMemory ? latestInMemory(for: context) : nil
+    private func candidateInMemory(
+        for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
+    ) -> Image? {
+        context.queriesMemory ? latestInMemory(for: context, counting: counting, where: isUsable) : nil
     }
 
     /// What memory has, also for a request that does not ask it.
-    func latestInMemory(for context: LoadContext) -> Image? {
+    func latestInMemory(
+        for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
+    ) -> Image? {
         // What the first frame of is wanted may be there whole, under the key without it.
         if context.request.options.contains(.firstFrameOnly) {
-            return cache.image(inMemoryFor: context.key.withAllFrames, allowsAnimated: false)
+            return cache.image(
+                inMemoryFor: context.key.withAllFrames, allowsAnimated: false, counting: counting, where: isUsable)
         }
         if context.request.options.contains(.matchAnimatedKind) {
-            return cache.image(inMemoryFor: context.key, allowsAnimated: true)
+            return cache.image(
+                inMemoryFor: context.key, allowsAnimated: true, counting: counting, where: isUsable)
         }
-        return cache.image(inMemoryFor: context.key)
+        return cache.image(
+            inMemoryFor: context.key, allowsAnimated: cache.configuration.allowsAnimated, counting: counting,
+            where: isUsable)
     }
 
     func load(
@@ -95,11 +107,15 @@ extension Pipeline {
         let watch = cache.watch(context.key)
         let previews = makePreviews(for: work, context, after: preview)
         work.run { priority in
-            joinBytes(for: context, sources: sources, priority: priority, trace: work.trace) { [self] event in
+            joinBytes(
+                for: context, sources: sources, priority: priority, trace: work.trace,
+                objection: { work.objectionToLoading() }
+            ) { [self] event in
                 switch event {
                 case .progress(let progress):
                     previews?.note(progress)
                     work.report(progress)
+                case .loading(let activity): work.report(activity)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes(let partialBody): previews?.show(partialBody)
                 case .provisional(let bytes, let number): show(bytes, number, in: work, context, watch, preview)
@@ -196,6 +212,7 @@ extension Pipeline {
         _ image: Image, _ bytes: LoadedBytes, _ context: LoadContext, _ watch: ImageCache.Watch,
         _ work: SharedWork<WebImageResponse>
     ) {
+        if context.isForPart { return }
         // What was not decoded is as whole as it can be told to be.
         guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else { return }
         let kept = pictureToKeep(image, context, isWanted: work.isResultWanted && bytes.isForMemory)

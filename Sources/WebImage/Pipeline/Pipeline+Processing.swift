@@ -12,9 +12,13 @@ extension Pipeline {
         let watches = (result: cache.watch(context.key), original: originals.watch(context.key.original))
         let previews = processPreviews(for: work, context, with: processor)
         work.run { priority in
-            join(input, priority: priority, wantsResult: false, trace: work.trace) { [self] event in
+            join(
+                input, priority: priority, wantsResult: false, trace: work.trace,
+                objection: { work.objectionToLoading() }
+            ) { [self] event in
                 switch event {
                 case .progress(let progress): work.report(progress)
+                case .loading(let activity): work.report(activity)
                 case .attempts(let attempts): work.report(attempts)
                 case .bytes: break
                 case .provisional(let response, let number):

@@ -95,6 +95,8 @@ final class LoadContext: Sendable {
     let key: ImageCacheKey
     /// What is wanted, where that is no picture.
     let call: Call?
+    /// Whether the request is for a part, which no cache stores or has.
+    let isForPart: Bool
     /// For a request that has none of its own.
     private let retryPolicy: RetryPolicy
 
@@ -110,6 +112,7 @@ final class LoadContext: Sendable {
         self.call = call
         self.retryPolicy = retryPolicy
         key = request.cacheKey
+        isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
     }
 
     /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
@@ -131,14 +134,14 @@ final class LoadContext: Sendable {
 
 /// What makes two requests ask for the same picture.
 struct PictureKey: Hashable, Sendable {
-    let variant: String?
+    let variant: KeyText?
     let bytes: BytesKey
     let manner: DecodingManner
 }
 
 /// What makes two requests ask for the same bytes, from the same places.
 struct BytesKey: Hashable, Sendable {
-    let source: String
+    let source: KeyText
     /// Its `LoaderRequest.identity`: all that can change the answer.
     let request: LoaderRequest
     let attempts: AttemptOptions
@@ -175,7 +178,7 @@ extension LoadContext {
 
     func bytesKey(sources: ByteSources) -> BytesKey {
         BytesKey(
-            source: key.source, request: loaderRequest.identity, attempts: attemptOptions, sources: sources,
+            source: KeyText(key.source), request: loaderRequest.identity, attempts: attemptOptions, sources: sources,
             policy: request.cachePolicy, isStored: usesDiskCache)
     }
 
@@ -194,7 +197,9 @@ extension LoadContext {
             wanted.body = call.body
             wanted.acceptsAnyAnswer = true
         }
+        wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
         wanted.idleTimeout = request.idleTimeout
+        wanted.totalTimeout = request.totalTimeout
         wanted.handlesCookies = request.options.contains(.handleCookies)
         wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)
         wanted.allowsInvalidCertificates = request.options.contains(.allowInvalidCertificates)

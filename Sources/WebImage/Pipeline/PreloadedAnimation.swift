@@ -1,3 +1,4 @@
+import WebImageCoding
 import WebImageCore
 
 /// An animation whose frames are decoded.
@@ -11,13 +12,14 @@ struct PreloadedAnimation: AnimationSource {
 
     var isComplete: Bool { true }
 
-    /// The most bytes of frames that are kept this way.
+    /// The most bytes of frames that are kept this way; less where the limit on the decode's memory is lower.
     static let byteLimit = 256 << 20
 
-    /// Decodes all frames of `source`; `nil` when they take more than ``byteLimit``.
+    /// Decodes all frames of `source`; `nil` when they take more than ``byteLimit`` or the limit on the decode's memory.
     init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
         let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
-        guard !byteCount.overflow, byteCount.partialValue <= Self.byteLimit else { return nil }
+        let byteLimit = min(Self.byteLimit, source.memoryByteLimit ?? .max)
+        guard !byteCount.overflow, byteCount.partialValue <= byteLimit else { return nil }
         let reader = source.makeFrameReader()
         var pictures: [PixelBuffer] = []
         for index in source.frames.indices {

@@ -17,6 +17,8 @@ import WebImageCore
 final class SharedWork<Output: Sendable>: Sendable {
     enum Event: Sendable {
         case progress(LoadProgress)
+        /// A loader is asked.
+        case loading(LoaderActivity)
         /// All attempts at a loader so far; the last one may wait or run.
         case attempts([LoadAttempt])
         /// More of a body is there, from its beginning on. One on its way to a late subscriber may come after a longer one.
@@ -28,6 +30,8 @@ final class SharedWork<Output: Sendable>: Sendable {
     }
 
     typealias Handler = @Sendable (Event) -> Void
+    /// Returns why a subscriber wants no loader to be asked; `nil` if it has no objection.
+    typealias Objection = @Sendable () -> WebImageError?
 
     /// What it has done so far.
     let trace = TraceRecorder()
@@ -39,6 +43,7 @@ final class SharedWork<Output: Sendable>: Sendable {
         let id: Int
         var priority: LoadPriority
         let handler: Handler
+        let objection: Objection?
     }
 
     private struct State {
@@ -50,18 +55,25 @@ final class SharedWork<Output: Sendable>: Sendable {
         var step: (any WorkStep)?
         var stepCount = 0
         var progress: LoadProgress?
+        var activity: LoaderActivity?
         var attempts: [LoadAttempt] = []
         var partialBody: PartialBody?
         var provisional: (output: Output, number: Int)?
         var stepBeside: (any WorkStep)?
         var stepBesideCount = 0
         var isResultWanted = false
+        /// Whether a subscriber has allowed to ask a loader.
+        var mayLoad = false
         /// Cleared by the end and by the last subscriber's leaving; from then on nobody can join.
         var isLive = true
+        /// Set when every subscriber objects to the loader; then nobody can join, unless a loader is asked all the same, for
+        /// others who want the same bytes.
+        var isRefused = false
 
-        mutating func add(_ handler: @escaping Handler, at priority: LoadPriority) -> Int {
+        mutating func add(_ handler: @escaping Handler, _ objection: Objection?, at priority: LoadPriority) -> Int {
             subscriberCount += 1
-            subscribers.append(Subscriber(id: subscriberCount, priority: priority, handler: handler))
+            subscribers.append(
+                Subscriber(id: subscriberCount, priority: priority, handler: handler, objection: objection))
             self.priority = max(self.priority, priority)
             return subscriberCount
         }
@@ -126,25 +138,29 @@ final class SharedWork<Output: Sendable>: Sendable {
     /// Joins; `nil` when the work is over. A late subscriber is told the progress, and given the bytes and the last
     /// provisional result, so far.
     ///
-    /// - Parameter wantsResult: `false` for work of the next stage, which makes something else of the result.
+    /// - Parameters:
+    ///   - wantsResult: `false` for work of the next stage, which makes something else of the result.
+    ///   - objection: called at most once, outside every lock, right before a loader is asked; not called if another
+    ///     subscriber allows it first.
     func subscribe(
-        priority: LoadPriority, wantsResult: Bool = true, handler: @escaping Handler
+        priority: LoadPriority, wantsResult: Bool = true, objection: Objection? = nil, handler: @escaping Handler
     ) -> Subscription<Output>? {
         state.withLock { state in
-            guard state.isLive else { return nil }
+            guard state.isLive, !state.isRefused else { return nil }
             if wantsResult { state.isResultWanted = true }
-            return Subscription(work: self, id: state.add(handler, at: priority))
+            return Subscription(work: self, id: state.add(handler, objection, at: priority))
         }
     }
 
     /// Tells subscriber `id` what has happened before it came, and hurries the work if it is in more of a hurry.
     func welcome(_ id: Int) {
-        let (handler, attempts, progress, partialBody, provisional) = state.withLock { state in
+        let (handler, activity, attempts, progress, partialBody, provisional) = state.withLock { state in
             (
-                state.index(of: id).map { state.subscribers[$0].handler }, state.attempts, state.progress,
-                state.partialBody, state.provisional
+                state.index(of: id).map { state.subscribers[$0].handler }, state.activity, state.attempts,
+                state.progress, state.partialBody, state.provisional
             )
         }
+        if let handler, let activity { handler(.loading(activity)) }
         if let handler, !attempts.isEmpty { handler(.attempts(attempts)) }
         if let handler, let progress { handler(.progress(progress)) }
         // What is stored goes before what arrives, as it came.
@@ -202,6 +218,31 @@ final class SharedWork<Output: Sendable>: Sendable {
         if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
+    /// Returns why no loader may be asked: the first objection, if all subscribers object; `nil` if one does not.
+    ///
+    /// After an objection no subscriber joins: the work must end, unless a loader is asked all the same; see ``report(_:)``.
+    func objectionToLoading() -> WebImageError? {
+        var (lastID, first) = (0, WebImageError?.none)
+        while true {
+            let news = state.withLock { state -> [Subscriber] in
+                guard state.isLive, !state.mayLoad else { return [] }
+                let news = state.subscribers.filter { $0.id > lastID }
+                // Under the lock, so that no subscriber joins that was not asked.
+                if news.isEmpty, first != nil { state.isRefused = true }
+                return news
+            }
+            if news.isEmpty { return first }
+            for subscriber in news {
+                guard let objection = subscriber.objection?() else {
+                    state.withLock { $0.mayLoad = true }
+                    return nil
+                }
+                first = first ?? objection
+                lastID = subscriber.id
+            }
+        }
+    }
+
     /// Tells everybody how far it is.
     func report(_ progress: LoadProgress) {
         let subscribers = state.withLock { state in
@@ -209,6 +250,16 @@ final class SharedWork<Output: Sendable>: Sendable {
             return state.subscribers
         }
         for subscriber in subscribers { subscriber.handler(.progress(progress)) }
+    }
+
+    /// Tells all subscribers that a loader is asked.
+    func report(_ activity: LoaderActivity) {
+        let subscribers = state.withLock { state in
+            state.activity = activity
+            state.isRefused = false
+            return state.subscribers
+        }
+        for subscriber in subscribers { subscriber.handler(.loading(activity)) }
     }
 
     /// Tells everybody how often it has been tried. Bytes of an attempt that has failed are forgotten.

@@ -10,17 +10,17 @@ final class WorkTable<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     /// Joins the work for `key`, or starts it.
     ///
     /// - Parameters:
-    ///   - wantsResult: see ``SharedWork/subscribe(priority:wantsResult:handler:)``.
+    ///   - wantsResult: see ``SharedWork/subscribe(priority:wantsResult:objection:handler:)``, as for `objection`.
     ///   - trace: includes what the work notes.
     ///   - handler: gets the work's events; see ``SharedWork``. It may be called before this function returns.
     ///   - start: begins work that nobody has begun yet.
     func join(
         _ key: Key, priority: LoadPriority, wantsResult: Bool = true, trace: TraceRecorder? = nil,
-        handler: @escaping SharedWork<Output>.Handler,
+        objection: SharedWork<Output>.Objection? = nil, handler: @escaping SharedWork<Output>.Handler,
         start: (SharedWork<Output>) -> Void
     ) -> Subscription<Output>? {
         func subscribe(to work: SharedWork<Output>) -> Subscription<Output>? {
-            work.subscribe(priority: priority, wantsResult: wantsResult, handler: handler)
+            work.subscribe(priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
         }
         func join(_ place: inout SharedWork<Output>?) -> (SharedWork<Output>, Subscription<Output>?, isNew: Bool) {
             if let work = place, let subscription = subscribe(to: work) { return (work, subscription, false) }

@@ -122,20 +122,23 @@ final class ArrivingPreviews: Sendable {
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
-            // One that shows nothing has cost its time, too.
+            // One that shows nothing has cost its time, too. Bytes that are not in their file yet are looked for after an
+            // interval: nothing else may arrive.
+            var isShort = false
+            if case .success(.unwritten) = result { isShort = true }
             let due =
-                if case .success(.preview) = result {
+                switch result {
+                case .success(.preview), .success(.unwritten):
                     pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
-                } else {
-                    PreviewTiming.earliest(begun: begun, ended: ended)
+                default: PreviewTiming.earliest(begun: begun, ended: ended)
                 }
             state.pace.end(due: state.decoder === decoder ? due : nil)
             guard state.decoder === decoder else { return }
-            state.shownByteCount = body.byteCount
+            state.shownByteCount = isShort ? state.shownByteCount : body.byteCount
             switch result {
             // What is wrong with the file is told at its end.
             case .success(.over), .failure: state.isOver = true
-            case .success(.tooFewBytes), .success(.preview): break
+            case .success(.tooFewBytes), .success(.unwritten), .success(.preview): break
             }
         }
         // More may have arrived meanwhile, and nothing after it.
@@ -156,6 +159,8 @@ private final class PreviewDecoder: @unchecked Sendable {
     enum Outcome {
         case preview(Image)
         case tooFewBytes
+        /// The body moves to a file, which does not have the new bytes yet.
+        case unwritten
         /// There will be none.
         case over
     }
@@ -170,6 +175,8 @@ private final class PreviewDecoder: @unchecked Sendable {
         cancellation: Cancellation
     ) throws(WebImageError) -> Outcome {
         let data = body.data
+        // While a body moves to a file, less of it can be read than before.
+        guard data.count > takenByteCount else { return .unwritten }
         if style != .sharp, order == nil {
             order = PassOrder(startOf: data)
             guard order != nil else { return .tooFewBytes }

@@ -34,14 +34,20 @@ enum PassOrder {
     private static func jpegOrder(_ bytes: [UInt8]) -> PassOrder? {
         var position = 2
         while position + 3 < bytes.count {
-            guard bytes[position] == 0xFF else { return .rows }
+            // Stray bytes between segments are passed over, as libjpeg does.
+            guard bytes[position] == 0xFF else {
+                position += 1
+                continue
+            }
             let marker = bytes[position + 1]
             switch marker {
             case 0xFF: position += 1
+            case 0x00: position += 2
             case 0x01, 0xD0...0xD7: position += 2
             case 0xC2, 0xC6, 0xCA, 0xCE: return .coarseToFine
             case 0xC0, 0xC1, 0xC3, 0xC5, 0xC7, 0xC9, 0xCB, 0xCD, 0xCF, 0xD9, 0xDA: return .rows
-            default: position += 2 + (Int(bytes[position + 2]) << 8 | Int(bytes[position + 3]))
+            // The length counts itself, even where it says less.
+            default: position += 2 + max(2, Int(bytes[position + 2]) << 8 | Int(bytes[position + 3]))
             }
         }
         return nil

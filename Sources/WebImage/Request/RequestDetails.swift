@@ -9,8 +9,12 @@ import WebImageLoading
 /// Setting a property makes a new object. See ``WebImageRequest`` for what each is.
 struct RequestDetails: Sendable {
     var headers: [String: String] = [:]
+    var headersIgnoredByCacheKey: Set<String> = []
     var credential: Credential?
+    /// Whether another origin's URL led to this one; see ``LoaderRequest/isForAnotherOrigin``.
+    var isForAnotherOrigin = false
     var idleTimeout: Duration?
+    var totalTimeout: Duration?
     var retryPolicy: RetryPolicy?
     var alternatives: [URL] = []
     var waitsForConnectivity = false

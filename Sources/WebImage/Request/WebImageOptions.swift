@@ -70,8 +70,8 @@ extension WebImageOptions {
     /// of their own, so that no request that checks certificates ever gets them; nor do such loads use the cookies and stored
     /// credentials of others.
     public static let allowInvalidCertificates = WebImageOptions(rawValue: 1 << 3)
-    /// Counts the load, from its start to its end, in the manager's ``WebImageManager/Configuration/networkActivity``; never one
-    /// from a file, a `data:` URL or memory, nor one whose policy asks no server.
+    /// Counts the transfer, while a loader is asked, in the manager's ``WebImageManager/Configuration/networkActivity``. A transfer
+    /// that several requests share counts once. Images from a cache, a file or a `data:` URL do not count.
     public static let showNetworkActivity = WebImageOptions(rawValue: 1 << 4)
     /// Asks the program for time while the load runs, through ``WebImageManager/Hooks/beginBackgroundTask``; the load is
     /// cancelled when that time is over. In a view the load goes on when that goes away or off screen, so that the caches have
@@ -82,8 +82,8 @@ extension WebImageOptions {
     public static let lowPriority = WebImageOptions(rawValue: 1 << 14)
     /// ``LoadPriority/high``.
     public static let highPriority = WebImageOptions(rawValue: 1 << 15)
-    /// Before the load: a URL on the manager's block list fails at once, with ``WebImageError/blocked(url:cause:)``. After it: a
-    /// URL that failed for good goes on that list. See ``WebImageManager/blockedURLs``.
+    /// Once memory and disk have missed, a URL on the manager's block list fails with ``WebImageError/blocked(url:cause:)``
+    /// instead of being loaded. A URL that fails for good goes on that list. See ``WebImageManager/blockedURLs``.
     public static let ignoreFailedURL = WebImageOptions(rawValue: 1 << 12)
     /// Loads a URL whether it is on the block list or not, and takes it off when that succeeds. A failure puts it on if
     /// ``ignoreFailedURL`` is set too. It tries once: repeating is a matter of retry policies.

@@ -16,37 +16,55 @@ extension WebImageRequest {
     private func source(at address: String) -> String {
         var text = address
         var (credential, headers) = (Credential?.none, [String: String]())
+        var ignored: Set<String> = []
         var filter: (@Sendable (URL) -> String)?
         if !hasStandardDetails {
             let details = details
             (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
+            ignored = details.headersIgnoredByCacheKey
         }
         // Most URLs have no name and password, and few an @: looking for one is quick.
         if text.withUTF8({ $0.contains(UInt8(ascii: "@")) }) {
             let (bare, own) = url.separatedFromUserInfo
-            text = bare.absoluteString
+            text = filter.map { Self.escaped($0(bare)) } ?? bare.withoutFragment(bare.absoluteString)
             credential = credential ?? own
-            if let filter { text = filter(bare) }
         } else if let filter {
-            text = filter(url)
+            text = Self.escaped(filter(url))
+        } else {
+            text = url.withoutFragment(text)
         }
         if text.utf8.count > Self.longestAddress {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
-        if let digest = Self.credentialDigest(credential, headers) { text += "|credentials=\(digest)" }
+        if let digest = Self.credentialDigest(credential, headers, ignoring: ignored) {
+            text += "|credentials=\(digest)"
+        }
         if options.contains(.useCredentialStorage) { text += "|credentials=stored" }
         if options.contains(.handleCookies) { text += "|cookies=jar" }
         if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
         return text
     }
 
-    /// Stands for what the server is shown to be let in; `nil` when that is nothing.
-    private static func credentialDigest(_ credential: Credential?, _ headers: [String: String]) -> String? {
+    /// Keeps what a filter gives apart from what is added to it behind a `|`.
+    private static func escaped(_ text: String) -> String {
+        let (mark, escape) = (UInt8(ascii: "|"), UInt8(ascii: "\\"))
+        guard text.utf8.contains(where: { $0 == mark || $0 == escape }) else { return text }
+        return String(
+            decoding: text.utf8.flatMap { $0 == mark || $0 == escape ? [escape, $0] : [$0] }, as: UTF8.self)
+    }
+
+    /// Stands for the credential and every header that may be one; `nil` without any.
+    ///
+    /// - Parameter ignored: names of further harmless headers, in any case.
+    private static func credentialDigest(
+        _ credential: Credential?, _ headers: [String: String], ignoring ignored: Set<String>
+    ) -> String? {
         guard !headers.isEmpty || credential != nil else { return nil }
+        let ignored = ignored.isEmpty ? ignored : Set(ignored.map { $0.lowercased() })
         var secrets =
             headers
             .map { (name: $0.key.lowercased(), value: $0.value) }
-            .filter { credentialHeaders.contains($0.name) }
+            .filter { !HTTPField.isHarmless($0.name) && !ignored.contains($0.name) }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }
@@ -106,12 +124,6 @@ extension WebImageRequest {
 
     /// 60 MiB, as SDWebImage has it on phones: 15.7 megapixels.
     static let scaleDownByteLimit = 60 << 20
-
-    /// What lets somebody in, and what asks for a part only.
-    private static let credentialHeaders: Set = [
-        "authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "x-auth-token", "x-access-token",
-        "range",
-    ]
 }
 
 extension ImageCacheKey {

@@ -6,13 +6,23 @@ public import WebImageLoading
 
 /// What the loader is told.
 extension WebImageRequest {
-    /// Header fields for the server, by name. Those that usually carry credentials (Authorization, Cookie, X-API-Key,
-    /// X-Auth-Token and the like) become part of the cache key, so that one user never sees another's picture; so does
-    /// Range. Other fields do not: a server that tells users apart by a field of its own wants ``credential``, or
-    /// ``WebImageOptions/ignoreDiskCache`` and a manager for each user.
+    /// Header fields for the server, by name. They become part of the cache key, so that users never see each other's images,
+    /// except for those that are known as harmless: `Accept` and the fields whose names begin with `Accept-`, `User-Agent`,
+    /// `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe the request's body, and those
+    /// for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3 and others).
+    ///
+    /// ``headersIgnoredByCacheKey`` names more. A request with `Range` goes past the caches: a part of an image is never
+    /// stored, and never taken for the whole.
     public var headers: [String: String] {
         get { box?.details.headers ?? [:] }
         set { changeDetails { $0.headers = newValue } }
+    }
+
+    /// Names of further ``headers`` that neither carry credentials nor select content, in any case; none by default. They are
+    /// no part of the cache key. Those of ``WebImageManager/Configuration/headersIgnoredByCacheKey`` count as well.
+    public var headersIgnoredByCacheKey: Set<String> {
+        get { box?.details.headersIgnoredByCacheKey ?? [] }
+        set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
     }
 
     /// For a server that asks for one; `nil` by default. It becomes part of the cache key, as such headers do, and so does
@@ -29,6 +39,15 @@ extension WebImageRequest {
         set { changeDetails { $0.idleTimeout = newValue } }
     }
 
+    /// The longest that transfers for this request may take in total, redirects, further attempts and alternative URLs
+    /// included; `nil`, the default, leaves it to the manager and then to the loader. Waiting does not count: for a slot, for the
+    /// next attempt, for a network. See ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the
+    /// limit of the one that began it.
+    public var totalTimeout: Duration? {
+        get { box?.details.totalTimeout }
+        set { changeDetails { $0.totalTimeout = newValue } }
+    }
+
     /// Whether, how often and when the loader is asked again after a failure; `nil`, the default, leaves it to the manager's
     /// ``WebImageManager/Configuration/retryPolicy``.
     public var retryPolicy: RetryPolicy? {
@@ -40,8 +59,8 @@ extension WebImageRequest {
     /// that has used up its attempts, or at once when it fails with what will not change, such as 404. If all fail, the load
     /// fails with the error of ``url``.
     ///
-    /// The picture is kept under ``url``, wherever it came from. A server of another origin is shown no ``credential`` and no
-    /// headers but Accept, User-Agent and Range.
+    /// The image is cached under ``url``, wherever it came from. A server of another origin gets no credential, and no headers
+    /// but Accept, Accept-Encoding, User-Agent and Range, whether they are the request's, the manager's or the loader's.
     public var alternatives: [URL] {
         get { box?.details.alternatives ?? [] }
         set { changeDetails { $0.alternatives = newValue } }

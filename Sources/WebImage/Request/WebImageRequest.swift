@@ -62,12 +62,13 @@ public struct WebImageRequest: Sendable {
         }
     }
 
-    /// Makes a request of one for a loader: its URL, headers, credential, time limit, and what it says about cookies, stored
+    /// Makes a request of one for a loader: its URL, headers, credential, time limits, and what it says about cookies, stored
     /// credentials and certificates.
     public init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
             idleTimeout: request.idleTimeout)
+        if let limit = request.totalTimeout { totalTimeout = limit }
         if request.handlesCookies { self.options.insert(.handleCookies) }
         if request.usesCredentialStorage { self.options.insert(.useCredentialStorage) }
         if request.allowsInvalidCertificates { self.options.insert(.allowInvalidCertificates) }
@@ -77,8 +78,13 @@ public struct WebImageRequest: Sendable {
     ///
     /// ``WebImageOptions/highPriority`` and ``WebImageOptions/lowPriority`` give it its value as long as it is not set.
     public var priority: LoadPriority {
-        get { chosenPriority ?? options.priority ?? .normal }
+        get { priority(otherwise: .normal) }
         set { chosenPriority = newValue }
+    }
+
+    /// ``priority``, or `standard` if neither the request nor its options set one.
+    package func priority(otherwise standard: LoadPriority) -> LoadPriority {
+        chosenPriority ?? options.priority ?? standard
     }
 
     /// Who may answer; `cacheFirst` by default.

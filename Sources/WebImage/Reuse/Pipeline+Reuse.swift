@@ -38,7 +38,9 @@ extension Pipeline {
     /// The largest picture of that source in memory, whatever its size, as long as nothing was made of it.
     func largestInMemory(of context: LoadContext) -> Image? {
         let others = variantsInMemory(of: context).map(\.image)
-        return ([latestInMemory(for: context)].compactMap { $0 } + others).filter { isForRequest($0, context) }.max {
+        return ([latestInMemory(for: context, counting: [])].compactMap { $0 } + others).filter {
+            isForRequest($0, context)
+        }.max {
             $0.pixels.size.pixelCount < $1.pixels.size.pixelCount
         }
     }
@@ -60,8 +62,9 @@ extension Pipeline {
                 !entry.isFirstFrame || context.request.options.contains(.firstFrameOnly)
             else { return nil }
             // Of a picture that a program has put in its place nothing is known.
-            guard let image = cache.image(inMemoryFor: entry.key), image.animation == nil,
-                image.pixels.size == entry.size
+            let allowsAnimated = cache.configuration.allowsAnimated
+            guard let image = cache.image(inMemoryFor: entry.key, allowsAnimated: allowsAnimated, counting: []),
+                image.animation == nil, image.pixels.size == entry.size
             else {
                 variants.forget(entry)
                 return nil

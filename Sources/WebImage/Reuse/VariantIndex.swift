@@ -24,7 +24,7 @@ final class VariantIndex: Sendable {
     }
 
     private struct State {
-        var sources: [String: Source] = [:]
+        var sources: [KeyText: Source] = [:]
         var lastNumber = 0
     }
 
@@ -36,12 +36,13 @@ final class VariantIndex: Sendable {
     func note(_ entry: Entry) {
         state.withLock { state in
             state.lastNumber += 1
-            var source = state.sources[entry.key.source, default: Source()]
+            let key = KeyText(entry.key.source)
+            var source = state.sources[key, default: Source()]
             source.number = state.lastNumber
             source.entries.removeAll { $0.key == entry.key }
             if source.entries.count >= Self.entryLimit { source.entries.removeFirst() }
             source.entries.append(entry)
-            state.sources[entry.key.source] = source
+            state.sources[key] = source
             guard state.sources.count > Self.sourceLimit else { return }
             // A tenth at once: looking for the oldest takes a walk through all.
             let newest = state.lastNumber - Self.sourceLimit * 9 / 10
@@ -49,12 +50,13 @@ final class VariantIndex: Sendable {
         }
     }
 
-    func entries(of source: String) -> [Entry] { state.withLock { $0.sources[source]?.entries ?? [] } }
+    func entries(of source: String) -> [Entry] { state.withLock { $0.sources[KeyText(source)]?.entries ?? [] } }
 
     func forget(_ entry: Entry) {
         state.withLock { state in
-            state.sources[entry.key.source]?.entries.removeAll { $0 == entry }
-            if state.sources[entry.key.source]?.entries.isEmpty == true { state.sources[entry.key.source] = nil }
+            let key = KeyText(entry.key.source)
+            state.sources[key]?.entries.removeAll { $0 == entry }
+            if state.sources[key]?.entries.isEmpty == true { state.sources[key] = nil }
         }
     }
 }

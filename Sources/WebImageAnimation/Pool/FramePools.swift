@@ -96,10 +96,16 @@ public final class FramePools: Sendable {
     /// bytes, as in YYImage. A control group's limit counts (containers have one). Reads a few of the kernel's files.
     public static func defaultByteLimit() -> Int { defaultByteLimit(besides: 0) }
 
-    /// - Parameter byteCount: what the pools themselves have taken of it.
-    private static func defaultByteLimit(besides byteCount: Int) -> Int {
-        let free = Double(AvailableMemory.freeBytes() + byteCount)
-        return max(10 << 20, min(AvailableMemory.totalBytes() / 5, Int(free * 0.6)))
+    /// - Parameters:
+    ///   - byteCount: what the pools themselves have taken of it.
+    ///   - physicalBytes: the machine's memory; a test has another.
+    ///   - fileSystemRoot: put in front of the kernel's files, for tests.
+    static func defaultByteLimit(
+        besides byteCount: Int, physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
+    ) -> Int {
+        let total = AvailableMemory.totalBytes(physicalBytes: physicalBytes, fileSystemRoot: fileSystemRoot)
+        let free = AvailableMemory.freeBytes(physicalBytes: physicalBytes, fileSystemRoot: fileSystemRoot)
+        return max(10 << 20, min(total / 5, Int(Double(free + byteCount) * 0.6)))
     }
 
     /// Until there is time to measure.

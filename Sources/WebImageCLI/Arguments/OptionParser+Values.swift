@@ -1,8 +1,28 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImage
 
 /// Values as they are written on the command line. Each throws a usage error that names the option and what it takes.
 extension OptionParser {
+    /// Checks what a command reads and writes by standard input and output.
+    ///
+    /// - Parameters:
+    ///   - output: where the image goes; `nil` for nowhere.
+    ///   - texts: the options given that print to standard output as well.
+    func checkStreams(
+        inputs: [String], output: String?, printing texts: [(name: String, isGiven: Bool)]
+    ) throws(ArgumentError) {
+        guard inputs.count(where: { $0 == ImageInput.standardInput }) <= 1 else {
+            throw error("standard input ('-') can be read only once")
+        }
+        guard output == OutputFile.standardOutput else { return }
+        if inputs.count > 1 { throw error("standard output ('-') takes one image; name a directory") }
+        if let text = texts.first(where: \.isGiven) {
+            throw error("--\(text.name) prints to standard output, where the image goes; name a file")
+        }
+        if isatty(STDOUT_FILENO) == 1 { throw error("the image would fill the terminal with bytes; name a file") }
+    }
+
     /// `--size WxH`, `Wx` or `xH`, with `--mode`.
     func thumbnail(size: Option, mode: Option) throws(ArgumentError) -> Thumbnail? {
         let resizeMode = try resizeMode(mode)

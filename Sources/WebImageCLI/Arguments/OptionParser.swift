@@ -35,6 +35,8 @@ final class OptionParser {
         let letter: Character?
         let help: String
         let target: Target
+        /// Another name of the option declared before, which the help does not list.
+        var isAlias = false
     }
 
     private let command: String
@@ -60,10 +62,16 @@ final class OptionParser {
         return flag
     }
 
-    func option(_ name: String, letter: Character? = nil, value valueName: String, help: String) -> Option {
+    /// - Parameter alias: another name for it.
+    func option(
+        _ name: String, alias: String? = nil, letter: Character? = nil, value valueName: String, help: String
+    ) -> Option {
         let option = Option()
         let target = Target.option(option, valueName: valueName)
         declarations.append(Declaration(name: name, letter: letter, help: help, target: target))
+        if let alias {
+            declarations.append(Declaration(name: alias, letter: nil, help: help, target: target, isAlias: true))
+        }
         return option
     }
 
@@ -82,9 +90,17 @@ final class OptionParser {
 
         // GLib copies the rows but not their strings, and writes into the cells.
         let strings = CStrings()
-        let cells = rows.map { _ in UnsafeMutablePointer<gpointer?>.allocate(capacity: 1) }
-        for cell in cells { cell.initialize(to: nil) }
-        defer { for cell in cells { cell.deallocate() } }
+        // Names of one option share a cell, so that the order of its values is that of the arguments.
+        var cells: [UnsafeMutablePointer<gpointer?>] = []
+        for row in rows {
+            if row.isAlias, let last = cells.last {
+                cells.append(last)
+            } else {
+                cells.append(.allocate(capacity: 1))
+                cells.last?.initialize(to: nil)
+            }
+        }
+        defer { for (row, cell) in zip(rows, cells) where !row.isAlias { cell.deallocate() } }
         let entries =
             zip(rows, cells).map { row, cell in entry(for: row, cell: cell, strings: strings) } + [GOptionEntry()]
 
@@ -101,11 +117,12 @@ final class OptionParser {
         defer { g_strfreev(vector) }
         var failure: UnsafeMutablePointer<GError>?
         let isParsed = g_option_context_parse_strv(context, &vector, &failure) != 0
-        for (row, cell) in zip(rows, cells) { collect(cell, into: row.target) }
+        for (row, cell) in zip(rows, cells) where !row.isAlias { collect(cell, into: row.target) }
 
         if let failure {
             defer { g_error_free(failure) }
-            throw .usage(command: command, reason: String(cString: failure.pointee.message))
+            let reason = unknownOption(in: arguments, failure.pointee) ?? String(cString: failure.pointee.message)
+            throw .usage(command: command, reason: reason)
         }
         guard isParsed else { throw .usage(command: command, reason: "the arguments can't be read") }
         if help.isSet, let text = g_option_context_get_help(context, 1, nil) {
@@ -113,6 +130,19 @@ final class OptionParser {
             throw .help(String(cString: text))
         }
         return rest.values
+    }
+
+    /// Returns the reason for an option that was not declared; `nil` for another failure.
+    private func unknownOption(in arguments: [String], _ failure: GError) -> String? {
+        guard failure.domain == g_option_error_quark(), failure.code == Int32(G_OPTION_ERROR_UNKNOWN_OPTION.rawValue)
+        else { return nil }
+        // GLib names it at the end of its text.
+        let message = String(cString: failure.message)
+        guard let argument = arguments.first(where: { $0.hasPrefix("-") && message.hasSuffix($0) }) else { return nil }
+        let option = String(argument.prefix { $0 != "=" })
+        let question = Suggestion.question(
+            about: String(option.drop { $0 == "-" }), among: declarations.map(\.name), prefix: "--")
+        return "there is no option '\(option)'" + question
     }
 
     /// A complaint about this command's arguments.
@@ -124,6 +154,7 @@ final class OptionParser {
         var entry = GOptionEntry()
         entry.long_name = strings.add(row.name)
         entry.short_name = row.letter?.asciiValue.map(gchar.init) ?? 0
+        if row.isAlias { entry.flags = gint(G_OPTION_FLAG_HIDDEN.rawValue) }
         entry.arg_data = UnsafeMutableRawPointer(cell)
         entry.description = strings.add(row.help)
         switch row.target {

@@ -28,6 +28,7 @@ struct CacheCommand: Command {
 
     let action: Action
     let isJSON: Bool
+    let isQuiet: Bool
     let cache: SourceOptions.Cache
     /// What went wrong in the cache so far.
     let failures = Lock<[WebImageError]>([])
@@ -53,17 +54,21 @@ struct CacheCommand: Command {
         let output = parser.option("output", letter: "o", value: "FILE", help: "Where 'get' writes")
         let count = parser.option("count", value: "N", help: "How many entries 'trim' leaves")
         let age = parser.option("age", value: "DAYS", help: "How long 'trim' leaves what nobody uses")
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object a line")
         let operands = try parser.parse(arguments)
 
         if directory.value?.isEmpty == true { throw parser.error("--cache-dir names no directory") }
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
         isJSON = json.isSet
+        isQuiet = quiet.isSet
+        if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
         guard let name = operands.first else { throw parser.error("no action given") }
         let limits = Limits(
             count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
         action = try Self.action(
-            name, operands: Array(operands.dropFirst()), output: output.value, limits: limits, parser: parser)
+            name, operands: Array(operands.dropFirst()),
+            output: output.value == OutputFile.standardOutput ? nil : output.value, limits: limits, parser: parser)
         if name != "trim", limits.count != nil || limits.age != nil {
             throw parser.error("--count and --age go with 'trim' only")
         }
@@ -96,7 +101,10 @@ struct CacheCommand: Command {
         case ("get", _): throw parser.error("'get' takes one key")
         case ("remove", _): throw parser.error("'remove' takes a key")
         case ("trim", _): throw parser.error("'trim' takes one size")
-        default: throw parser.error("there is no action '\(name)'")
+        default:
+            let question = Suggestion.question(
+                about: name, among: ["stats", "list", "get", "remove", "clear", "trim"])
+            throw parser.error("there is no action '\(name)'" + question)
         }
     }
 
@@ -111,8 +119,10 @@ struct CacheCommand: Command {
     var unusableCache: WebImageError? {
         failures.withLock { failures in
             failures.first { failure in
-                if case .diskCache(_, .system) = failure { return true }
-                return false
+                switch failure {
+                case .diskCache(_, .system), .diskCache(_, .foreignDirectory): true
+                default: false
+                }
             }
         }
     }

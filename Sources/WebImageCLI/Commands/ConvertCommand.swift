@@ -1,88 +1,113 @@
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageCore
 
-/// `webimage convert`: one file into another, in another size, format or quality, turned, blurred or tinted.
+/// `webimage convert`: files into others, in another size, format or quality, turned, blurred or tinted.
 struct ConvertCommand: Command {
     static let name = "convert"
-    static let summary = "Write a picture in another size, format or quality"
+    static let summary = "Write pictures in another size, format or quality"
 
-    let input: ImageInput
-    let outputPath: String
+    let inputs: [ImageInput]
+    let output: PictureOutput
     let isJSON: Bool
+    /// Whether a line tells of each image written: where the command line does not name its file.
+    let printsLines: Bool
     let thumbnail: Thumbnail?
     let processors: [any ImageProcessor]
-    let encoding: EncodingRequest
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT",
+            command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT | IN… --output DIR",
             details: """
-                OUT's extension tells the format unless --format does. OUT appears whole or not at all, and may be IN.
+                OUT's extension tells the format unless --format does; with DIR each image keeps its own format, or
+                becomes PNG where that can't be written. OUT appears whole or not at all, and may be IN. With DIR the
+                names are those of the inputs, and no input is replaced. '-' stands for standard input and output.
+
                 An animation stays one in GIF, PNG and WebP, with its durations; in JPEG it becomes the first frame.
                 Scaling comes first, then --rotate, --flip, --grayscale, --tint, --blur and --round, of an animation in
                 every frame. What is written is sRGB, stands upright and has no metadata. An option that OUT's format
-                does not have is an error.
+                does not have is an error; with DIR and without --format it has no effect then.
 
-                With --json an object: path, format, width, height, frames, bytes, milliseconds, error (null, or code and
-                message).
+                With --json an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
+                error (null, or code and message).
                 """)
+        let directory = parser.option(
+            "output", letter: "o", value: "FILE|DIR",
+            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
+        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit unless given")
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
-        let json = parser.flag("json", help: "Print a JSON object")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; an image whose file exists fails")
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
+        let json = parser.flag("json", help: "Print one JSON object a line")
 
-        let operands = try parser.parse(arguments)
-        guard operands.count == 2 else { throw parser.error("it takes two files, IN and OUT") }
-        guard let input = try? ImageInput(operands[0]), input.isFile else {
-            throw parser.error("\(operands[0]) is no file; 'webimage get URL --output FILE' converts what it loads")
+        var operands = try parser.parse(arguments)
+        let path: String
+        if let value = directory.value {
+            guard !operands.isEmpty else { throw parser.error("no file given") }
+            path = value
+        } else {
+            guard operands.count == 2 else {
+                throw parser.error("it takes two files, IN and OUT, or any number of them with --output DIR")
+            }
+            path = operands.removeLast()
         }
-        self.input = input
-        outputPath = operands[1]
+        inputs = try operands.map { (text) throws(ArgumentError) in try Self.input(text, parser) }
         isJSON = json.isSet
+        if isJSON, quiet.isSet { throw parser.error("--json and --quiet exclude each other") }
+        try parser.checkStreams(inputs: operands, output: path, printing: [("json", isJSON)])
+        printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !quiet.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         processors = try processing.processors(from: parser)
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
-        guard let format = request.format ?? ImageFormat(fileName: outputPath) else {
-            throw parser.error("'\(outputPath)' does not tell the format; use --format \(ImageFormat.writableNames)")
+        request.isRequired = true
+        output = try PictureOutput(
+            path: path, inputs: operands, encoding: request, replaces: !noClobber.isSet,
+            mayReplaceInput: true, parser: parser)
+        guard output.isDirectory || output.format != nil else {
+            throw parser.error("'\(path)' does not tell the format; use --format \(ImageFormat.writableNames)")
         }
-        guard ImageFormat.writable.contains(format) else {
+        if let format = output.format, !ImageFormat.writable.contains(format) {
             throw parser.error("\(format) can't be written, only \(ImageFormat.writableNames)")
         }
-        try request.check(for: format, parser: parser)
-        request.format = format
-        self.encoding = request
+    }
+
+    private static func input(_ text: String, _ parser: OptionParser) throws(ArgumentError) -> ImageInput {
+        guard let input = try? ImageInput(text), input.isFile || input.isStandardInput else {
+            throw parser.error("\(text) is no file; 'webimage get URL --output FILE' converts what it loads")
+        }
+        return input
     }
 
     func run() async -> ExitStatus {
+        let session = LoadingSession(options: .withoutCache)
+        var status = ExitStatus.success
+        await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
+            await report(on: inputs[index], index: index, session: session)
+        } onResult: { _, report in
+            report.print(on: .standard, isJSON: isJSON, printsLine: printsLines)
+            if report.error != nil { status = .failure }
+        }
+        return status
+    }
+
+    private nonisolated func report(
+        on input: ImageInput, index: Int, session: LoadingSession
+    ) async -> ConversionReport {
         let start = ContinuousClock.now
-        var written: (info: ImageInfo, byteCount: Int)?
-        var failure: WebImageError?
+        var report = ConversionReport(input: input.text, format: output.format)
         do throws(WebImageError) {
-            let session = LoadingSession(options: .withoutCache)
+            try output.checkFile(index: index)
             var request = session.request(for: input, thumbnail: thumbnail)
             request.processors = processors
-            let image = try await session.load(request).image
-            written = try await BlockingWork.run { [encoding, outputPath] () throws(WebImageError) in
-                let data = try encoding.encode(image)
-                let info = try CodecRegistry.shared.info(of: data)
-                try OutputFile.write(data, to: outputPath)
-                return (info, data.count)
-            }
+            let (path, data) = try await output.write(try await session.load(request).image, bytes: nil, index: index)
+            report.info = try CodecRegistry.shared.info(of: data)
+            (report.path, report.byteCount) = (path, data.count)
         } catch {
-            failure = error
-            Console.standard.complain(error.description(about: input.text))
+            report.error = error
         }
-        if isJSON {
-            let json: JSON = [
-                "path": failure == nil ? .string(outputPath) : .null, "format": .optional(encoding.format?.name),
-                "width": .optional(written?.info.size.width), "height": .optional(written?.info.size.height),
-                "frames": .optional(written?.info.frameCount), "bytes": .optional(written?.byteCount),
-                "milliseconds": .decimal((ContinuousClock.now - start).milliseconds),
-                "error": failure.map(\.json) ?? .null,
-            ]
-            Console.standard.print(json.text)
-        }
-        return failure == nil ? .success : .failure
+        report.duration = ContinuousClock.now - start
+        return report
     }
 }

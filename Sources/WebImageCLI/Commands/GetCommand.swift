@@ -8,6 +8,7 @@ struct GetCommand: Command {
 
     let inputs: [String]
     let isJSON: Bool
+    let isQuiet: Bool
     let explains: Bool
     let thumbnail: Thumbnail?
     let source: SourceOptions
@@ -18,9 +19,9 @@ struct GetCommand: Command {
             command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
             details: """
                 Each picture gives a line on standard output as soon as it is there, not in the order of the
-                arguments; with --json an object: url, source (memory, disk, network, file, data or none), format,
+                arguments; with --json an object: url, source (memory, disk, network, file, data, stdin or none), format,
                 width, height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and
-                message).
+                message). '-' stands for standard input, and with --output for standard output.
 
                 With --output the file's bytes are written as they came; with --size, --format or another option of
                 encoding (see 'webimage convert --help') the picture is encoded anew: in the format given, or that of
@@ -37,25 +38,33 @@ struct GetCommand: Command {
             "output", letter: "o", value: "FILE|DIR",
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several pictures)")
         let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels, never larger than it is")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How it meets the size; fit unless given")
+        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit unless given")
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Load so many at once; 6 unless given")
         let explain = parser.flag("explain", help: "Tell what happened, stage by stage, and why")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; an image whose file exists fails")
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object a line")
 
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
         isJSON = json.isSet
         explains = explain.isSet
+        isQuiet = quiet.isSet
+        if isQuiet, isJSON || explains { throw parser.error("--quiet excludes --json and --explain") }
+        try parser.checkStreams(
+            inputs: inputs, output: output.value, printing: [("json", isJSON), ("explain", explains)])
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
         var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
         if let path = output.value {
-            self.output = try PictureOutput(path: path, inputs: inputs, encoding: encoding, parser: parser)
+            self.output = try PictureOutput(
+                path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
         } else {
+            if noClobber.isSet { throw parser.error("--no-clobber needs --output") }
             encoding.isResized = false
             if encoding.isNeeded { throw parser.error("--format and other options of encoding need --output") }
             self.output = nil
@@ -64,24 +73,14 @@ struct GetCommand: Command {
 
     func run() async -> ExitStatus {
         let session = LoadingSession(options: source)
-        let bar = ProgressBar(count: inputs.count, console: .standard)
+        let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet)
         var status = ExitStatus.success
-        await withTaskGroup(of: (Int, LoadReport).self) { group in
-            var waiting = inputs.indices.makeIterator()
-            func startNext() {
-                guard let index = waiting.next() else { return }
-                let input = inputs[index]
-                group.addTask { [self] in
-                    (index, await report(on: input, index: index, session: session, bar: bar))
-                }
-            }
-            for _ in 0..<source.concurrency { startNext() }
-            for await (index, report) in group {
-                bar.end(index)
-                report.print(on: .standard, isJSON: isJSON)
-                if report.error != nil { status = .failure }
-                startNext()
-            }
+        await runConcurrently(over: inputs.indices, atMost: source.concurrency) { [self] index in
+            await report(on: inputs[index], index: index, session: session, bar: bar)
+        } onResult: { index, report in
+            bar.end(index)
+            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet || output?.isStandardOutput == true)
+            if report.error != nil { status = .failure }
         }
         bar.clear()
         await session.finish()
@@ -96,12 +95,13 @@ struct GetCommand: Command {
         let trace = Lock(LoadTrace())
         do throws(WebImageError) {
             let input = try ImageInput(input)
+            try output?.checkFile(index: index)
             let request = session.request(for: input, thumbnail: thumbnail)
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.writesBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
-            report.path = try await output?.write(response.image, bytes: data, index: index)
+            report.path = try await output?.write(response.image, bytes: data, index: index).path
         } catch {
             report.error = error
         }

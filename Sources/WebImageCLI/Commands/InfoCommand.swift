@@ -8,6 +8,7 @@ struct InfoCommand: Command {
 
     let inputs: [String]
     let isJSON: Bool
+    let isQuiet: Bool
     let source: SourceOptions
 
     init(_ arguments: [String]) throws(ArgumentError) {
@@ -19,13 +20,18 @@ struct InfoCommand: Command {
                 (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null if it has none),
                 bytes, error (null, or code and message).
 
-                A URL is loaded as 'webimage get' does, and cached; a file is not decoded.
+                A URL is loaded as 'webimage get' does, and cached; a file is not decoded. '-' stands for standard input.
+                With --quiet only the exit status tells whether all are images.
                 """)
         let source = SourceOptions.Declaration(in: parser)
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object a line")
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
+        isQuiet = quiet.isSet
+        if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
+        try parser.checkStreams(inputs: inputs, output: nil, printing: [])
         self.source = try source.options(from: parser)
     }
 
@@ -43,13 +49,14 @@ struct InfoCommand: Command {
                 report.error = error
                 status = .failure
             }
-            report.print(on: .standard, isJSON: isJSON)
+            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet)
         }
         await session.finish()
         return status
     }
 
     private func bytes(of input: ImageInput, session: LoadingSession) async throws(WebImageError) -> Data {
+        if input.isStandardInput { return try await StandardInput.bytes() }
         if input.isFile { return try await session.fileBytes(at: input.url) }
         let request = session.request(for: input)
         let response = try await session.load(request)
@@ -68,12 +75,12 @@ struct InfoReport {
     init(url: String) { self.url = url }
 
     @MainActor
-    func print(on console: Console, isJSON: Bool) {
+    func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json.text) }
         if let error {
             console.complain(error.description(about: url))
-        } else if let info, !isJSON {
-            console.print("\(url): \(line(info))")
+        } else if let info, !isJSON, !isQuiet {
+            console.print("\(url == ImageInput.standardInput ? StandardInput.name : url): \(line(info))")
         }
     }
 

@@ -4,7 +4,7 @@ internal import WebImage
 struct LoadReport: Sendable {
     /// As on the command line.
     let url: String
-    /// `memory`, `disk`, `network`, `file`, `data`, or `none` where there is no picture.
+    /// `memory`, `disk`, `network`, `file`, `data`, `stdin`, or `none` where there is no picture.
     var source = "none"
     var format: ImageFormat?
     var size: PixelSize?
@@ -33,13 +33,11 @@ struct LoadReport: Sendable {
     }
 
     @MainActor
-    func print(on console: Console, isJSON: Bool) {
+    func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json.text) }
-        if let error {
-            console.complain(error.description(about: url))
-        } else if !isJSON {
-            console.print(line)
-        }
+        if let error { console.complain(error.description(about: url)) }
+        if isQuiet { return }
+        if error == nil, !isJSON { console.print(line) }
         if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
     }
 
@@ -47,7 +45,7 @@ struct LoadReport: Sendable {
         var facts = [format.map(\.name), size.map(\.description), byteCount.map { ByteCount($0).description }]
         facts.append(source)
         facts.append("\(Int(duration.milliseconds.rounded())) ms")
-        return CredentialRedaction.removingUserInformation(from: url) + ": "
+        return ImageInput.displayName(of: url) + ": "
             + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
     }
 

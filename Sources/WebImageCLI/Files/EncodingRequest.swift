@@ -5,6 +5,8 @@ internal import WebImage
 struct EncodingRequest: Sendable {
     var format: ImageFormat?
     var isResized = false
+    /// Whether images are encoded even without any option that asks for it.
+    var isRequired = false
     var options = EncodingOptions()
     /// Whether an option asks for quality.
     var hasQuality = false
@@ -18,7 +20,8 @@ struct EncodingRequest: Sendable {
 
     /// Whether the original bytes won't do.
     var isNeeded: Bool {
-        format != nil || hasQuality || isResized || byteLimit != nil || loopCount != nil || frameNumber != nil
+        isRequired || format != nil || hasQuality || isResized || byteLimit != nil || loopCount != nil
+            || frameNumber != nil
             || !limitedOptions.isEmpty
     }
 

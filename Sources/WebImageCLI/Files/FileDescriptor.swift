@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import WebImage
 
 /// The system's number for an open file; closing it is the owner's business.
 struct FileDescriptor {
@@ -12,17 +13,18 @@ struct FileDescriptor {
     @discardableResult
     func write(_ data: Data) -> Int32 {
         data.withUnsafeBytes { bytes in
-            var rest = bytes
-            while !rest.isEmpty {
-                let count = Glibc.write(number, rest.baseAddress, rest.count)
-                switch count < 0 ? errno : 0 {
-                case 0: rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                case EINTR: continue
-                case EAGAIN: waitForRoom()
-                case let status: return status
+            do throws(RegularFile.Failure) {
+                try RegularFile.writeAll(bytes) { rest, _ in
+                    while true {
+                        let count = Glibc.write(number, rest.baseAddress, rest.count)
+                        guard count < 0, errno == EAGAIN else { return count }
+                        waitForRoom()
+                    }
                 }
+                return 0
+            } catch {
+                return error.errno
             }
-            return 0
         }
     }
 

@@ -10,21 +10,37 @@ enum OutputFile {
     /// Temporary files being written now.
     private static let unfinished = Lock<Set<String>>([])
 
+    /// How standard output is written; a file of that name is `./-`.
+    static let standardOutput = "-"
+
     /// Writes `data`; blocks the calling thread. A link stays a link, a file that is replaced keeps its permissions, and a
     /// device or pipe is written to as it is.
     ///
+    /// - Parameter replaces: whether a file that exists is replaced; otherwise it fails with `EEXIST`.
     /// - Throws: ``WebImageError/file(path:errno:)``.
-    static func write(_ data: Data, to path: String) throws(WebImageError) {
+    static func write(_ data: Data, to path: String, replaces: Bool = true) throws(WebImageError) {
+        if path == standardOutput { return Console.standard.print(bytes: data) }
         let mode = mode(of: path)
         switch mode.map({ $0 & S_IFMT }) {
-        case nil, S_IFREG: try replace(resolved(path), permissions: mode.map { $0 & 0o777 }, with: data)
+        case S_IFREG where !replaces: throw .file(path: path, errno: EEXIST)
+        case nil, S_IFREG:
+            try replace(resolved(path), permissions: mode.map { $0 & 0o777 }, with: data, mayExist: replaces)
         case S_IFDIR: throw .file(path: path, errno: EISDIR)
         default: try append(data, toDevice: path)
         }
     }
 
-    /// - Parameter permissions: those of the file that is replaced; `nil` where there is none.
-    private static func replace(_ path: String, permissions: mode_t?, with data: Data) throws(WebImageError) {
+    /// Whether a file of that name would be replaced.
+    static func isFile(_ path: String) -> Bool {
+        path != standardOutput && mode(of: path).map { $0 & S_IFMT } == S_IFREG
+    }
+
+    /// - Parameters:
+    ///   - permissions: those of the file that is replaced; `nil` where there is none.
+    ///   - mayExist: whether a file that has appeared meanwhile is replaced.
+    private static func replace(
+        _ path: String, permissions: mode_t?, with data: Data, mayExist: Bool
+    ) throws(WebImageError) {
         // Whoever may not read the old file must not read the new one either, not even while it is written.
         let (descriptor, temporaryPath) = try createTemporaryFile(
             beside: path, permissions: permissions == nil ? 0o666 : 0o600)
@@ -34,11 +50,24 @@ enum OutputFile {
         if close(descriptor) != 0, status == 0 { status = errno }
         // Under the lock, so that an interrupt finds either the temporary name or the finished file.
         unfinished.withLock { unfinished in
-            if status == 0, rename(temporaryPath, path) != 0 { status = errno }
+            if status == 0 { status = move(temporaryPath, to: path, mayExist: mayExist) }
             if status != 0 { unlink(temporaryPath) }
             unfinished.remove(temporaryPath)
         }
         guard status == 0 else { throw .file(path: path, errno: status) }
+    }
+
+    /// Gives a file its name; 0, or the system's error number.
+    private static func move(_ temporaryPath: String, to path: String, mayExist: Bool) -> Int32 {
+        if mayExist { return rename(temporaryPath, path) == 0 ? 0 : errno }
+        // A link never takes the place of another file, whoever makes one meanwhile.
+        if link(temporaryPath, path) == 0 {
+            unlink(temporaryPath)
+            return 0
+        }
+        // Some file systems have no links.
+        guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { return errno }
+        return mode(of: path) != nil ? EEXIST : move(temporaryPath, to: path, mayExist: true)
     }
 
     /// Removes the temporary files and keeps `body`'s caller from starting another: it must not return.

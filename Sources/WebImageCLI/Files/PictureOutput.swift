@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// Where `get` writes its pictures, and in what form.
+/// Where `get` and `convert` write their images, and in what form.
 struct PictureOutput: Sendable {
     private enum Target {
         case file(String)
@@ -11,13 +11,25 @@ struct PictureOutput: Sendable {
 
     private let target: Target
     private let encoding: EncodingRequest
+    /// The files that must not be replaced since they are read.
     private let inputFiles: [String]
+    private let replaces: Bool
 
     /// Chooses all names; looks only whether `path` is a directory.
-    init(path: String, inputs texts: [String], encoding: EncodingRequest, parser: OptionParser) throws(ArgumentError) {
+    ///
+    /// - Parameters:
+    ///   - replaces: whether files that exist are replaced.
+    ///   - mayReplaceInput: whether that holds for the input, too, where `path` names a file.
+    init(
+        path: String, inputs texts: [String], encoding: EncodingRequest, replaces: Bool, mayReplaceInput: Bool = false,
+        parser: OptionParser
+    ) throws(ArgumentError) {
+        if path.isEmpty { throw parser.error("--output takes a file or a directory") }
+        self.replaces = replaces
         let inputs = texts.map { try? ImageInput($0) }
         var encoding = encoding
-        let isDirectory = path.hasSuffix("/") || OutputFile.isDirectory(path)
+        let isDirectory =
+            path != OutputFile.standardOutput && (path.hasSuffix("/") || OutputFile.isDirectory(path))
         if texts.count == 1, !isDirectory {
             target = .file(path)
             if encoding.isNeeded { encoding.format = encoding.format ?? ImageFormat(fileName: path) }
@@ -30,7 +42,35 @@ struct PictureOutput: Sendable {
         }
         if let format = encoding.format { try encoding.check(for: format, parser: parser) }
         self.encoding = encoding
-        inputFiles = inputs.compactMap { $0?.isFile == true ? $0?.url.path(percentEncoded: false) : nil }
+        inputFiles =
+            mayReplaceInput && !isDirectory
+            ? [] : inputs.compactMap { $0?.isFile == true ? $0?.url.path(percentEncoded: false) : nil }
+    }
+
+    /// The format of every image written, if the command line names one.
+    var format: ImageFormat? { encoding.format }
+
+    /// Whether names are chosen here.
+    var isDirectory: Bool {
+        if case .directory = target { return true }
+        return false
+    }
+
+    /// Whether the image goes to standard output.
+    var isStandardOutput: Bool {
+        if case .file(OutputFile.standardOutput) = target { return true }
+        return false
+    }
+
+    /// Fails before anything is loaded if the image could not be written: its file exists and is not to be replaced.
+    func checkFile(index: Int) throws(WebImageError) {
+        let path: String?
+        switch target {
+        case .file(let file): path = file
+        case .directory(let directory, let names):
+            path = names[index].fileExtension == nil ? nil : Self.path(of: names[index], in: directory, for: .png)
+        }
+        if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path, errno: EEXIST) }
     }
 
     /// Whether the original bytes are written, so that pixels alone won't do.
@@ -41,17 +81,19 @@ struct PictureOutput: Sendable {
     /// - Parameters:
     ///   - bytes: the original ones.
     ///   - index: which input it is.
-    /// - Returns: the file's path.
-    func write(_ image: Image, bytes: Data?, index: Int) async throws(WebImageError) -> String {
-        try await BlockingWork.run { () throws(WebImageError) -> String in
+    /// - Returns: the file's path, and what was written.
+    func write(
+        _ image: Image, bytes: Data?, index: Int
+    ) async throws(WebImageError) -> (path: String, data: Data) {
+        try await BlockingWork.run { () throws(WebImageError) in
             let data: Data = if writesBytes, let bytes { bytes } else { try encoding.encode(image) }
             let path = try path(for: image, index: index)
             // `get DIR/a.png --size 100x100 -o DIR` must not cost anybody the original.
             guard !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
                 throw .file(path: path, errno: EEXIST)
             }
-            try OutputFile.write(data, to: path)
-            return path
+            try OutputFile.write(data, to: path, replaces: replaces)
+            return (path, data)
         }
     }
 
@@ -62,8 +104,12 @@ struct PictureOutput: Sendable {
         case .directory(let directory, let names):
             try OutputFile.createDirectory(directory)
             let format = writesBytes ? image.format ?? .png : encoding.format(for: image)
-            return directory + (directory.hasSuffix("/") ? "" : "/") + names[index].fileName(for: format)
+            return Self.path(of: names[index], in: directory, for: format)
         }
+    }
+
+    private static func path(of name: OutputNames.Name, in directory: String, for format: ImageFormat) -> String {
+        directory + (directory.hasSuffix("/") ? "" : "/") + name.fileName(for: format)
     }
 }
 

@@ -19,7 +19,12 @@ final class LoadingSession: Sendable {
     }
 
     func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
-        WebImageRequest(
+        if input.isStandardInput {
+            var request = StandardInput.request
+            request.thumbnail = thumbnail
+            return request
+        }
+        return WebImageRequest(
             input.url, options: options.requestOptions, cachePolicy: options.policy, thumbnail: thumbnail,
             headers: options.headers, credential: options.credential)
     }
@@ -80,6 +85,7 @@ extension SourceOptions {
             configuration.connectTimeout = idleTimeout
             configuration.idleTimeout = idleTimeout
         }
+        configuration.totalTimeout = totalTimeout
         if let authorities { configuration.certificateAuthorities = .file(authorities) }
         return ImageDownloader(configuration: configuration)
     }

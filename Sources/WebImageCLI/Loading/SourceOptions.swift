@@ -23,6 +23,8 @@ struct SourceOptions: Sendable {
     var authorities: String?
     /// How long nothing may arrive; `nil` for the library's own limit.
     var idleTimeout: Duration?
+    /// How long a load may take in total; `nil` for no limit.
+    var totalTimeout: Duration?
     /// How often a load that failed is tried again.
     var retryCount = 0
     /// How many loads run at once, from one host too.
@@ -32,7 +34,7 @@ struct SourceOptions: Sendable {
 
     /// The options as a parser declares them.
     struct Declaration {
-        private let directory, policy, header, user, authorities, timeout, retries: OptionParser.Option
+        private let directory, policy, header, user, authorities, idleTimeout, maxTime, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
@@ -49,8 +51,11 @@ struct SourceOptions: Sendable {
                 "insecure", help: "Take any certificate: whoever is on the way can read and change all")
             authorities = parser.option(
                 "cacert", value: "FILE", help: "Trust the authorities in this PEM file, and not the system's")
-            timeout = parser.option(
-                "timeout", value: "SECONDS", help: "Give up when nothing arrives for so long; 15 unless given")
+            idleTimeout = parser.option(
+                "idle-timeout", alias: "timeout", value: "SECONDS",
+                help: "Fail if no data arrives for this long; 15 by default (also --timeout)")
+            maxTime = parser.option(
+                "max-time", value: "SECONDS", help: "Fail when an image takes longer to load; no limit by default")
             retries = parser.option(
                 "retries", value: "N", help: "Try again so often what may succeed later; 0 unless given")
         }
@@ -80,7 +85,8 @@ struct SourceOptions: Sendable {
                 if path.isEmpty { throw parser.error("--cacert takes a file") }
                 options.authorities = path
             }
-            options.idleTimeout = try parser.seconds(timeout, named: "timeout")
+            options.idleTimeout = try parser.seconds(idleTimeout, named: "idle-timeout")
+            options.totalTimeout = try parser.seconds(maxTime, named: "max-time")
             options.retryCount = try parser.count(retries, named: "retries", in: 0...100) ?? options.retryCount
             return options
         }

@@ -10,10 +10,12 @@ final class ProgressBar: Sendable {
     }
 
     private let console: Console
+    private let isHidden: Bool
     private let state: Lock<State>
 
-    init(count: Int, console: Console) {
+    init(count: Int, console: Console, isHidden: Bool = false) {
         self.console = console
+        self.isHidden = isHidden
         state = Lock(
             State(fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count)))
     }
@@ -39,7 +41,7 @@ final class ProgressBar: Sendable {
 
     /// Ten times a second is as smooth as anybody reads.
     private func draw(_ change: (inout State) -> Void) {
-        guard console.showsProgress else { return }
+        guard console.showsProgress, !isHidden else { return }
         let line = state.withLock { state -> String? in
             change(&state)
             let now = ContinuousClock.now

@@ -7,7 +7,7 @@ extension WebImageError {
     /// The description, with what it is about in front where it does not say so itself.
     func description(about subject: String) -> String {
         // Neither says a password that a URL holds.
-        let subject = CredentialRedaction.removingUserInformation(from: subject)
+        let subject = ImageInput.displayName(of: subject)
         return description.contains(subject) ? description : "\(subject): \(description)"
     }
 }

@@ -100,7 +100,7 @@ extension Cache {
         let content = Content(value: value, extendedData: attributes.extendedData)
         let cost = cost(value, data.count)
         let parts = completion.map { Parts(2, completion: $0) }
-        var passage = changes.begin(key)
+        var passage = changes.begin(KeyText(key))
         changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: parts?.end) }
         memory.set(
             content, for: key, cost: cost,
@@ -112,7 +112,7 @@ extension Cache {
 
     private func remove(for key: String, completion: (@Sendable () -> Void)?) {
         let parts = completion.map { Parts(2, completion: $0) }
-        var passage = changes.begin(key)
+        var passage = changes.begin(KeyText(key))
         changes.change(&passage) { disk.remove(for: key, completion: parts?.end) }
         memory.remove(for: key)
         _ = changes.end(passage)

@@ -9,7 +9,7 @@ extension Cache {
     /// The value, what was stored with it, and where it was; `nil` when there is none.
     public func item(for key: String) async -> Item? {
         if let item = itemInMemory(for: key) { return item }
-        let passage = changes.begin(key)
+        let passage = changes.begin(KeyText(key))
         guard let stored = await disk.item(for: key) else {
             _ = changes.end(passage)
             return nil
@@ -31,7 +31,7 @@ extension Cache {
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
     public func cachedItem(for key: String) -> Item? {
         if let item = itemInMemory(for: key) { return item }
-        let passage = changes.begin(key)
+        let passage = changes.begin(KeyText(key))
         guard let stored = disk.cachedItem(for: key) else {
             _ = changes.end(passage)
             return nil
@@ -48,7 +48,7 @@ extension Cache {
     }
 
     /// Puts what the disk had into memory too, and ends the passage.
-    private func promote(_ stored: DiskCache.Item, _ passage: ChangeMonitor<String>.Passage) -> Item? {
+    private func promote(_ stored: DiskCache.Item, _ passage: ChangeMonitor<KeyText>.Passage) -> Item? {
         let value: Value
         do {
             guard let unarchived = try archiver.unarchive(stored.data) else {
@@ -64,17 +64,17 @@ extension Cache {
         var isInserted = false
         if !changes.hasChanged(since: passage) {
             isInserted = memory.insert(
-                content, for: passage.key, cost: cost(value, stored.data.count),
+                content, for: passage.key.text, cost: cost(value, stored.data.count),
                 expiration: stored.entry.expires.map(CacheExpiration.date))
         }
-        if changes.end(passage), isInserted { memory.remove(for: passage.key) }
+        if changes.end(passage), isInserted { memory.remove(for: passage.key.text) }
         return Item(value: value, extendedData: content.extendedData, tier: .disk)
     }
 
     /// What others have stored in the meantime stays, and of several that come upon the same bytes one reports.
-    private func remove(unreadable reason: String, _ passage: ChangeMonitor<String>.Passage) {
+    private func remove(unreadable reason: String, _ passage: ChangeMonitor<KeyText>.Passage) {
         var passage = passage
-        let key = passage.key
+        let key = passage.key.text
         let isRemoved = changes.changeDiskIfUnchanged(&passage) { disk.remove(for: key) }
         _ = changes.end(passage)
         if isRemoved { onFailure(.damagedCacheEntry(key: key, reason: reason)) }

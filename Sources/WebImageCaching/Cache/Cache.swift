@@ -46,7 +46,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// A value's share of the memory's cost limit, given the value and its length on disk.
     let cost: @Sendable (Value, _ byteCount: Int) -> Int
     let onFailure: @Sendable (WebImageError) -> Void
-    let changes = ChangeMonitor<String>()
+    let changes = ChangeMonitor<KeyText>()
 
     /// Pairs the caches.
     ///

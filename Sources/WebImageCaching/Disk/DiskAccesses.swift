@@ -1,3 +1,5 @@
+internal import WebImageCore
+
 /// Uses of entries that are not written down yet. A look-up must not be a write, so they go with the next batch.
 struct DiskAccesses {
     struct Access {
@@ -10,7 +12,7 @@ struct DiskAccesses {
     /// By entries' numbers.
     private(set) var byID: [Int64: Access] = [:]
     /// By key, for values that were used while they were on their way to the disk and had no number yet.
-    private(set) var byKey: [String: Access] = [:]
+    private(set) var byKey: [KeyText: Access] = [:]
     /// Whose numbers these are.
     private(set) var generation: Int64 = 0
     private(set) var hits: Int64 = 0
@@ -29,7 +31,7 @@ struct DiskAccesses {
         byID[number.id] = Access(time: time, expires: expires ?? former)
     }
 
-    mutating func note(_ key: String, time: Int64, expires: Int64?) {
+    mutating func note(_ key: KeyText, time: Int64, expires: Int64?) {
         byKey[key] = Access(time: time, expires: expires ?? byKey[key]?.expires)
     }
 
@@ -44,8 +46,13 @@ struct DiskAccesses {
         number.generation == generation ? byID[number.id]?.expires : nil
     }
 
+    /// When an entry was used last as far as these uses tell.
+    func lastTime(_ number: DiskReader.EntryNumber) -> Int64? {
+        number.generation == generation ? byID[number.id]?.time : nil
+    }
+
     /// Splits off the uses of keys that still have no row.
-    mutating func split(where isWaiting: (String) -> Bool) -> DiskAccesses {
+    mutating func split(where isWaiting: (KeyText) -> Bool) -> DiskAccesses {
         var rest = DiskAccesses()
         for (key, access) in byKey where isWaiting(key) {
             rest.byKey[key] = access

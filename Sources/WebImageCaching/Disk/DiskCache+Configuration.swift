@@ -18,7 +18,8 @@ extension DiskCache {
         /// default, is no limit.
         public var countLimit: Int?
         /// How long after its last access an entry is kept, in seconds; 30 days by default. Where ``evictionOrder`` goes by
-        /// another time, it counts from that one. Applied whenever the cache is trimmed.
+        /// another time, it counts from that one. No look-up finds an older one, and its space is given back within a
+        /// minute, or with the next store. A time in the future, from before the clock went back, counts as now.
         public var ageLimit: Double = 30 * 86_400
         /// The bytes of the file system that the cache leaves free; 256 MiB by default. Below it the first entries in
         /// ``evictionOrder`` go, and then nothing more is stored.
@@ -35,13 +36,15 @@ extension DiskCache {
         /// Measured on ext4 and tmpfs, a segment is written 2 to 30 times faster than files up to 100 KB, and read in two
         /// thirds of the time; at 256 KiB there is little between them, and the space of a removed file is free at once.
         public var fileThreshold: Int = 256 << 10
-        /// Whether each value is compared with its checksum when it is loaded; `false` by default.
+        /// Whether each value is compared with its checksum when it is loaded; `true` by default.
         ///
-        /// Checksums are always stored. Values from before the machine started last are always compared, since a power cut
-        /// may have taken their bytes. The others come from the system's memory, where there is nothing to be found out, at
-        /// a price of 0.07 µs a KiB (libdeflate's CRC-32): 20 % of loading 20 KB. Worth it where the disk itself is not
-        /// trusted. Bytes that differ count as not found, and their entry goes.
-        public var usesChecksums = false
+        /// It costs 0.07 µs a KiB (libdeflate's CRC-32). Checksums are always stored, and values from before the machine
+        /// started last are always compared, since a power cut may have taken their bytes. Bytes that differ count as not
+        /// found, and their entry goes.
+        public var usesChecksums = true
+        /// Whether the directory may belong to another user than that of the process or root; `false` by default, as who
+        /// owns a directory can put anything into it. For volumes that are shared on purpose.
+        public var allowsForeignDirectory = false
         /// Told, on a thread of the disk pool, why the cache stands aside: once for each cause. By default it prints
         /// a line to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in

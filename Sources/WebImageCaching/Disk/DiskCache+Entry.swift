@@ -137,6 +137,15 @@ extension DiskCache.Entry {
         let created: Int64
         let modified: Int64
         var accessed: Int64
+
+        /// That by which the age counts.
+        subscript(order: DiskCache.EvictionOrder) -> Int64 {
+            switch order {
+            case .access: accessed
+            case .creation: created
+            case .modification: modified
+            }
+        }
     }
 
     /// One that waits to be written.

@@ -25,9 +25,7 @@ extension DiskCache {
     /// As ``trim(toSize:)``, until no entry is older than `seconds`, which count from its last access, or by what
     /// ``Configuration/evictionOrder`` says.
     public func trim(toAge seconds: Double) async {
-        await onLane { [now] in
-            $0.trim(to: DiskWriter.TrimTarget(earliestTime: now() - DiskWriter.microseconds(ofAge: seconds)))
-        }
+        await onLane { $0.trim(to: DiskWriter.TrimTarget(age: DiskWriter.microseconds(ofAge: seconds))) }
     }
 
     /// Removes entries that have expired. They are not found any more in any case; this gives back their space.
@@ -45,13 +43,13 @@ extension DiskCache {
     public var totalSize: Int64 { get async { await onLane { $0.totals()?.size ?? 0 } } }
 
     /// How many entries there are, after everything stored before is written. Looking it up takes constant time. Those
-    /// that have expired count until they are removed.
+    /// that have expired or are too old count until they are removed.
     public var count: Int { get async { await onLane { Int($0.totals()?.count ?? 0) } } }
 
     /// What the cache holds and how it did, after everything stored before is written; takes constant time.
     public func statistics() async -> Statistics { await onLane { $0.statistics() } }
 
-    /// A page of the entries, in the order in which they were stored.
+    /// A page of the entries, in the order in which they were stored; without those that have expired or are too old.
     ///
     /// - Parameters:
     ///   - entry: the last of the page before; `nil` for the first page.

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Dispatch
 internal import Glibc
 internal import Synchronization
 package import WebImageCore
@@ -31,6 +32,9 @@ public final class DiskCache: Sendable {
     private let state: Lock<State>
     private let isOpened = Atomic(false)
     let now: @Sendable () -> Int64
+    /// In microseconds.
+    private let ageLimit: Int64
+    private let upkeepInterval: Double
 
     private struct State {
         var staging: DiskStaging
@@ -53,17 +57,21 @@ public final class DiskCache: Sendable {
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the most bytes that may wait to be written.
     ///   - indexLookInterval: within how many nanoseconds look-ups notice that somebody has deleted the directory.
+    ///   - upkeepInterval: how often entries are looked for that have become too old, in seconds; YYDiskCache's 60.
     init(
         configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
-        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000
+        lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000,
+        upkeepInterval: Double = 60
     ) {
         self.configuration = configuration
         self.now = now
         queue = Self.sharedQueue
         lane = SerialLane(queue: Self.writingQueue)
-        let directory = DiskDirectory(path: configuration.directory.path)
-        readers = DiskReaders(
-            directory: directory, checksAll: configuration.usesChecksums, lookInterval: indexLookInterval)
+        ageLimit = DiskWriter.microseconds(ofAge: configuration.ageLimit)
+        self.upkeepInterval = upkeepInterval
+        let directory = DiskDirectory(
+            path: configuration.directory.path, allowsForeignOwner: configuration.allowsForeignDirectory)
+        readers = DiskReaders(directory: directory, configuration: configuration, lookInterval: indexLookInterval)
         writer = DiskWriter(
             configuration: configuration, directory: directory, readers: readers, now: now, lockPatience: lockPatience)
         state = Lock(State(staging: DiskStaging(byteLimit: stagedByteLimit)))
@@ -87,7 +95,7 @@ public final class DiskCache: Sendable {
 
     // MARK: Looking up
 
-    /// The bytes stored under `key`; `nil` when there are none, or when they have expired.
+    /// The bytes stored under `key`; `nil` when there are none, or when they have expired or are too old.
     public func data(for key: String) async -> Data? {
         await withCheckedContinuation { continuation in
             load(key, priority: .normal) { continuation.resume(returning: $0) }
@@ -143,7 +151,7 @@ public final class DiskCache: Sendable {
         case .removed: return miss()
         case .unknown(let staged):
             let result = withReader { reader throws(DiskFault) in
-                try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
+                try reader.read(key) { self.isGone($0, staged: staged, now: now) }
             }
             guard case .found(let data, let record)? = accept(result, now: now) else { return miss() }
             noteUse(of: record, staged: staged, now: now)
@@ -163,7 +171,7 @@ public final class DiskCache: Sendable {
             var entry: Entry?
             let result = withReader { reader throws(DiskFault) in
                 while true {
-                    let result = try reader.read(key) { self.isExpired($0, staged: staged, now: now) }
+                    let result = try reader.read(key) { self.isGone($0, staged: staged, now: now) }
                     guard case .found(_, let record) = result else { return result }
                     entry = try reader.entry(key, record, staged: staged)
                     // Where it has been replaced since it was read, there is another now.
@@ -184,7 +192,7 @@ public final class DiskCache: Sendable {
         case .removed: return nil
         case .unknown(let staged):
             let entry = withReader { reader throws(DiskFault) -> Entry? in
-                while let record = try reader.record(for: key), !isExpired(record, staged: staged, now: now) {
+                while let record = try reader.record(for: key), !isGone(record, staged: staged, now: now) {
                     // `nil` where it has been replaced in between: there is another now.
                     if let entry = try reader.entry(key, record, staged: staged) { return entry }
                 }
@@ -201,7 +209,7 @@ public final class DiskCache: Sendable {
         case .removed: return false
         case .unknown(let staged):
             let isPresent = withReader { reader throws(DiskFault) in
-                try reader.record(for: key).map { !isExpired($0, staged: staged, now: now) }
+                try reader.record(for: key).map { !isGone($0, staged: staged, now: now) }
             }
             return isPresent.flatMap { $0 } ?? false
         }
@@ -209,8 +217,25 @@ public final class DiskCache: Sendable {
 
     private func lookUp(_ key: String, now: Int64) -> DiskStaging.Lookup {
         let lookup = state.withLock { $0.staging.lookUp(key) }
-        if case .found(_, let attachments, _) = lookup, attachments.deadline.isPassed(at: now) { return .removed }
-        return lookup
+        guard case .found(_, let attachments, let times) = lookup else { return lookup }
+        let isTooOld = times[configuration.evictionOrder] < now - ageLimit
+        return isTooOld || attachments.deadline.isPassed(at: now) ? .removed : lookup
+    }
+
+    /// Whether an entry is no longer to be found, though it is still there.
+    private func isGone(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
+        isTooOld(record, staged: staged, now: now) || isExpired(record, staged: staged, now: now)
+    }
+
+    private func isTooOld(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
+        let earliest = now - ageLimit
+        guard record.time < earliest else { return false }
+        switch configuration.evictionOrder {
+        // It may have been used since, which is not written yet.
+        case .access: return state.withLock { $0.staging.lastAccess(of: record.number) ?? .min } < earliest
+        case .modification: return staged == nil
+        case .creation: return true
+        }
     }
 
     private func isExpired(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
@@ -343,13 +368,32 @@ public final class DiskCache: Sendable {
     // MARK: The lane
 
     func openOnce() {
-        guard !isOpened.load(ordering: .relaxed), !isOpened.exchange(true, ordering: .relaxed) else { return }
-        lane.submit { [writer] in writer.openIfNeeded() }
+        if beginUse() { lane.submit { [writer] in writer.openIfNeeded() } }
+    }
+
+    /// Whether this is the first use.
+    private func beginUse() -> Bool {
+        guard !isOpened.load(ordering: .relaxed), !isOpened.exchange(true, ordering: .relaxed) else { return false }
+        planUpkeep()
+        return true
+    }
+
+    /// Removes from time to time what has become too old or expired, also while nobody stores anything.
+    private func planUpkeep() {
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + upkeepInterval) { [weak self] in
+            guard let self else { return }
+            lane.submit { [weak self] in
+                guard let self, writer.needsUpkeep else { return }
+                writeAccesses()
+                writer.enforceLimits()
+            }
+            planUpkeep()
+        }
     }
 
     /// Queues the writing of what is staged, unless that is queued already.
     private func drain() {
-        isOpened.store(true, ordering: .relaxed)
+        _ = beginUse()
         let isNew = state.withLock { state in
             defer { state.isDrainQueued = true }
             return !state.isDrainQueued

@@ -4,22 +4,31 @@ internal import WebImageCore
 /// The places inside a disk cache's directory, and what the system says about them.
 ///
 /// ```
-///  index.sqlite (-wal, -shm)    keys, sizes, times, places
+///  index.sqlite (-wal, -shm)    keys, sizes, times, places; SQLite also looks for a -journal
 ///  values-<generation>/         the index names its generation
 ///      segment-<number>         most values, one behind the other
 ///      <id>                     large values, a file each
 ///  lock                         held while the index is made or moved aside
 ///  index.sqlite.corrupt-<n>     a damaged index, moved aside
+///  aside-<n>                    anything else that stood in the place of one of these files
 /// ```
 struct DiskDirectory: Sendable {
     let path: String
     /// Made once, as each look-up needs it.
     let indexPath: String
+    /// Whether the directory may be another user's.
+    let allowsForeignOwner: Bool
     var lockPath: String { path + "/lock" }
     static let valuesPrefix = "values-"
+    /// What SQLite opens beside the index, when there is a file of that name: a journal from a process that died while it
+    /// wrote one, although this index has a log.
+    private static let indexSuffixes = ["-wal", "-shm", "-journal"]
+    /// How often a lock that has been replaced is opened again.
+    private static let lockRoundCount = 8
 
-    init(path: String) {
+    init(path: String, allowsForeignOwner: Bool = false) {
         self.path = path
+        self.allowsForeignOwner = allowsForeignOwner
         indexPath = path + "/index.sqlite"
     }
 
@@ -37,7 +46,31 @@ struct DiskDirectory: Sendable {
         }
     }
 
-    static func make(_ path: String) throws(DiskFault) {
+    /// Checks that only this user and root can have put anything into the directory, or another in its place.
+    func checkOwner() throws(DiskFault) {
+        guard !allowsForeignOwner else { return }
+        var (directory, link) = (stat(), stat())
+        guard stat(path, &directory) == 0, lstat(path, &link) == 0 else { throw .system(errno: errno) }
+        for owner in [link.st_uid, directory.st_uid] where owner != geteuid() && owner != 0 {
+            throw .foreignDirectory(owner: Int(owner))
+        }
+    }
+
+    /// Makes the folder of the values' files.
+    func makeValues(generation: Int64) throws(DiskFault) {
+        let folder = valuesPath(generation: generation)
+        if isObstructed(folder) { throw .obstacle(path: folder) }
+        try Self.make(folder)
+    }
+
+    /// Makes sure that SQLite, which follows links and waits for pipes, finds files, or none.
+    func checkIndexFiles() throws(DiskFault) {
+        for suffix in [""] + Self.indexSuffixes where isObstructed(indexPath + suffix) {
+            throw .obstacle(path: indexPath + suffix)
+        }
+    }
+
+    private static func make(_ path: String) throws(DiskFault) {
         guard mkdir(path, 0o700) != 0 else { return }
         let failure = errno
         var status = stat()
@@ -49,7 +82,7 @@ struct DiskDirectory: Sendable {
     func restrict() {
         guard indexIdentity != nil else { return }
         Self.restrict(path, to: 0o700)
-        for suffix in ["", "-wal", "-shm"] { Self.restrict(indexPath + suffix, to: 0o600) }
+        for suffix in [""] + Self.indexSuffixes { Self.restrict(indexPath + suffix, to: 0o600) }
         for name in Self.names(in: path) where name.hasPrefix(Self.valuesPrefix) {
             Self.restrict("\(path)/\(name)", to: 0o700)
         }
@@ -66,23 +99,47 @@ struct DiskDirectory: Sendable {
 
     /// Runs `body` while no other process or thread does the same for this directory.
     func withExclusiveLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
-        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .system(errno: errno) }
+        let descriptor = try holdLock()
         // Closing gives the lock back; so does the kernel when the process dies.
         defer { close(descriptor) }
-        while flock(descriptor, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw .system(errno: errno) }
-        }
         return try body()
+    }
+
+    private func holdLock() throws(DiskFault) -> Int32 {
+        for _ in 0..<Self.lockRoundCount {
+            let lock = try openLock()
+            if lock.identity == Self.identity(lockPath) { return lock.descriptor }
+            // Another process may have moved it aside. Some file systems never give the same answer twice.
+            close(lock.descriptor)
+        }
+        throw .system(errno: ESTALE)
+    }
+
+    private func openLock() throws(DiskFault) -> (descriptor: Int32, identity: FileIdentity) {
+        let descriptor: Int32
+        do throws(RegularFile.Failure) {
+            descriptor = try RegularFile.open(lockPath, O_RDWR | O_CREAT)
+        } catch {
+            throw DiskFault(error, path: lockPath)
+        }
+        var status = stat()
+        while flock(descriptor, LOCK_EX) != 0 || fstat(descriptor, &status) != 0 {
+            guard errno == EINTR else {
+                let failure = errno
+                close(descriptor)
+                throw .system(errno: failure)
+            }
+        }
+        return (descriptor, FileIdentity(status))
     }
 
     /// Runs `body` as ``withExclusiveLock(_:)`` does, also in a directory that can only be read; where that has no lock yet,
     /// there is nobody who could hold it.
     func withReadersLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
         guard isReadOnly else { return try withExclusiveLock(body) }
-        let descriptor = open(lockPath, O_RDONLY | O_CLOEXEC)
-        defer { if descriptor >= 0 { close(descriptor) } }
-        while descriptor >= 0, flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        let descriptor = try? RegularFile.open(lockPath, O_RDONLY)
+        defer { if let descriptor { close(descriptor) } }
+        while let descriptor, flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
         return try body()
     }
 
@@ -93,8 +150,8 @@ struct DiskDirectory: Sendable {
     /// log, without which the index may be half of one.
     var settledIndex: SettledIndex? {
         var (log, index) = (stat(), stat())
-        if stat(indexPath + "-wal", &log) == 0, log.st_size > 0 { return nil }
-        guard stat(indexPath, &index) == 0 else { return nil }
+        if lstat(indexPath + "-wal", &log) == 0, log.st_size > 0 { return nil }
+        guard lstat(indexPath, &index) == 0 else { return nil }
         let modified = index.st_mtim
         return SettledIndex(
             byteCount: Int64(index.st_size), modified: Int64(modified.tv_sec), nanoseconds: Int64(modified.tv_nsec))
@@ -113,13 +170,15 @@ struct DiskDirectory: Sendable {
 
     private static func identity(_ path: String) -> FileIdentity? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return FileIdentity(status)
     }
 
     struct FileIdentity: Equatable, Sendable {
         let device: UInt64
         let inode: UInt64
+
+        init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
     }
 
     /// More bytes than any cache holds (1 PiB), and few enough that sums of such numbers can't overflow.
@@ -153,16 +212,49 @@ struct DiskDirectory: Sendable {
         return target
     }
 
-    /// Deletes the index with its log, which would be taken for the next one's.
+    /// Whether something has the path that can't be what the cache has there: no folder of values, and no file.
+    func isObstructed(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return false }
+        let isFolder =
+            path.utf8.dropFirst(self.path.utf8.count + 1).starts(with: Self.valuesPrefix.utf8)
+            && !path.utf8.dropFirst(self.path.utf8.count + 1).contains(UInt8(ascii: "/"))
+        return status.st_mode & S_IFMT != (isFolder ? S_IFDIR : S_IFREG)
+    }
+
+    /// Moves something aside that has the name of one of the cache's files; where it is now.
+    func moveAside(_ obstacle: String) throws(DiskFault) -> String {
+        let prefix = "aside-"
+        let numbers = Self.names(in: path).compactMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }
+        let target = "\(path)/\(prefix)\((numbers.max() ?? 0) + 1)"
+        guard rename(obstacle, target) == 0 else { throw .system(errno: errno) }
+        // The log of an index that was there before would be taken for the next one's.
+        if obstacle == indexPath { for suffix in Self.indexSuffixes { unlink(indexPath + suffix) } }
+        return target
+    }
+
+    /// Deletes the index with its log or journal, which would be taken for the next one's.
     func removeIndex() {
-        for suffix in ["", "-wal", "-shm"] { unlink(indexPath + suffix) }
+        for suffix in [""] + Self.indexSuffixes { unlink(indexPath + suffix) }
     }
 
     /// Differs each time the machine starts; empty when the system does not tell.
     static let bootIdentity = String((TextFile.contents("/proc/sys/kernel/random/boot_id") ?? "").prefix(36))
 
-    static func names(in path: String) -> [String] {
-        guard let directory = opendir(path) else { return [] }
+    /// Deletes the files in a folder of values that is no longer used, and the folder.
+    static func removeValues(_ folder: String) {
+        for file in names(in: folder, followsLinks: false) { unlink("\(folder)/\(file)") }
+        rmdir(folder)
+    }
+
+    /// - Parameter followsLinks: whether the path may be that of a link to a directory; else that has no names.
+    static func names(in path: String, followsLinks: Bool = true) -> [String] {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
+        guard descriptor >= 0 else { return [] }
+        guard let directory = fdopendir(descriptor) else {
+            close(descriptor)
+            return []
+        }
         defer { closedir(directory) }
         var names: [String] = []
         while let entry = readdir(directory) {

@@ -8,8 +8,16 @@ enum DiskFault: Error {
     case index(code: Int32, message: String)
     /// The index was made by an older version of this library, and is of no use.
     case olderIndex
+    /// Something that is no regular file has the name of one of the cache's.
+    case obstacle(path: String)
+    /// The directory belongs to another user.
+    case foreignDirectory(owner: Int)
     /// The file to which values were to be added is gone, or shorter than the index has it.
     case missingSegment
+
+    init(_ failure: RegularFile.Failure, path: String) {
+        self = failure.isObstacle ? .obstacle(path: path) : .system(errno: failure.errno)
+    }
 
     /// The index file is damaged, or none at all.
     var isCorruption: Bool {
@@ -29,7 +37,7 @@ enum DiskFault: Error {
         switch self {
         case .system(let errno): errno == ENOSPC || errno == EDQUOT
         case .index(let code, _): code & 0xFF == SQLITE_FULL
-        case .olderIndex, .missingSegment: false
+        case .olderIndex, .obstacle, .foreignDirectory, .missingSegment: false
         }
     }
 
@@ -41,8 +49,10 @@ enum DiskFault: Error {
 
     /// The same may succeed now that something has been done about the fault.
     var isWorthRepeating: Bool {
-        if case .missingSegment = self { return true }
-        return isLocked
+        switch self {
+        case .missingSegment, .obstacle: true
+        default: isLocked
+        }
     }
 
     /// The next operation may succeed.
@@ -55,6 +65,8 @@ enum DiskFault: Error {
         case .index(let code, _) where code & 0xFF == SQLITE_FULL: .system(errno: ENOSPC)
         case .index(let code, let message): .index(code: Int(code), message: message)
         case .missingSegment: .system(errno: ENOENT)
+        case .obstacle: .system(errno: EEXIST)
+        case .foreignDirectory(let owner): .foreignDirectory(owner: owner)
         case .olderIndex: .index(code: Int(SQLITE_SCHEMA), message: "made by an older version of this library")
         }
     }

@@ -165,11 +165,20 @@ extension DiskIndex {
         try statements.noteAccessByHash.run(key.diskHash, access.time, access.expires)
     }
 
-    /// Moves times later than `limit` together, so that their order stays, until the last of them is `time`.
-    func moveTimes(after limit: Int64, to time: Int64) throws(DiskFault) {
-        var newest = limit
-        try statements.newestTime.run { newest = $0.integer(0) }
-        if newest > limit { try statements.shiftTimes.run(limit, time - newest) }
+    /// Moves times later than `limit` together, so that their order stays, until the last of them is `time`. None of the
+    /// entries' other times is later than `now` then, and no lifetime begins later.
+    func moveTimes(after limit: Int64, to time: Int64, now: Int64) throws(DiskFault) {
+        guard let newest = try times()?.newest, newest > limit else { return }
+        try statements.shiftTimes.run(limit, time - newest, now)
+    }
+
+    /// The first and last of the times by which entries go; `nil` where there are none.
+    func times() throws(DiskFault) -> (oldest: Int64, newest: Int64)? {
+        var times: (Int64, Int64)?
+        try statements.times.run { row in
+            times = row.optionalInteger(0).map { ($0, row.integer(1)) }
+        }
+        return times
     }
 }
 

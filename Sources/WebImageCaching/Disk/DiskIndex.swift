@@ -23,7 +23,8 @@ internal import WebImageCore
 /// last entries but not the index; what an entry's row promises may be missing then, so checksums are compared for
 /// entries from before the machine started.
 final class DiskIndex {
-    static let version: Int64 = 2
+    /// Grows when keys mean something else, too: the index of an older version is dropped whole.
+    static let version: Int64 = 3
 
     /// Names the folder of the values' files. A new index starts a new generation, so that it can never be given an old
     /// file for a new row.

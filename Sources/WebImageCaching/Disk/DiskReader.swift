@@ -25,6 +25,8 @@ final class DiskReader {
     struct Record {
         let number: EntryNumber
         let row: DiskIndex.Row
+        /// That by which its age counts, in microseconds since 1970.
+        let time: Int64
     }
 
     /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
@@ -40,9 +42,11 @@ final class DiskReader {
     private let find, describe, attachment: SQLiteStatement
     private var segments = SegmentDescriptors()
 
-    /// - Parameter checksAll: whether each value is compared with its checksum.
+    /// - Parameters:
+    ///   - checksAll: whether each value is compared with its checksum.
+    ///   - order: by which time the age of entries counts.
     init?(
-        directory: DiskDirectory, identity: DiskDirectory.FileIdentity, checksAll: Bool
+        directory: DiskDirectory, identity: DiskDirectory.FileIdentity, checksAll: Bool, order: DiskCache.EvictionOrder
     ) throws(DiskFault) {
         self.identity = identity
         self.checksAll = checksAll
@@ -68,7 +72,7 @@ final class DiskReader {
         self.generation = generation
         self.bootFirstID = bootFirstID
         valuesPath = directory.valuesPath(generation: generation)
-        find = try connection.prepare("SELECT \(DiskIndex.Row.columns), key FROM entry WHERE hash = ?")
+        find = try connection.prepare("SELECT \(DiskIndex.Row.columns), key, \(order.column) FROM entry WHERE hash = ?")
         describe = try connection.prepare("SELECT created, modified, accessed FROM entry WHERE id = ?")
         attachment = try connection.prepare("SELECT extended, metadata FROM attachment WHERE id = ?")
     }
@@ -96,11 +100,15 @@ final class DiskReader {
     }
 
     func record(for key: String) throws(DiskFault) -> Record? {
-        var found: DiskIndex.Row?
-        try find.run(key.diskHash) { row in
-            if row.text(DiskIndex.Row.columnCount, equals: key) { found = DiskIndex.Row(row) }
+        var found: Record?
+        try find.run(key.diskHash) { statement in
+            guard statement.text(DiskIndex.Row.columnCount, equals: key) else { return }
+            let row = DiskIndex.Row(statement)
+            found = Record(
+                number: EntryNumber(id: row.id, generation: generation), row: row,
+                time: statement.integer(DiskIndex.Row.columnCount + 1))
         }
-        return found.map { Record(number: EntryNumber(id: $0.id, generation: generation), row: $0) }
+        return found
     }
 
     /// What is known about an entry, but for its bytes; `nil` when it has gone in the meantime.

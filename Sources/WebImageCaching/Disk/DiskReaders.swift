@@ -23,6 +23,7 @@ final class DiskReaders: Sendable {
 
     private let directory: DiskDirectory
     private let checksAll: Bool
+    private let order: DiskCache.EvictionOrder
     private let lookInterval: UInt64
     private let state = Lock(State())
 
@@ -31,9 +32,10 @@ final class DiskReaders: Sendable {
 
     /// - Parameter lookInterval: for how long the index counts as still in its place once it was seen there, in
     ///   nanoseconds; 0 looks each time.
-    init(directory: DiskDirectory, checksAll: Bool, lookInterval: UInt64) {
+    init(directory: DiskDirectory, configuration: DiskCache.Configuration, lookInterval: UInt64) {
         self.directory = directory
-        self.checksAll = checksAll
+        checksAll = configuration.usesChecksums
+        order = configuration.evictionOrder
         self.lookInterval = lookInterval
     }
 
@@ -45,8 +47,11 @@ final class DiskReaders: Sendable {
             if let idle {
                 reader = idle
             } else {
+                try directory.checkOwner()
                 let opened = try directory.withReadersLock { () throws(DiskFault) in
-                    try DiskReader(directory: directory, identity: identity, checksAll: checksAll)
+                    try directory.checkIndexFiles()
+                    return try DiskReader(
+                        directory: directory, identity: identity, checksAll: checksAll, order: order)
                 }
                 guard let opened else { return nil }
                 reader = opened

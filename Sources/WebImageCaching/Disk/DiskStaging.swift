@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import WebImageCore
 
 /// Changes that were asked for and are not on the disk yet: the value inside a ``DiskCache``'s lock.
 ///
@@ -74,15 +75,16 @@ struct DiskStaging {
     private(set) var byteCount = 0
     /// Keys whose changes no batch has taken yet.
     var waitingCount: Int { waiting.count }
-    private var pending: [String: Pending] = [:]
+    private var pending: [KeyText: Pending] = [:]
     /// Keys in order of their change, without those that a batch has taken.
-    private var waiting: [String] = []
+    private var waiting: [KeyText] = []
     private var clearNumber: Int?
     private var clearProgress: [ClearProgress] = []
     private var clearCompletions: [@Sendable () -> Void] = []
     private var accesses = DiskAccesses()
-    /// Those of the batch that is being written.
+    /// Those of the last batch that had any. They stay when it is written: who has read a row before that asks after it.
     private var takenAccesses = DiskAccesses()
+    private var areTakenWritten = true
     private var lastNumber = 0
     private var lastTime: Int64 = 0
 
@@ -116,7 +118,7 @@ struct DiskStaging {
         completion: (@Sendable () -> Void)?
     ) -> Bool {
         guard byteCount == 0 || byteCount + attachments.byteCount <= byteLimit else { return false }
-        let staged = pending[key]
+        let staged = pending[KeyText(key)]
         switch staged?.change {
         case .store(let data, _):
             guard mark == nil || mark == BytesMark(data) else { return false }
@@ -136,19 +138,19 @@ struct DiskStaging {
     private mutating func add(
         _ change: Change, for key: String, created: Int64? = nil, now: Int64, completion: (@Sendable () -> Void)?
     ) {
-        let time = nextTime(now)
+        let (name, time) = (KeyText(key), nextTime(now))
         let times = DiskCache.Entry.Times(created: created ?? time, modified: time, accessed: time)
         let new = Pending(
             key: key, change: change, number: nextNumber(), times: times, completions: completion.map { [$0] } ?? [])
         byteCount += new.byteCount
         // Looked for once, as hashing the key is most of the price.
-        guard let replaced = pending.updateValue(new, forKey: key) else {
-            waiting.append(key)
+        guard let replaced = pending.updateValue(new, forKey: name) else {
+            waiting.append(name)
             return
         }
         byteCount -= replaced.byteCount
-        if !replaced.isWaiting { waiting.append(key) }
-        if !replaced.completions.isEmpty { pending[key]?.completions = replaced.completions + new.completions }
+        if !replaced.isWaiting { waiting.append(name) }
+        if !replaced.completions.isEmpty { pending[name]?.completions = replaced.completions + new.completions }
     }
 
     mutating func removeAll(progress: ClearProgress? = nil, completion: (@Sendable () -> Void)?) {
@@ -165,7 +167,7 @@ struct DiskStaging {
     // MARK: Looking up
 
     func lookUp(_ key: String) -> Lookup {
-        guard let staged = pending[key] else { return clearNumber == nil ? .unknown(nil) : .removed }
+        guard let staged = pending[KeyText(key)] else { return clearNumber == nil ? .unknown(nil) : .removed }
         return switch staged.change {
         case .store(let data, let attachments): .found(data, attachments, staged.times)
         case .remove: .removed
@@ -179,6 +181,7 @@ struct DiskStaging {
     mutating func noteAccess(to key: String, extendingBy rule: ExpirationExtension, now: Int64) -> Bool {
         accesses.countHit()
         let time = nextTime(now)
+        let key = KeyText(key)
         guard var found = pending[key] else {
             // It has been written since it was looked up.
             accesses.note(key, time: time, expires: nil)
@@ -207,7 +210,12 @@ struct DiskStaging {
 
     /// When an entry expires, where uses that are not written yet have put that off.
     func extendedExpiry(of number: DiskReader.EntryNumber) -> Int64? {
-        accesses.expires(number) ?? takenAccesses.expires(number)
+        accesses.expires(number) ?? (areTakenWritten ? nil : takenAccesses.expires(number))
+    }
+
+    /// When an entry was used last, where that is not written yet.
+    func lastAccess(of number: DiskReader.EntryNumber) -> Int64? {
+        accesses.lastTime(number) ?? takenAccesses.lastTime(number)
     }
 
     // MARK: Batches
@@ -239,7 +247,7 @@ struct DiskStaging {
     private mutating func takeAccesses() -> DiskAccesses {
         var taken = accesses
         accesses = taken.split { pending[$0]?.isWaiting == true }
-        takenAccesses = taken
+        if taken.count > 0 { (takenAccesses, areTakenWritten) = (taken, false) }
         return taken
     }
 
@@ -253,14 +261,15 @@ struct DiskStaging {
             clearCompletions = []
         }
         for change in batch.changes {
-            guard let place = pending.index(forKey: change.key), pending.values[place].number == change.number else {
+            guard let place = pending.index(forKey: KeyText(change.key)), pending.values[place].number == change.number
+            else {
                 continue
             }
             byteCount -= change.byteCount
             pending.remove(at: place)
             completions += change.completions
         }
-        takenAccesses = DiskAccesses()
+        areTakenWritten = true
         return completions
     }
 }

@@ -3,7 +3,7 @@ struct DiskStatements {
     let readTotals, writeTotals: SQLiteStatement
     let find, findByID, findFirst, findExpired, findInSegment, findBefore: SQLiteStatement
     let insert, insertAttachment, delete, deleteAttachment, noteAccess, noteAccessByHash, move, update: SQLiteStatement
-    let newestTime, shiftTimes: SQLiteStatement
+    let times, shiftTimes: SQLiteStatement
     let insertSegment, segmentSize, changeSegment, setSegmentSize, findEmpty, deleteSegment, findSparse: SQLiteStatement
 
     /// - Parameter order: what goes first when something has to.
@@ -39,8 +39,14 @@ struct DiskStatements {
         move = try connection.prepare("UPDATE entry SET segment = ?2, offset = ?3 WHERE id = ?1")
         update = try connection.prepare(
             "UPDATE entry SET modified = max(modified, ?2), expires = ?3, lifetime = ?4, attached = ?5 WHERE id = ?1")
-        newestTime = try connection.prepare("SELECT max(\(time)) FROM entry")
-        shiftTimes = try connection.prepare("UPDATE entry SET \(time) = \(time) + ?2 WHERE \(time) > ?1")
+        // In one query for both, SQLite would walk through all rows.
+        times = try connection.prepare("SELECT (SELECT min(\(time)) FROM entry), (SELECT max(\(time)) FROM entry)")
+        let others = DiskCache.EvictionOrder.allCases.filter { $0 != order }.map(\.column)
+        shiftTimes = try connection.prepare(
+            """
+            UPDATE entry SET \(time) = \(time) + ?2, \(others.map { "\($0) = min(\($0), ?3)" }.joined(separator: ", ")),
+            expires = min(expires, ifnull(?3 + lifetime, expires)) WHERE \(time) > ?1
+            """)
 
         insertSegment = try connection.prepare("INSERT INTO segment VALUES (?, 0, 0, 0)")
         segmentSize = try connection.prepare("SELECT size FROM segment WHERE number = ?")

@@ -1,12 +1,12 @@
 internal import Glibc
 
 extension DiskWriter {
-    /// What has to go: entries until the rest fit, and those whose time is before a moment.
+    /// What has to go: entries until the rest fit, and those which are too old.
     struct TrimTarget {
         var size = Int64.max
         var count = Int64.max
-        /// Microseconds since 1970.
-        var earliestTime = Int64.min
+        /// In microseconds.
+        var age = Int64.max
         /// Whether the last entry may stay although it alone is too much for ``size``, as long as it is within the limits.
         var sparesLast = false
     }
@@ -32,6 +32,23 @@ extension DiskWriter {
 
     func isOverfull(_ index: DiskIndex) -> Bool {
         index.totals.size > sizeLimit || index.totals.count > countLimit
+    }
+
+    /// In microseconds.
+    var ageLimit: Int64 { Self.microseconds(ofAge: configuration.ageLimit) }
+
+    /// Whether there are entries that have expired, are too old, or have a time to come.
+    func hasAged(_ index: DiskIndex) throws(DiskFault) -> Bool {
+        let now = now()
+        guard let times = try index.times() else { return false }
+        if times.oldest < now - ageLimit || times.newest > now + DiskStaging.clockTolerance { return true }
+        return try !index.expiredRows(at: now, limit: 1).isEmpty
+    }
+
+    /// As ``hasAged(_:)``, of an index that is open already: none is made for this, in place of one that was deleted.
+    var needsUpkeep: Bool {
+        guard index != nil, directory.indexIdentity == indexIdentity else { return false }
+        return withIndex { index throws(DiskFault) in try hasAged(index) } == true
     }
 
     private var countLimit: Int64 { configuration.countLimit.map { Int64(max(0, $0)) } ?? .max }
@@ -99,9 +116,10 @@ extension DiskWriter {
     /// Deletes what is too old, then, in the cache's order, as much as it takes. As age counts by the same time, both
     /// are one walk.
     private func trim(_ index: DiskIndex, to target: TrimTarget) throws(DiskFault) {
-        let earliestTime = max(target.earliestTime, now() - Self.microseconds(ofAge: configuration.ageLimit))
+        let now = now()
+        let earliestTime = now - min(target.age, ageLimit)
         try evict(from: index) { limit throws(DiskFault) in
-            try settleTimes(in: index, before: .max)
+            try settleTimes(in: index, before: now)
             var (size, count) = (index.totals.size, index.totals.count)
             return try index.firstRows(limit: limit) { row, time in
                 defer { (size, count) = (size - row.size, count - 1) }
@@ -109,7 +127,7 @@ extension DiskWriter {
                 return size > target.size || count > target.count || time < earliestTime
             }
         }
-        try index.transaction { () throws(DiskFault) in index.totals.trimmed = now() }
+        try index.transaction { () throws(DiskFault) in index.totals.trimmed = now }
     }
 
     private func removeExpired(_ index: DiskIndex) throws(DiskFault) {

@@ -10,7 +10,11 @@ extension DiskWriter {
     }
 
     func entries(after id: Int64, limit: Int) -> [DiskCache.Entry] {
-        withIndex { index throws(DiskFault) in try index.entries(after: id, limit: limit) } ?? []
+        let now = now()
+        let (order, earliest) = (configuration.evictionOrder, now - ageLimit)
+        return withIndex { index throws(DiskFault) in
+            try index.entries(after: id, limit: limit, order: order, earliest: earliest, now: now)
+        } ?? []
     }
 
     func statistics() -> DiskCache.Statistics {
@@ -21,18 +25,26 @@ extension DiskWriter {
         var result = statistics ?? DiskCache.Statistics()
         for suffix in ["", "-wal"] {
             var status = stat()
-            if stat(directory.indexPath + suffix, &status) == 0 { result.indexByteCount += Int64(status.st_size) }
+            if lstat(directory.indexPath + suffix, &status) == 0 { result.indexByteCount += Int64(status.st_size) }
         }
         return result
     }
 }
 
 extension DiskIndex {
-    fileprivate func entries(after id: Int64, limit: Int) throws(DiskFault) -> [DiskCache.Entry] {
+    /// - Parameters:
+    ///   - earliest: the time by `order` before which an entry is too old.
+    ///   - now: when those that have expired have done so.
+    fileprivate func entries(
+        after id: Int64, limit: Int, order: DiskCache.EvictionOrder, earliest: Int64, now: Int64
+    ) throws(DiskFault) -> [DiskCache.Entry] {
         var entries: [DiskCache.Entry] = []
         let page = try connection.prepare(
-            "SELECT \(Row.columns), key, created, modified, accessed FROM entry WHERE id > ? ORDER BY id LIMIT ?")
-        try page.run(id, Int64(limit)) { statement in
+            """
+            SELECT \(Row.columns), key, created, modified, accessed FROM entry
+            WHERE id > ? AND +\(order.column) >= ? AND ifnull(expires > ?, 1) ORDER BY id LIMIT ?
+            """)
+        try page.run(id, earliest, now, Int64(limit)) { statement in
             let (row, next) = (Row(statement), Row.columnCount)
             entries.append(
                 DiskCache.Entry(

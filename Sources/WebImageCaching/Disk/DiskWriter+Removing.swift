@@ -31,7 +31,7 @@ extension DiskWriter {
         guard let bound = cleared else { return }
         cleared = nil
         let folder = directory.valuesPath(generation: bound.generation)
-        for name in DiskDirectory.names(in: folder) {
+        for name in DiskDirectory.names(in: folder, followsLinks: false) {
             let isObsolete =
                 if let number = SegmentFile.number(name) {
                     number < bound.nextSegment
@@ -100,10 +100,9 @@ extension DiskWriter {
         for name in names where name.hasPrefix(DiskDirectory.valuesPrefix) {
             let folder = "\(directory.path)/\(name)"
             guard folder != current else { continue }
-            for file in DiskDirectory.names(in: folder) { unlink("\(folder)/\(file)") }
-            rmdir(folder)
+            DiskDirectory.removeValues(folder)
         }
-        var rest = DiskDirectory.names(in: current)[...]
+        var rest = DiskDirectory.names(in: current, followsLinks: false)[...]
         while !rest.isEmpty {
             let some = rest.prefix(256)
             rest = rest.dropFirst(some.count)

@@ -5,7 +5,7 @@ extension DiskWriter {
     /// What a batch leaves to be done.
     struct Aftermath: OptionSet {
         let rawValue: Int
-        /// A limit is exceeded.
+        /// A limit is exceeded, of age too.
         static let overfull = Aftermath(rawValue: 1 << 0)
         /// Files of removed entries are still there.
         static let cleared = Aftermath(rawValue: 1 << 1)
@@ -35,7 +35,9 @@ extension DiskWriter {
                 needsSpace = try withdraw(batch, from: index)
                 if needsSpace { return [] }
             }
-            var rest: Aftermath = isOverfull(index) ? .overfull : []
+            var rest: Aftermath = []
+            if isOverfull(index) { rest.insert(.overfull) }
+            if try hasAged(index) { rest.insert(.overfull) }
             if try index.sparseSegment() != nil { rest.insert(.sparse) }
             return rest
         }
@@ -74,7 +76,7 @@ extension DiskWriter {
                 for pending in batch.changes {
                     try make(pending, in: index, stores: stores, appends: &appends, files: &written)
                 }
-                for (key, access) in batch.accesses.byKey { try index.noteAccess(key: key, access) }
+                for (key, access) in batch.accesses.byKey { try index.noteAccess(key: key.text, access) }
                 try appends.write(to: directory.valuesPath(generation: index.generation))
             }
         } catch let fault {
@@ -116,10 +118,11 @@ extension DiskWriter {
     }
 
     /// When the clock has gone back, entries from before that would stay the newest, and each trim would take what was
-    /// stored since. They become as old as `time`, and so older than what comes now.
+    /// stored since. A time in the future counts as now: they become as old as `time`, and so older than what comes now, and
+    /// those that were to live for some seconds live for no more than those.
     func settleTimes(in index: DiskIndex, before time: Int64) throws(DiskFault) {
         let now = now()
-        try index.moveTimes(after: now + DiskStaging.clockTolerance, to: min(now, time - 1))
+        try index.moveTimes(after: now + DiskStaging.clockTolerance, to: min(now, time - 1), now: now)
     }
 
     /// Deletes the files that a failed transaction wrote. In another transaction: the rollback gave the numbers back, and
@@ -140,7 +143,8 @@ extension DiskWriter {
     func removeDamaged(_ number: DiskReader.EntryNumber, fileName: String? = nil) {
         if let fileName { report(.corruptValue(path: fileName)) }
         _ = withIndex { index throws(DiskFault) in
-            guard number.generation == index.generation else { return }
+            guard number.generation == index.generation, let row = try index.row(id: number.id) else { return }
+            clearAway("\(directory.valuesPath(generation: index.generation))/\(row.fileName)")
             try change(index) { () throws(DiskFault) in
                 if let row = try index.row(id: number.id) { try index.delete(row) }
             }

@@ -94,9 +94,11 @@ final class DiskWriter: @unchecked Sendable {
         }
         guard now() >= retryTime, !isEnding.withLock({ $0 }) else { return nil }
         try directory.create()
+        try directory.checkOwner()
         directory.restrict()
         var aside: String?
         let opened = try directory.withExclusiveLock { () throws(DiskFault) in
+            try directory.checkIndexFiles()
             let opened: DiskIndex
             do throws(DiskFault) {
                 opened = try makeIndex()
@@ -113,7 +115,7 @@ final class DiskWriter: @unchecked Sendable {
             return opened
         }
         if let aside { report(.corruptIndex(movedTo: aside)) }
-        try DiskDirectory.make(directory.valuesPath(generation: opened.generation))
+        try directory.makeValues(generation: opened.generation)
         index = opened
         sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
         let (now, trimmed) = (now(), opened.totals.trimmed)
@@ -133,9 +135,10 @@ final class DiskWriter: @unchecked Sendable {
 
     /// 10 % of what the cache could have, 64 MiB … 1 GiB.
     private func defaultSizeLimit(_ index: DiskIndex) -> Int64 {
-        let available = (directory.freeByteCount ?? 0) + index.totals.size
-        return min(max(available / 10, 64 << 20), 1 << 30)
+        Self.defaultSizeLimit(available: (directory.freeByteCount ?? 0) + index.totals.size)
     }
+
+    static func defaultSizeLimit(available: Int64) -> Int64 { min(max(available / 10, 64 << 20), 1 << 30) }
 
     // MARK: Failing
 
@@ -158,12 +161,32 @@ final class DiskWriter: @unchecked Sendable {
         case _ where fault.isPassing:
             report(fault.failure)
         case .missingSegment:
-            do throws(DiskFault) {
-                try index?.transaction { index?.leaveSegment() }
-            } catch {
-                close()
-            }
+            leaveSegment()
+        case .obstacle(let path):
+            clearAway(path)
         default:
+            close()
+            retryTime = now() + Self.retryInterval
+            report(fault.failure)
+        }
+    }
+
+    private func leaveSegment() {
+        do throws(DiskFault) {
+            try index?.transaction { index?.leaveSegment() }
+        } catch {
+            close()
+        }
+    }
+
+    /// Moves what is no regular file out of the way of one. It stays where somebody may look for it.
+    func clearAway(_ path: String) {
+        do throws(DiskFault) {
+            // Somebody else may have done so.
+            guard directory.isObstructed(path) else { return }
+            report(.obstructed(movedTo: try directory.moveAside(path)))
+            leaveSegment()
+        } catch let fault {
             close()
             retryTime = now() + Self.retryInterval
             report(fault.failure)
@@ -182,6 +205,7 @@ final class DiskWriter: @unchecked Sendable {
     /// reported.
     func examine(_ failure: DiskReaders.Failure) {
         openIfNeeded()
+        if case .obstacle = failure.fault { return handle(failure.fault) }
         guard index != nil, failure.identity == indexIdentity else { return }
         if failure.fault.isCorruption { handle(failure.fault) } else { report(failure.fault.failure) }
     }

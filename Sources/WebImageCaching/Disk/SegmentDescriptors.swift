@@ -30,11 +30,8 @@ struct SegmentDescriptors: ~Copyable {
             descriptor = known
         } else {
             if open.count >= Self.countLimit { closeAll() }
-            descriptor = Glibc.open("\(folder)/\(SegmentFile.name(segment))", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                if errno == ENOENT { return nil }
-                throw .system(errno: errno)
-            }
+            guard let opened = try ValueFile.open("\(folder)/\(SegmentFile.name(segment))") else { return nil }
+            descriptor = opened
             open[segment] = descriptor
         }
         last = (segment, descriptor)

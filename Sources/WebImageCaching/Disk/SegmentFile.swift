@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import WebImageCore
 
 /// Many values in one file that only grows: one write for a whole batch, no file to be made or found for each value.
 ///
@@ -35,8 +36,12 @@ enum SegmentFile {
     /// - Throws: ``DiskFault/missingSegment`` where the file does not reach to `offset`: it would be filled up with zeros,
     ///   which rows of other values name.
     static func write(_ values: [Data], to path: String, at offset: Int64) throws(DiskFault) {
-        let descriptor = open(path, O_WRONLY | (offset == 0 ? O_CREAT : 0) | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw errno == ENOENT && offset > 0 ? .missingSegment : .system(errno: errno) }
+        let descriptor: Int32
+        do throws(RegularFile.Failure) {
+            descriptor = try RegularFile.open(path, O_WRONLY | (offset == 0 ? O_CREAT : 0))
+        } catch {
+            throw error.errno == ENOENT && offset > 0 ? .missingSegment : DiskFault(error, path: path)
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_size >= offset else {
             close(descriptor)
@@ -59,8 +64,10 @@ enum SegmentFile {
 
     /// Gives back what a writer that died left beyond the end.
     static func cut(_ path: String, at end: Int64) {
+        guard end >= 0, let descriptor = try? RegularFile.open(path, O_WRONLY) else { return }
+        defer { close(descriptor) }
         var status = stat()
-        if end >= 0, stat(path, &status) == 0, status.st_size > end { truncate(path, off_t(end)) }
+        if fstat(descriptor, &status) == 0, status.st_size > end { ftruncate(descriptor, off_t(end)) }
     }
 
     /// Calls `body` with the bytes of all values at once: a scope in a scope, as each is lent for one only.

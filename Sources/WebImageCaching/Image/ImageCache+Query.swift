@@ -89,14 +89,17 @@ extension ImageCache {
         return options
     }
 
-    private func resultInMemory(for key: ImageCacheKey, _ options: ImageQueryOptions) -> ImageCacheResult? {
-        image(inMemoryFor: key, allowsAnimated: options.allowsAnimated).map { image in
+    private func resultInMemory(
+        for key: ImageCacheKey, _ options: ImageQueryOptions, counting: LookUpCount = .all
+    ) -> ImageCacheResult? {
+        image(inMemoryFor: key, allowsAnimated: options.allowsAnimated, counting: counting).map { image in
             ImageCacheResult(image: image, data: image.originalData, tier: .memory, extendedData: image.extendedData)
         }
     }
 
     private func dataInMemory(for key: ImageCacheKey) -> ImageCacheResult? {
-        guard let image = currentImage(for: key), let data = image.originalData else { return nil }
+        guard let image = currentImage(for: key, where: { $0.originalData != nil }), let data = image.originalData
+        else { return nil }
         return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
     }
 
@@ -148,7 +151,7 @@ extension ImageCache {
         _ options: ImageQueryOptions, _ cancellation: Cancellation
     ) -> ImageCacheResult? {
         // Somebody may have decoded it in the meantime, or stored it.
-        if promotes, let result = resultInMemory(for: passage.key, options) {
+        if promotes, let result = resultInMemory(for: passage.key, options, counting: []) {
             _ = changes.end(passage)
             return result
         }

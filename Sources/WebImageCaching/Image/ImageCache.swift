@@ -70,19 +70,41 @@ public final class ImageCache: ImageCaching {
     }
 
     /// As the other of that name, whatever the configuration says of animations: `false` gives the first frame of one.
-    package func image(inMemoryFor key: ImageCacheKey, allowsAnimated: Bool) -> Image? {
-        let image = currentImage(for: key)
-        if allowsAnimated { return image }
-        return image?.firstFrame ?? currentImage(for: key.firstFrame)
+    ///
+    /// - Parameters:
+    ///   - counting: what the memory's statistics learn of it, once for all the keys it looks for.
+    ///   - isUsable: whether an image is an answer; one that is not counts as missing.
+    package func image(
+        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount = .all,
+        where isUsable: (Image) -> Bool = { _ in true }
+    ) -> Image? {
+        if allowsAnimated { return currentImage(for: key, counting: counting, where: isUsable) }
+        return currentImage(for: key, counting: counting.subtracting(.misses), where: isUsable)?.firstFrame
+            ?? currentImage(for: key.firstFrame, counting: counting, where: isUsable)
     }
 
-    /// What memory has, unless newer bytes have come since from where it came from. Such a picture goes, lest it keep the
+    /// What the memory's statistics learn of a look-up. A request may look several times, and counts once.
+    package struct LookUpCount: OptionSet, Sendable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let hits = LookUpCount(rawValue: 1)
+        package static let misses = LookUpCount(rawValue: 2)
+        package static let all: LookUpCount = [.hits, .misses]
+    }
+
+    /// What memory has, unless newer bytes have come since from where it came from. Such an image goes, lest it keep the
     /// place from a newer one.
-    func currentImage(for key: ImageCacheKey) -> Image? {
-        guard let image = memory.value(for: key) else { return nil }
-        guard image.provenance?.isSuperseded == true else { return image }
-        memory.remove(for: key)
-        return nil
+    func currentImage(
+        for key: ImageCacheKey, counting: LookUpCount = .all, where isUsable: (Image) -> Bool = { _ in true }
+    ) -> Image? {
+        memory.value(
+            for: key, countsHit: counting.contains(.hits), countsMiss: counting.contains(.misses)
+        ) { image in
+            guard image.provenance?.isSuperseded == true else { return isUsable(image) }
+            memory.remove(for: key)
+            return false
+        }
     }
 
     func report(_ error: WebImageError) { onFailure(error) }

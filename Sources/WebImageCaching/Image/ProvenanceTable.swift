@@ -9,7 +9,7 @@ package final class ProvenanceTable: Sendable {
     }
 
     private struct State {
-        var references: [String: [Reference]] = [:]
+        var references: [KeyText: [Reference]] = [:]
         /// How many sources there may be before those that nobody refers to are looked for.
         var sweepCount = ProvenanceTable.minimumSweepCount
 
@@ -32,13 +32,14 @@ package final class ProvenanceTable: Sendable {
     /// - Parameter body: runs under a lock, and must be short.
     package func change(of source: String, _ body: (inout [any ImageProvenance]) -> Void) {
         // What may be the last reference to one is let go outside the lock.
+        let key = KeyText(source)
         var (before, after): ([any ImageProvenance], [any ImageProvenance]) = ([], [])
         defer { withExtendedLifetime((before, after)) {} }
         state.withLock { state in
-            before = state.references[source]?.compactMap(\.provenance) ?? []
+            before = state.references[key]?.compactMap(\.provenance) ?? []
             after = before
             body(&after)
-            state.references[source] = after.isEmpty ? nil : after.map { Reference(provenance: $0) }
+            state.references[key] = after.isEmpty ? nil : after.map { Reference(provenance: $0) }
             if state.references.count > state.sweepCount { state.sweep() }
         }
     }

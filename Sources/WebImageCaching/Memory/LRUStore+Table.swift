@@ -23,7 +23,7 @@ extension LRUStore {
         var index = Int(hash) & bucketMask
         while true {
             let bucket = buckets[index]
-            if bucket.isEmpty || bucket.hash == hash && slots[Int(bucket.position)].key == key {
+            if bucket.isEmpty || bucket.hash == hash && ExactKey.isSame(slots[Int(bucket.position)].key, key) {
                 return bucket.position
             }
             index = (index &+ 1) & bucketMask

@@ -3,6 +3,16 @@ extension MemoryCache {
     /// on elsewhere.
     @usableFromInline
     func valueElsewhere(for key: Key, hash: UInt32, in shard: MemoryShard<Key, Value>) -> Value? {
+        var isRevived = false
+        return valueElsewhere(
+            for: key, hash: hash, in: shard, countsHit: true, countsMiss: true, isRevived: &isRevived)
+    }
+
+    /// - Parameter isRevived: set where the value is one that lives on elsewhere, which counts as a weak hit.
+    func valueElsewhere(
+        for key: Key, hash: UInt32, in shard: MemoryShard<Key, Value>, countsHit: Bool, countsMiss: Bool,
+        isRevived: inout Bool
+    ) -> Value? {
         var value: Value?
         var gone: Store.Slot?
         let change = update(shard) {
@@ -15,35 +25,41 @@ extension MemoryCache {
                 } else {
                     // Another thread stored it since.
                     value = shard.store.use(position, at: now)
-                    shard.store.hitCount &+= 1
+                    if countsHit { shard.store.hitCount &+= 1 }
                 }
             }
-            if value == nil, revival == nil { shard.store.missCount &+= 1 }
+            if value == nil, revival == nil, countsMiss { shard.store.missCount &+= 1 }
         }
         finish(change)
         if gone != nil { valueRelease.release(consume gone) }
-        return value ?? (revival == nil ? nil : revivedValue(for: key, hash: hash, countsLookup: true))
+        if value == nil, revival != nil {
+            value = revivedValue(for: key, hash: hash, countsHit: countsHit, countsMiss: countsMiss)
+            isRevived = value != nil
+        }
+        return value
     }
 
     /// The value, if somebody else kept it alive; it is the cache's again then, if its limits allow.
     ///
-    /// - Parameter countsLookup: whether the statistics learn of it.
+    /// - Parameters:
+    ///   - countsHit: whether the statistics learn of a value.
+    ///   - countsMiss: whether they learn that there is none.
     @usableFromInline
-    func revivedValue(for key: Key, hash: UInt32, countsLookup: Bool) -> Value? {
+    func revivedValue(for key: Key, hash: UInt32, countsHit: Bool, countsMiss: Bool) -> Value? {
         let shard = shard(for: hash)
         guard let (value, entry) = weakValue(for: key, in: shard) else {
-            if countsLookup { shard.locked { shard.store.missCount &+= 1 } }
+            if countsMiss { shard.locked { shard.store.missCount &+= 1 } }
             return nil
         }
         var found = value
         let change = update(shard) {
-            if countsLookup { shard.store.weakHitCount &+= 1 }
+            if countsHit { shard.store.weakHitCount &+= 1 }
             let now = clock.now()
             let position = shard.store.position(of: key, hash: hash)
             if position >= 0 {
                 // Another thread was faster, or the value was there all the time. One that has just gone by time is as good.
                 found = shard.store.use(position, at: now)
-            } else if shard.weakTier.entries[key]?.serial == entry.serial, totals.admits(cost: entry.cost) {
+            } else if shard.weakTier.entries[ExactKey(key)]?.serial == entry.serial, totals.admits(cost: entry.cost) {
                 shard.store.insert(
                     Store.Slot(key: key, value: value, cost: entry.cost, deadline: entry.deadline, hash: hash), at: now)
             }
@@ -62,7 +78,7 @@ extension MemoryCache {
         value: Value, entry: WeakTier<Key, Value>.Entry
     )? {
         let now = clock.now()
-        guard let entry = shard.locked({ shard.weakTier.entries[key] }) else { return nil }
+        guard let entry = shard.locked({ shard.weakTier.entries[ExactKey(key)] }) else { return nil }
         if !entry.deadline.isPassed(at: now), let value = entry.reference() { return (value, entry) }
         let removed = shard.locked { shard.weakTier.remove(key, serial: entry.serial) }
         withExtendedLifetime(removed) {}
@@ -76,7 +92,7 @@ extension MemoryCache {
         var dead: [(key: Key, serial: Int)] = []
         var living: [Value] = []
         for (key, entry) in entries {
-            if let value = entry.reference() { living.append(value) } else { dead.append((key, entry.serial)) }
+            if let value = entry.reference() { living.append(value) } else { dead.append((key.key, entry.serial)) }
         }
         let removed = shard.locked { shard.weakTier.endSweep(dead: dead) }
         withExtendedLifetime(removed) {}

@@ -96,6 +96,48 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return valueElsewhere(for: key, hash: hash, in: shard)
     }
 
+    /// As ``value(for:)``, for a look-up that is one of several for one question.
+    ///
+    /// - Parameters:
+    ///   - countsHit: whether the statistics learn of a value.
+    ///   - countsMiss: whether they learn that there is none.
+    ///   - isUsable: whether the value is an answer; one that is not counts as a miss. Called under no lock.
+    package func value(
+        for key: Key, countsHit: Bool, countsMiss: Bool, where isUsable: (Value) -> Bool
+    ) -> Value? {
+        let hash = Store.hash(key)
+        let shard = shard(for: hash)
+        var found: Value?
+        var isRevived = false
+        shard.lock()
+        let position = shard.store.position(of: key, hash: hash)
+        if position >= 0 {
+            let now = clock.now()
+            if shard.store.causeToGo(position, at: now) == nil {
+                found = shard.store.use(position, at: now)
+                if countsHit { shard.store.hitCount &+= 1 }
+                announceOldest(of: shard)
+            }
+        } else if revival == nil {
+            if countsMiss { shard.store.missCount &+= 1 }
+            shard.unlock()
+            return nil
+        }
+        shard.unlock()
+        if found == nil {
+            found = valueElsewhere(
+                for: key, hash: hash, in: shard, countsHit: countsHit, countsMiss: countsMiss, isRevived: &isRevived)
+        }
+        guard let value = found else { return nil }
+        if isUsable(value) { return value }
+        shard.locked {
+            if countsHit, isRevived { shard.store.weakHitCount &-= 1 }
+            if countsHit, !isRevived { shard.store.hitCount &-= 1 }
+            if countsMiss { shard.store.missCount &+= 1 }
+        }
+        return nil
+    }
+
     /// Whether there is a value; asking does not count as a use.
     @inlinable
     public func contains(_ key: Key) -> Bool {
@@ -137,7 +179,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     public func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
         let hash = Store.hash(key)
-        if revival != nil, revivedValue(for: key, hash: hash, countsLookup: false) != nil { return false }
+        if revival != nil, revivedValue(for: key, hash: hash, countsHit: false, countsMiss: false) != nil {
+            return false
+        }
         return store(value, for: key, cost: max(0, cost), expiration: expiration, replaces: false)
     }
 

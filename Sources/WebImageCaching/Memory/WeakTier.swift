@@ -25,7 +25,7 @@ struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
 
     @usableFromInline typealias Element = (key: Key, value: Entry)
 
-    @usableFromInline var entries: [Key: Entry] = [:]
+    @usableFromInline var entries: [ExactKey<Key>: Entry] = [:]
     @usableFromInline var nextSerial = 0
     /// How many entries are due for a sweep; `.max` while a thread is at it.
     @usableFromInline var sweepCount = Self.leastSweepCount
@@ -50,27 +50,29 @@ struct WeakTier<Key: Hashable & Sendable, Value: Sendable> {
         nextSerial += 1
         guard let reference else { return remove(key) }
         let entry = Entry(reference: reference, cost: cost, deadline: deadline, serial: nextSerial)
-        return entries.updateValue(entry, forKey: key).map { (key, $0) }
+        return entries.updateValue(entry, forKey: ExactKey(key)).map { (key, $0) }
     }
 
     @inlinable
-    mutating func remove(_ key: Key) -> Element? { entries.index(forKey: key).map { entries.remove(at: $0) } }
+    mutating func remove(_ key: Key) -> Element? {
+        entries.index(forKey: ExactKey(key)).map { entries.remove(at: $0) }.map { ($0.key.key, $0.value) }
+    }
 
     /// Removes the entry unless the key has another one by now.
     @inlinable
     mutating func remove(_ key: Key, serial: Int) -> Element? {
-        entries[key]?.serial == serial ? remove(key) : nil
+        entries[ExactKey(key)]?.serial == serial ? remove(key) : nil
     }
 
     /// Takes over what uses have made of a deadline, as the entry leaves the cache.
     @inlinable
     mutating func update(_ key: Key, deadline: SlotDeadline) {
-        if !deadline.isNever { entries[key]?.deadline = deadline }
+        if !deadline.isNever { entries[ExactKey(key)]?.deadline = deadline }
     }
 
     /// All entries for a sweep, if one is due; to be followed by ``endSweep(dead:)``.
     @inlinable
-    mutating func beginSweep() -> [Key: Entry]? {
+    mutating func beginSweep() -> [ExactKey<Key>: Entry]? {
         guard needsSweep else { return nil }
         sweepCount = .max
         return entries

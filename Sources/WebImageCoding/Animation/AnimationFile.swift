@@ -17,6 +17,9 @@ protocol AnimationFile: Sendable {
     /// Of the file, in memory.
     var byteCount: Int { get }
 
+    /// What decoding a part of `size` takes besides its pixels, in bytes.
+    func workingByteCount(of size: PixelSize) -> Int
+
     /// The part's own pixels: as large as its rectangle, premultiplied, not yet turned.
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
 }

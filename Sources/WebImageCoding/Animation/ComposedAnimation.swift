@@ -1,4 +1,4 @@
-internal import WebImageCore
+package import WebImageCore
 
 /// An animation whose frames are put together from the parts of a file: for all formats that have several frames.
 ///
@@ -10,15 +10,22 @@ struct ComposedAnimation: AnimationSource {
     let file: any AnimationFile
     let starts: ReplayStarts
     private var plan: DecodingPlan
+    /// The most memory that making a frame takes.
+    private let frameByteCount: Int
 
     /// - Parameter plan: made for the file's canvas, and so within the limits. Its cancellation is not looked at: each
     ///   call for a frame brings its own.
-    /// - Throws: ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``.
+    /// - Throws: ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``,
+    ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     init(_ file: any AnimationFile, plan: DecodingPlan) throws(WebImageError) {
         if !plan.options.firstFrameOnly {
             try plan.options.limits.check(frameCount: file.parts.count)
             try plan.options.limits.check(file.parts)
         }
+        frameByteCount =
+            plan.options.firstFrameOnly
+            ? plan.byteCount(ofFirstFrameOf: file) : plan.byteCount(of: file)
+        try plan.options.limits.check(memoryByteCount: frameByteCount)
         self.file = file
         identity = plan.options.animationIdentity ?? AnimationIdentity()
         let starts = ReplayStarts(of: file.parts, on: file.canvasSize)
@@ -35,9 +42,20 @@ struct ComposedAnimation: AnimationSource {
     var isComplete: Bool { file.isComplete }
     var byteCount: Int { file.byteCount }
 
+    fileprivate var limits: DecodingLimits { plan.options.limits }
+
     func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
 
-    var limits: DecodingLimits { plan.options.limits }
+    /// Calls `body`, which makes a frame, within the limits on time and memory.
+    func makingFrame<Result>(
+        _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        try plan.options.limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
+            var options = plan.options
+            options.cancellation = cancellation
+            return try options.withMemory(frameByteCount) { (_) throws(WebImageError) in try body(cancellation) }
+        }
+    }
 
     /// What is shown of a composed canvas.
     func picture(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
@@ -45,6 +63,11 @@ struct ComposedAnimation: AnimationSource {
         plan.options.cancellation = cancellation
         return try plan.image(of: canvas, format: file.format).pixels
     }
+}
+
+extension AnimationSource {
+    /// The ``DecodingLimits/memoryByteCount`` of the decode that made this animation; `nil` for animations of other decoders.
+    package var memoryByteLimit: Int? { (self as? ComposedAnimation)?.limits.memoryByteCount }
 }
 
 extension DecodingPlan {

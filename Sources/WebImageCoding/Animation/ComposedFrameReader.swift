@@ -28,7 +28,7 @@ final class ComposedFrameReader: AnimationFrameReader {
     }
 
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
-        try animation.limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
+        try animation.makingFrame(cancellation) { (cancellation) throws(WebImageError) in
             try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
         }
     }

@@ -23,6 +23,9 @@ package struct ColorConversion: Sendable {
     /// Whether pixels stay as they are.
     package var isIdentity: Bool { transform == nil }
 
+    /// Whether ``convertedToSRGB(_:cancellation:)`` takes memory for a second buffer.
+    var copiesPixels: Bool { transform != nil && model != .cmyk }
+
     /// `pixels`, premultiplied in the file's colours, in sRGB; the same object where nothing is to be done.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.

@@ -21,6 +21,10 @@ public struct DecodingOptions: Sendable {
     /// That of the animations made with these options; `nil` for a new one each time. An incremental decoder has one, so
     /// that its animations are known to be versions of one file's.
     var animationIdentity: AnimationIdentity?
+    /// What all decodes of the process share; tests have their own.
+    package var budget = DecodingBudget.shared
+    /// The directories to try, in their order, for the coefficients of a JPEG that do not fit into memory; tests have their own.
+    var spoolDirectories: [String]?
 
     /// Makes options; the defaults decode the whole picture.
     public init(

@@ -37,6 +37,8 @@ struct GIFAnimationFile: AnimationFile {
         return copy
     }
 
+    func workingByteCount(of size: PixelSize) -> Int { GIFFrameDecoder.workingByteCount(of: size) }
+
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         if index == 0, let firstPixels { return firstPixels }
         let frame = frames[index]

@@ -32,9 +32,12 @@ public struct GIFDecoder: ImageDecoder {
         let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         let frame = try file.checkedFirstFrame(options.damage)
-        let first = try GIFFrameDecoder(frame, limits: options.limits)
-        try first.unpack(frame.codes, cancellation: options.cancellation)
-        return try file.image(first: first, plan: plan)
+        try options.limits.check(frame.size)
+        return try options.withMemory(file.firstByteCount(plan: plan)) { (share) throws(WebImageError) in
+            let first = try GIFFrameDecoder(frame, limits: options.limits)
+            try first.unpack(frame.codes, cancellation: options.cancellation)
+            return try file.image(first: first, plan: plan, share: share)
+        }
     }
 
     /// The frames, found by hopping over all blocks; none is decoded.

@@ -43,8 +43,34 @@ extension GIFFile {
         return frame
     }
 
+    /// What the way to the picture takes at the most that is tried first: a thumbnail's, or the whole canvas's.
+    func firstByteCount(plan: DecodingPlan) -> Int {
+        guard let size, let frame = frames.first ?? openFrame else { return 0 }
+        guard plan.targetSize != size, frame.size == size, frame.part(on: size).covers(size) else {
+            return wholeByteCount(plan: plan)
+        }
+        return GIFFrameDecoder.workingByteCount(of: size) + plan.byteCount(resamplingRowsOf: size)
+    }
+
+    /// What the whole canvas takes with the first frame on it.
+    private func wholeByteCount(plan: DecodingPlan) -> Int {
+        guard let size, let frame = frames.first ?? openFrame else { return 0 }
+        // Of a frame that sticks out, all is unpacked and a part is shown.
+        return plan.byteCount(
+            ofFirst: frame.part(on: size), on: size, workingByteCount: GIFFrameDecoder.workingByteCount(of: frame.size))
+    }
+
+    /// The same with previews: a canvas made of the rows so far, and the last preview, which the caller still has.
+    func byteCountWithPreviews(plan: DecodingPlan) -> Int {
+        wholeByteCount(plan: plan) + plan.targetSize.pixelByteCount
+    }
+
     /// The picture of a file, finished or not, whose first frame is unpacked as far as it is there.
-    func image(first: GIFFrameDecoder, plan: DecodingPlan) throws(WebImageError) -> Image {
+    ///
+    /// - Parameter share: of the process's memory, for ``firstByteCount(plan:)`` at least.
+    func image(
+        first: GIFFrameDecoder, plan: DecodingPlan, share: DecodingShare
+    ) throws(WebImageError) -> Image {
         // One that is still arriving lacks rows, which is no damage yet.
         if end != nil { try first.check(plan.options.damage, isWhole: frames.first?.isWhole == true) }
         guard let file = GIFAnimationFile(self, options: plan.options) else {
@@ -54,6 +80,7 @@ extension GIFFile {
         if let thumbnail = try thumbnail(of: file, first: first, plan: plan) {
             image = thumbnail
         } else {
+            try plan.options.grow(share, to: wholeByteCount(plan: plan))
             image = try picture(of: file, first: first, plan: plan)
         }
         image.isPartial = end == nil || damage != nil || !first.isComplete
@@ -77,12 +104,13 @@ extension GIFFile {
         guard plan.targetSize != file.canvasSize, first.size == file.canvasSize, file.parts[0].covers(file.canvasSize)
         else { return nil }
         // Made before the pixels: it looks at the limits.
-        let animation = try ComposedAnimation(file, plan: plan)
+        let isAnimated = file.parts.count > 1 && !plan.options.firstFrameOnly
+        let animation = isAnimated ? try ComposedAnimation(file, plan: plan) : nil
         guard let pixels = try first.resampled(to: plan.targetSize, cancellation: plan.options.cancellation) else {
             return nil
         }
         var image = try plan.image(of: pixels, format: .gif, frameCount: file.parts.count)
-        if file.parts.count > 1, !plan.options.firstFrameOnly { image.animation = animation }
+        image.animation = animation
         return image
     }
 }

@@ -26,6 +26,9 @@ final class GIFFrameDecoder {
         lzw = try LZWDecoder(minimumCodeSize: minimumCodeSize, capacity: frame.size.pixelCount)
     }
 
+    /// What unpacking a frame of `size` takes, in bytes: an index a pixel, and the table of strings.
+    static func workingByteCount(of size: PixelSize) -> Int { size.pixelCount + (1 << 18) }
+
     /// Unpacks what is new in `codes`, which begin as the frame's and may end anywhere.
     func unpack(_ codes: Data, cancellation: Cancellation?) throws(WebImageError) {
         let data = codes.bytes

@@ -10,6 +10,8 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
     private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
+    /// What it holds of the process's memory since that is there.
+    private var share: DecodingShare?
     /// The first frame's picture, once it will not change any more.
     private var firstPicture: Image?
     private var frames = ArrivingAnimation()
@@ -39,15 +41,24 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
         if plan == nil, let size = file.size, size.width > 0, size.height > 0 {
             plan = try DecodingPlan(storedSize: size, options: options)
         }
-        if plan != nil, first?.isWaiting != false, let frame = file.firstFrame { try unpack(frame) }
+        guard let plan, first?.isWaiting != false, let frame = file.firstFrame else { return }
+        if first == nil {
+            try options.limits.check(frame.size)
+            let byteCount = file.byteCountWithPreviews(plan: plan)
+            // Without memory for previews it collects bytes.
+            guard byteCount <= options.limits.memoryByteCount, let share = options.budget.previewShare(byteCount)
+            else { return }
+            self.share = share
+        }
+        try unpack(frame)
     }
 
     func preview() throws(WebImageError) -> Image? {
-        guard let plan, let first, first.rowCount > 0 else { return nil }
+        guard let plan, let first, let share, first.rowCount > 0 else { return nil }
         let frames = file.frames.count > 1 ? try arrivedFrames() : nil
         let progress = Progress(rowCount: first.rowCount, frameCount: frames?.frameCount ?? 1)
         guard progress != previewed else { return nil }
-        var image = try picture(first, plan)
+        var image = try picture(first, plan, share)
         if let frames {
             image.animation = frames
             image.frameCount = frames.frameCount
@@ -60,9 +71,24 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
         file.finish()
         let size = try file.checkedSize()
         if plan == nil { plan = try DecodingPlan(storedSize: size, options: options) }
-        try unpack(file.checkedFirstFrame(options.damage))
-        guard let plan, let first else { preconditionFailure("both were made above") }
-        return try file.image(first: first, plan: plan)
+        let frame = try file.checkedFirstFrame(options.damage)
+        guard let plan else { preconditionFailure("it was made above") }
+        if let share {
+            self.share = nil
+            return try image(frame, plan, share)
+        }
+        try options.limits.check(frame.size)
+        return try options.withMemory(file.firstByteCount(plan: plan)) { (share) throws(WebImageError) in
+            try image(frame, plan, share)
+        }
+    }
+
+    private func image(
+        _ frame: GIFFrame, _ plan: DecodingPlan, _ share: DecodingShare
+    ) throws(WebImageError) -> Image {
+        try unpack(frame)
+        guard let first else { preconditionFailure("it was made above") }
+        return try file.image(first: first, plan: plan, share: share)
     }
 
     private func unpack(_ frame: GIFFrame) throws(WebImageError) {
@@ -71,11 +97,13 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
     }
 
     /// The first frame as far as it is there, for a preview.
-    private func picture(_ first: GIFFrameDecoder, _ plan: DecodingPlan) throws(WebImageError) -> Image {
+    private func picture(
+        _ first: GIFFrameDecoder, _ plan: DecodingPlan, _ share: DecodingShare
+    ) throws(WebImageError) -> Image {
         if let firstPicture { return firstPicture }
         var stillPlan = plan
         stillPlan.options.firstFrameOnly = true
-        var image = try file.image(first: first, plan: stillPlan)
+        var image = try file.image(first: first, plan: stillPlan, share: share)
         image.isPartial = true
         image.frameCount = 1
         if file.frames.first?.isWhole == true { firstPicture = image }

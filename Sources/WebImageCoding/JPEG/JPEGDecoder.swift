@@ -34,14 +34,20 @@ public struct JPEGDecoder: ImageDecoder {
         let header = try JPEGHeader(reading: data.bytes)
         let plan = try DecodingPlan(header, of: data.bytes, options: options)
         let reader = try JPEGReader()
-        _ = try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
-            try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
+        return try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+            let headerByteCount = try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
                 guard try reader.readHeader() else { throw .decoding(format: .jpeg, reason: .truncated) }
-                try plan.start(reader)
-                try reader.decode(options: options)
+            }
+            let memory = try plan.memoryPlan(for: reader)
+            return try options.withMemory(memory.byteCount) { (_) throws(WebImageError) in
+                let scans = UnsafeRawBufferPointer(rebasing: bytes[headerByteCount...])
+                _ = try reader.reading(scans, isEnd: true) { () throws(WebImageError) in
+                    try plan.start(reader, memory)
+                    try reader.decode(options: options)
+                }
+                return try plan.image(of: reader)
             }
         }
-        return try plan.image(of: reader)
     }
 
     /// A decoder for baseline rows as they arrive, and for the scans of a progressive file that are whole.
@@ -63,11 +69,13 @@ extension DecodingPlan {
     }
 
     /// Starts to decode the pixels that this plan needs.
-    func start(_ reader: JPEGReader) throws(WebImageError) {
+    func start(_ reader: JPEGReader, _ memory: JPEGMemoryPlan) throws(WebImageError) {
         guard reader.size == storedSize else {
             throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
         }
-        try reader.start(atLeast: targetSize, ink: colors)
+        try reader.start(
+            atLeast: targetSize, ink: colors, spool: memory.isSpooled ? makeSpool(for: reader) : nil,
+            passesRows: memory.passesRows)
     }
 
     /// The picture that `reader` has decoded.

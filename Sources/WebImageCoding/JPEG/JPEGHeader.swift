@@ -30,6 +30,11 @@ struct JPEGHeader {
             }
             if Self.standalone.contains(marker) { continue }
             guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { break }
+            // libjpeg goes on behind the length of a segment that it passes over, and looks for the next marker there.
+            if length < 2, Self.isPassedOver(marker) {
+                offset += 2
+                continue
+            }
             guard length >= 2 else {
                 throw .decoding(format: .jpeg, reason: .corrupt("a segment shorter than its length"))
             }
@@ -84,6 +89,11 @@ struct JPEGHeader {
             }
         }
         return nil
+    }
+
+    /// COM, APP0 to APP15 and DNL: what stands in others has to fit their length.
+    private static func isPassedOver(_ marker: UInt8) -> Bool {
+        marker == 0xFE || (0xE0...0xEF).contains(marker) || marker == 0xDC
     }
 
     /// SOF0 to SOF15, without the three codes among them that mean something else.

@@ -16,6 +16,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     /// Whether pixels are being decoded: not before there is a plan, and a slot if one is needed.
     private var isStarted = false
     private var slot: IncrementalDecodingSlot?
+    /// What it holds of the process's memory once it is started.
+    private var share: DecodingShare?
     /// From the file's first byte, until there is a plan; then, unless all are kept, from the first that is not decoded.
     private var bytes: [UInt8] = []
     /// How many of them libjpeg is done with.
@@ -43,7 +45,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
 
     func preview() throws(WebImageError) -> Image? {
         try options.checkCancellation()
-        guard isStarted, let reader, let plan,
+        guard hasPreviews, let reader, let plan,
             let pixels = try reader.preview(cancellation: options.cancellation)
         else { return nil }
         var image = try plan.image(of: pixels, format: .jpeg)
@@ -52,9 +54,13 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     func finish() throws(WebImageError) -> Image {
+        // After an error too.
+        defer { share = nil }
         try advance(isEnd: true)
         if isInDoubt || reader?.mayDoubtDamage == true && hasFillBytes {
             reader = nil
+            // It asks for memory anew.
+            share = nil
             hasDoubted = true
             return try JPEGDecoder().decode(Data(bytes), options: options)
         }
@@ -65,6 +71,9 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         }
         return try plan.image(of: reader)
     }
+
+    /// Whether it was started early enough for previews.
+    private var hasPreviews = false
 
     private var isInDoubt: Bool { reader?.isDamageInDoubt == true }
 
@@ -119,16 +128,28 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         return try DecodingPlan(header, of: data, options: options)
     }
 
-    /// Takes memory for the picture, if it may have it now: at the end it may, since then it is soon given back.
+    /// Takes memory for the picture, if it may have it now: at the end it may, or waits for it, since then it is soon given
+    /// back. A picture that would be over the limit with previews has none.
     private func start(_ reader: JPEGReader, _ plan: DecodingPlan, isEnd: Bool) throws(WebImageError) -> Bool {
-        if !isEnd {
-            guard reader.isSuspendable else { return false }
-            if reader.hasMultipleScans {
-                slot = slots.take()
-                if slot == nil { return false }
-            }
+        let memory = try plan.memoryPlan(for: reader)
+        if isEnd {
+            share = try options.budget.share(memory.byteCount, cancellation: options.cancellation)
+            try plan.start(reader, memory)
+            return true
         }
-        try plan.start(reader)
+        let byteCount = plan.byteCountWithPreviews(of: reader)
+        guard reader.isSuspendable, byteCount <= options.limits.memoryByteCount else { return false }
+        if reader.hasMultipleScans {
+            slot = slots.take()
+            if slot == nil { return false }
+        }
+        share = options.budget.previewShare(byteCount)
+        guard share != nil else {
+            slot = nil
+            return false
+        }
+        try plan.start(reader, JPEGMemoryPlan())
+        hasPreviews = true
         return true
     }
 }

@@ -14,6 +14,10 @@ final class JPEGReader {
     private var outputSize: PixelSize?
     /// Of one scan, taken at the start; of several, memory is held only for the coefficients until the end.
     private var output: MutablePixelBuffer?
+    /// In its stead, where the pixels go on to another size row by row.
+    private var passingRows: PassingRows?
+    /// Where the coefficients are that don't fit into memory.
+    private var spool: UnnamedFile?
     /// How many of the output's rows are there, from the top.
     private var rowCount = 0
     /// Whether the compressed data of all scans is read; there may be pixels to make of it yet.
@@ -84,21 +88,47 @@ final class JPEGReader {
     /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
     /// eighth, but those between have no SIMD code and are slower than the full size. It can't change its mind later.
     ///
-    /// - Parameter ink: the way from CMYK to sRGB; a picture of light keeps its colours.
-    func start(atLeast targetSize: PixelSize, ink: ColorConversion) throws(WebImageError) {
+    /// - Parameters:
+    ///   - ink: the way from CMYK to sRGB; a picture of light keeps its colours.
+    ///   - spool: where the coefficients of several scans are kept; `nil`, the default, for memory.
+    ///   - passesRows: whether the pixels go on to the target's size row by row: then there are no previews.
+    func start(
+        atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, passesRows: Bool = false
+    ) throws(WebImageError) {
         self.ink = ink
-        let numerator = [1, 2, 4].first { numerator in
-            Self.scaled(size.width, by: numerator) >= targetSize.width
-                && Self.scaled(size.height, by: numerator) >= targetSize.height
-        }
-        // A progressive picture's coefficients, 16 bits each at full resolution, and some for rows and tables.
-        memoryLimit = size.pixelCount * Int(header.component_count) * 2 + (32 << 20)
+        self.spool = spool
+        // The coefficients, and some for rows and tables.
+        memoryLimit = header.coefficient_byte_count + (32 << 20)
         var width: UInt32 = 0
         var height: UInt32 = 0
-        let status = cwi_jpeg_start(decoder, UInt32(numerator ?? 8), memoryLimit, &width, &height)
+        let status = cwi_jpeg_start(
+            decoder, UInt32(numerator(atLeast: targetSize)), memoryLimit, spool?.descriptor ?? -1, &width, &height)
         guard status == CWI_JPEG_OK else { throw error(status) }
-        outputSize = PixelSize(width: Int(width), height: Int(height))
+        let size = PixelSize(width: Int(width), height: Int(height))
+        outputSize = size
+        if passesRows { passingRows = try PassingRows(of: size, resampledTo: targetSize) }
         if !header.has_multiple_scans { try makeOutput() }
+    }
+
+    /// The size that comes out for a target.
+    func outputSize(atLeast targetSize: PixelSize) -> PixelSize {
+        let numerator = numerator(atLeast: targetSize)
+        return PixelSize(
+            width: Self.scaled(size.width, by: numerator), height: Self.scaled(size.height, by: numerator))
+    }
+
+    private func numerator(atLeast targetSize: PixelSize) -> Int {
+        [1, 2, 4].first { numerator in
+            Self.scaled(size.width, by: numerator) >= targetSize.width
+                && Self.scaled(size.height, by: numerator) >= targetSize.height
+        } ?? 8
+    }
+
+    /// What libjpeg takes: for coefficients, in memory or with a window of them, and for rows.
+    func workingByteCount(isSpooled: Bool) -> Int {
+        // Samples of a row of blocks, four lines of blocks high at the most: as they are decoded, upsampled and converted.
+        let rows = size.width * Int(header.component_count) * 8 * 4 * 4
+        return rows + (1 << 20) + (isSpooled ? header.spool_window_byte_count : header.coefficient_byte_count)
     }
 
     /// Decodes as far as the bytes reach, or to the first damage, which it notes.
@@ -142,13 +172,17 @@ final class JPEGReader {
     func finish(options: DecodingOptions) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
         if let failure, options.damage == .refuse { throw failure }
+        // What libjpeg took is not needed while colours are converted.
+        defer { releaseImage() }
         if header.has_multiple_scans {
             try makeOutput()
             var status = cwi_jpeg_start_pass(decoder, true)
             if status == CWI_JPEG_OK { status = try readRows(options.cancellation) }
-            // Of the first scan alone, some rows may be there.
-            guard status == CWI_JPEG_OK || failure != nil else { throw error(status) }
+            // Of the first scan alone, some rows may be there. But a fault of the system is no damage of the file.
+            let isFault = status == CWI_JPEG_SPOOL_FAILED || status == CWI_JPEG_OUT_OF_MEMORY
+            guard status == CWI_JPEG_OK || failure != nil && !isFault else { throw error(status) }
         }
+        if rowCount > 0, let passingRows { return (passingRows.finish(), failure != nil) }
         guard var buffer = output.take(), rowCount > 0 else {
             throw failure ?? .decoding(format: .jpeg, reason: .corrupt("rows are missing"))
         }
@@ -157,8 +191,13 @@ final class JPEGReader {
         return (buffer.freeze(isOpaque: isOpaque), failure != nil)
     }
 
+    private func releaseImage() {
+        cwi_jpeg_release_image(decoder)
+        spool = nil
+    }
+
     private func makeOutput() throws(WebImageError) {
-        guard let outputSize else { return }
+        guard let outputSize, passingRows == nil else { return }
         output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
     }
 
@@ -176,6 +215,7 @@ final class JPEGReader {
     }
 
     private func readRows(_ cancellation: Cancellation?) throws(WebImageError) -> cwi_jpeg_status {
+        if let passingRows { return try readRows(passing: passingRows, cancellation) }
         // Out of `self` meanwhile, so that both are not written at once.
         guard var buffer = output.take() else { return CWI_JPEG_CORRUPT }
         var rowCount = rowCount
@@ -189,23 +229,44 @@ final class JPEGReader {
     private func readRows(
         into buffer: inout MutablePixelBuffer, rowCount: inout Int, cancellation: Cancellation?
     ) throws(WebImageError) -> cwi_jpeg_status {
-        let (size, stride) = (buffer.size, buffer.bytesPerRow)
-        let batch = max(1, Self.batchPixelCount / size.width)
+        let size = buffer.size
         return try buffer.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
-            guard let pixels = bytes.bindMemory(to: UInt8.self).baseAddress else { return CWI_JPEG_CORRUPT }
+            guard let pixels = bytes.baseAddress else { return CWI_JPEG_CORRUPT }
             while rowCount < size.height {
-                try cancellation?.check()
-                let start = pixels + rowCount * stride
-                var count: UInt32 = 0
-                let limit = UInt32(min(batch, size.height - rowCount))
-                let status = cwi_jpeg_read_rows(decoder, start, stride, limit, &count)
-                // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
-                if header.is_cmyk { ink.convertInk(start, pixelCount: Int(count) * size.width) }
-                rowCount += Int(count)
+                let status = try readBatch(into: pixels, of: size, rowCount: &rowCount, cancellation)
                 guard status == CWI_JPEG_OK else { return status }
             }
             return CWI_JPEG_OK
         }
+    }
+
+    /// The same, but each batch is resampled and goes.
+    private func readRows(passing rows: PassingRows, _ cancellation: Cancellation?) throws(WebImageError)
+        -> cwi_jpeg_status
+    {
+        guard let size = outputSize else { return CWI_JPEG_CORRUPT }
+        while rowCount < size.height {
+            let status = try readBatch(into: rows.baseAddress, of: size, rowCount: &rowCount, cancellation)
+            rows.resample(upTo: rowCount)
+            guard status == CWI_JPEG_OK else { return status }
+        }
+        return CWI_JPEG_OK
+    }
+
+    /// Reads a batch of rows behind the first `rowCount` of a picture of `size`, which begins at `pixels`.
+    private func readBatch(
+        into pixels: UnsafeMutableRawPointer, of size: PixelSize, rowCount: inout Int, _ cancellation: Cancellation?
+    ) throws(WebImageError) -> cwi_jpeg_status {
+        try cancellation?.check()
+        let stride = size.width * 4
+        let start = pixels.assumingMemoryBound(to: UInt8.self) + rowCount * stride
+        var count: UInt32 = 0
+        let limit = UInt32(min(max(1, Self.batchPixelCount / size.width), size.height - rowCount))
+        let status = cwi_jpeg_read_rows(decoder, start, stride, limit, &count)
+        // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
+        if header.is_cmyk { ink.convertInk(start, pixelCount: Int(count) * size.width) }
+        rowCount += Int(count)
+        return status
     }
 
     private func copyRows(into buffer: inout MutablePixelBuffer) {
@@ -223,6 +284,8 @@ final class JPEGReader {
         case CWI_JPEG_TRUNCATED, CWI_JPEG_NEEDS_BYTES: .decoding(format: .jpeg, reason: .truncated)
         case CWI_JPEG_UNSUPPORTED: .decoding(format: .jpeg, reason: .unsupported(message))
         case CWI_JPEG_OUT_OF_MEMORY: .outOfMemory(byteCount: memoryLimit)
+        case CWI_JPEG_SPOOL_FAILED:
+            .temporaryFile(directory: spool?.directory ?? "", errno: cwi_jpeg_decoder_system_error(decoder))
         case CWI_JPEG_TOO_MANY_SCANS: .tooManyScans(limit: scanLimit)
         default: .decoding(format: .jpeg, reason: .corrupt(message.isEmpty ? "rows are missing" : message))
         }

@@ -12,6 +12,9 @@ struct APNGFile: AnimationFile {
     let beginsWithStill: Bool
 
     private let pictures: [PNGPicture]
+    private let layout: PNGLayout
+    /// The longest zlib stream of a frame that is joined from several chunks.
+    private let joinedByteCount: Int
     private let data: Data
     private let damage: DecodingOptions.Damage
 
@@ -34,6 +37,8 @@ struct APNGFile: AnimationFile {
             picture.chunks = frame.chunks
             return picture
         }
+        layout = still.layout
+        joinedByteCount = pictures.reduce(0) { max($0, $1.joinedByteCount) }
         canvasSize = still.layout.size
         self.orientation = orientation
         loopCount = sequence.loopCount
@@ -45,6 +50,11 @@ struct APNGFile: AnimationFile {
 
     var format: ImageFormat { .png }
     var byteCount: Int { data.count }
+
+    func workingByteCount(of size: PixelSize) -> Int {
+        // It is asked for each frame, so it must not go over all of them.
+        joinedByteCount + layout.resized(to: size).workingByteCount
+    }
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let decoded = try pictures[index].decoded(

@@ -38,7 +38,7 @@ public struct PNGDecoder: ImageDecoder {
 
     private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         let reading = try PNGReading(of: data, options: options)
-        return try reading.image(goingOnWith: nil)
+        return try reading.image()
     }
 
     /// Hops over all chunks; frames are decoded when they are asked for.

@@ -12,6 +12,8 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     private var file = PNGFile()
     private var hasCheckedSize = false
     private var stream: PNGStreamDecoder?
+    /// What it holds of the process's memory since there is a stream.
+    private var share: DecodingShare?
     // What the last preview showed.
     private var missingRowCount: UInt64?
     private var hasShownFirstFrame = false
@@ -45,7 +47,7 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     func preview() throws(WebImageError) -> Image? {
         guard let still = file.still, !still.chunks.isEmpty else { return nil }
         if let sequence = file.animation, !sequence.beginsWithStill { return try previewOfFirstFrame() }
-        if stream == nil { stream = try PNGStreamDecoder(still) }
+        if stream == nil { try begin(still) }
         guard let stream else { return nil }
         try stream.take(still.chunks, of: data.bytes, cancellation: options.cancellation)
         // Whether the picture is to be refused, the whole of it tells.
@@ -58,12 +60,25 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
         return image
     }
 
+    /// Begins with the still, if there is memory for previews.
+    private func begin(_ still: PNGPicture) throws(WebImageError) {
+        let byteCount = try PNGReading(of: data, file: file, options: options).byteCountWithPreviews(of: still)
+        guard byteCount <= options.limits.memoryByteCount else { return }
+        share = options.budget.previewShare(byteCount)
+        if share != nil { stream = try PNGStreamDecoder(still) }
+    }
+
     /// Where the still is no frame, it is not shown while the first frame is on its way.
     private func previewOfFirstFrame() throws(WebImageError) -> Image? {
         guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
+        let reading = try PNGReading(of: data, file: file, options: options)
+        guard reading.firstByteCount <= options.limits.memoryByteCount,
+            let share = options.budget.previewShare(reading.firstByteCount)
+        else { return nil }
+        defer { withExtendedLifetime(share) {} }
         hasShownFirstFrame = true
         do throws(WebImageError) {
-            var image = try PNGReading(of: data, file: file, options: options).firstFrame()
+            var image = try reading.firstFrame()
             image?.isPartial = true
             return image
         } catch .decoding {
@@ -73,6 +88,16 @@ final class PNGIncrementalDecoder: IncrementalImageDecoder {
     }
 
     func finish() throws(WebImageError) -> Image {
-        try PNGReading(of: data, file: file, options: options).image(goingOnWith: stream.take())
+        var share = self.share.take()
+        var stream = self.stream.take()
+        let reading = try PNGReading(of: data, file: file, options: options)
+        // What previews take grows with the data. An image that fits without them is decoded without them.
+        if stream != nil, let still = file.still,
+            reading.byteCountWithPreviews(of: still) > options.limits.memoryByteCount
+        {
+            stream = nil
+            share = nil
+        }
+        return try reading.image(goingOnWith: stream, share: share)
     }
 }

@@ -13,19 +13,13 @@ extension PNGPicture {
     /// - Parameters:
     ///   - data: the file's bytes.
     ///   - stream: one that has begun with the picture.
-    ///   - targetSize: the size that the pixels get in the end: they may have it already.
     ///   - shortage: why rows are missing if nothing else is wrong.
     /// - Throws: ``WebImageError/decoding(format:reason:)`` when there is no row at all,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func decoded(
-        from data: RawSpan, goingOnWith stream: PNGStreamDecoder? = nil, targetSize: PixelSize? = nil,
+        from data: RawSpan, goingOnWith stream: PNGStreamDecoder? = nil,
         shortage: WebImageError.DecodingFailure, cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
-        if stream == nil, let targetSize,
-            let pixels = try resampledByRows(to: targetSize, from: data, cancellation: cancellation)
-        {
-            return Decoded(pixels: pixels, failure: nil)
-        }
         // From its start the fast way takes a third of the time: it pays unless two thirds are there.
         let isNearlyThere = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
         if !isNearlyThere, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }

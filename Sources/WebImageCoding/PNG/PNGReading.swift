@@ -38,21 +38,49 @@ struct PNGReading {
         }
     }
 
-    private var frames: APNGFile? {
+    var frames: APNGFile? {
         APNGFile(file, data: data, orientation: header.orientation, damage: plan.options.damage)
     }
 
     /// The picture: that of an animation is its first frame.
     ///
-    /// - Parameter stream: one that has begun with the still.
-    func image(goingOnWith stream: PNGStreamDecoder?) throws(WebImageError) -> Image {
+    /// - Parameters:
+    ///   - stream: one that has begun with the still.
+    ///   - share: of the process's memory, with what `stream` takes; `nil` to wait for one.
+    func image(
+        goingOnWith stream: PNGStreamDecoder? = nil, share: DecodingShare? = nil
+    ) throws(WebImageError) -> Image {
         if plan.options.damage == .refuse, let failure { throw failure }
+        if let share { return try image(goingOnWith: stream, in: share) }
+        return try plan.options.withMemory(firstByteCount) { (share) throws(WebImageError) in
+            try image(goingOnWith: stream, in: share)
+        }
+    }
+
+    private func image(
+        goingOnWith stream: PNGStreamDecoder?, in share: DecodingShare
+    ) throws(WebImageError) -> Image {
         if let image = try firstFrame() { return image }
         let frames = frames
         guard let still = file.still else { throw failure ?? .decoding(format: .png, reason: .truncated) }
-        let decoded = try still.decoded(
-            from: data.bytes, goingOnWith: stream, targetSize: plan.targetSize, shortage: shortage,
-            cancellation: plan.options.cancellation)
+        let decoded: PNGPicture.Decoded
+        if stream == nil,
+            let pixels = try still.resampledByRows(
+                to: plan.targetSize, from: data.bytes, cancellation: plan.options.cancellation)
+        {
+            decoded = PNGPicture.Decoded(pixels: pixels, failure: nil)
+        } else {
+            let byteCount = stream == nil ? wholeByteCount(still) : byteCountWithPreviews(of: still)
+            // Rows that can't be passed on are damaged; the whole image is needed only to show the good part.
+            if plan.options.damage == .refuse, byteCount > plan.options.limits.memoryByteCount,
+                still.mayPassRows(to: plan.targetSize)
+            {
+                throw .decoding(format: .png, reason: rowDamage(of: still))
+            }
+            try plan.options.grow(share, to: byteCount)
+            decoded = try still.decoded(
+                from: data.bytes, goingOnWith: stream, shortage: shortage, cancellation: plan.options.cancellation)
+        }
         if plan.options.damage == .refuse, let failure = decoded.failure { throw failure }
         var image = try plan.image(of: decoded.pixels, format: .png, frameCount: frames?.parts.count ?? 1)
         image.isPartial = decoded.failure != nil || isMissingFrames
@@ -91,6 +119,14 @@ struct PNGReading {
         case .missing: .truncated
         case .damaged(let what): .corrupt(what)
         }
+    }
+
+    /// Why the rows of `still` can't be passed on one by one.
+    private func rowDamage(of still: PNGPicture) -> WebImageError.DecodingFailure {
+        guard let chunk = still.chunks.first(where: { $0.isWhole && !$0.isIntact(in: data.bytes) }) else {
+            return shortage
+        }
+        return .corrupt("wrong checksum of \(chunk.name.text)")
     }
 
     /// A still that lacks only what stands behind its pixels is complete.

@@ -12,8 +12,7 @@ extension PNGPicture {
     func resampledByRows(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
-        guard !layout.isInterlaced, size != layout.size, chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) })
-        else { return nil }
+        guard mayPassRows(to: size), chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else { return nil }
         // The checksums are a pass over all there is.
         try cancellation?.check()
         guard let rows = PNGRowConversion(self) else {
@@ -21,6 +20,9 @@ extension PNGPicture {
         }
         return try resampled(rows, to: size, from: data, cancellation: cancellation)
     }
+
+    /// Whether the picture is of a kind whose rows can be resampled one by one, if all is well with it.
+    func mayPassRows(to size: PixelSize) -> Bool { !layout.isInterlaced && size != layout.size }
 
     /// Where 8 bits a channel make the way of ``PNGFastDecoder`` possible: it takes a fifth longer than that, and a tenth of the memory.
     private func resampled(
@@ -69,7 +71,7 @@ extension PNGPicture {
 }
 
 /// Rows of a picture, premultiplied, of which it keeps those of one step only.
-private final class PNGRowReader {
+final class PNGRowReader {
     private let decoder: OpaquePointer
     private let size: PixelSize
     private let hasAlpha: Bool
@@ -78,16 +80,22 @@ private final class PNGRowReader {
     private var rowCount = 0
     private(set) var isOpaque = true
     /// How many compressed bytes are taken at once.
-    let stepByteCount = 256
+    var stepByteCount: Int { Self.stepByteCount }
+    private static let stepByteCount = 256
 
     init(_ picture: PNGPicture) throws(WebImageError) {
         size = picture.layout.size
         hasAlpha = picture.hasAlpha
-        // zlib makes at most 1032 bytes of one, and may hold back what fills its own window.
-        let bitCount = (stepByteCount * 1032 + (64 << 10)) * 8
-        windowRowLimit = min(size.height, bitCount / (picture.layout.bitsPerPixel * size.width) + 2)
+        windowRowLimit = Self.windowRowLimit(picture.layout)
         decoder = try PNGStreamDecoder.begin(picture)
         window = .allocate(capacity: windowRowLimit * size.width * 4)
+    }
+
+    /// How many rows it keeps at the most.
+    static func windowRowLimit(_ layout: PNGLayout) -> Int {
+        // zlib makes at most 1032 bytes of one, and may hold back what fills its own window.
+        let bitCount = (stepByteCount * 1032 + (64 << 10)) * 8
+        return min(layout.size.height, bitCount / (layout.bitsPerPixel * layout.size.width) + 2)
     }
 
     deinit {

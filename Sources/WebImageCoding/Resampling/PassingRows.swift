@@ -61,5 +61,8 @@ final class PassingRows {
         return resampler.finish(isOpaque: isOpaque && missingRowCount == 0)
     }
 
+    /// What is in memory of the rows, where a call passes a few at a time.
+    static let windowByteCount = 4 * hugePageByteCount
+
     private static let hugePageByteCount = 2 << 20
 }

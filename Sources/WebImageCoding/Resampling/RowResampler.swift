@@ -30,8 +30,7 @@ final class RowResampler {
         output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
         rows = ResamplingWeights(from: inputSize.height, to: outputSize.height, maximumPrecision: 22)
         columns = ResamplingWeights(from: inputSize.width, to: outputSize.width, maximumPrecision: 16)
-        // Twice what a filter needs, so that a row is moved to the front once at most.
-        windowRowLimit = 2 * (rows.stride + 1)
+        windowRowLimit = Self.windowRowLimit(filterRowCount: rows.stride, inputRowCount: inputSize.height)
         window = .allocate(capacity: windowRowLimit * inputSize.width * 4)
         let lineLength = (inputSize.width + columns.stride) * 4
         line = .allocate(capacity: lineLength)
@@ -44,6 +43,25 @@ final class RowResampler {
         window.deallocate()
         line.deallocate()
         first.deallocate()
+    }
+
+    /// Twice what a filter needs, so that a row is moved to the front once at most; never more than there are.
+    private static func windowRowLimit(filterRowCount: Int, inputRowCount: Int) -> Int {
+        min(2 * (filterRowCount + 1), inputRowCount)
+    }
+
+    /// What one takes at the most, with its output.
+    static func byteCount(from inputSize: PixelSize, to outputSize: PixelSize) -> Int {
+        func filterLength(_ inputLength: Int, _ outputLength: Int) -> Int {
+            let widening = max(1, Double(inputLength) / Double(outputLength))
+            return min(Int(ResamplingFilter.lanczos3.radius * 2 * widening) + 5, inputLength + 3)
+        }
+        let rows = filterLength(inputSize.height, outputSize.height)
+        let columns = filterLength(inputSize.width, outputSize.width)
+        let window = windowRowLimit(filterRowCount: rows, inputRowCount: inputSize.height) * inputSize.width * 4
+        // Weights are worked out as numbers of 64 bits and kept in 16.
+        let weights = (rows * outputSize.height + columns * outputSize.width) * 10
+        return window + weights + (inputSize.width + columns) * 8 + outputSize.pixelByteCount
     }
 
     /// Takes the next row: premultiplied RGBA, as many pixels as the input is wide.

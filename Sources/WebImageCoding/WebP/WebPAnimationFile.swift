@@ -24,6 +24,11 @@ struct WebPAnimationFile: AnimationFile {
     var isComplete: Bool { file.isComplete(at: data.count) }
     var byteCount: Int { data.count }
 
+    /// Each frame may be lossless.
+    func workingByteCount(of size: PixelSize) -> Int {
+        WebPPictureDecoder.workingByteCount(of: size, isLossless: true, hasAlpha: false)
+    }
+
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let content = file.frames[index].content
         let decoder = try WebPPictureDecoder(size: parts[index].size, byteCount: content.count)

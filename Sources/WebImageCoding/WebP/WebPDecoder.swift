@@ -25,8 +25,8 @@ public struct WebPDecoder: ImageDecoder {
             colorProfileName: file.colorProfile(in: data.bytes)?.name)
     }
 
-    /// Decodes the picture and resamples it to the size wanted, a large one while its rows are decoded. libwebp could scale by
-    /// itself, but no faster and with a coarser filter.
+    /// Decodes the picture and resamples it to the size wanted, a large one while its rows are decoded. libwebp can scale by
+    /// itself, but no faster and with a coarser filter: it does where memory is short.
     public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
     }
@@ -41,30 +41,41 @@ public struct WebPDecoder: ImageDecoder {
     }
 
     private func image(of file: WebPFile, in data: Data, plan: DecodingPlan) throws(WebImageError) -> Image {
-        let options = plan.options
         if !file.frames.isEmpty {
+            let animation = WebPAnimationFile(file, in: data, damage: plan.options.damage)
             do throws(WebImageError) {
-                return try plan.image(of: WebPAnimationFile(file, in: data, damage: options.damage))
-            } catch .decoding where options.damage == .showGoodPart {
+                return try plan.options.withMemory(plan.byteCount(ofFirstFrameOf: animation)) {
+                    (_) throws(WebImageError) in
+                    try plan.image(of: animation)
+                }
+            } catch .decoding where plan.options.damage == .showGoodPart {
                 // The first frame is damaged: see below whether it has good rows.
             }
         }
         // The first frame of an animation lies anywhere on the canvas, which is resampled as a whole.
-        let isLarge = file.size.pixelCount * 4 > Self.pixelByteLimit
-        let targetSize = isLarge && !file.isAnimation && plan.targetSize != file.size ? plan.targetSize : nil
-        let decoder = try file.makeFirstPictureDecoder(resampledTo: targetSize)
+        let memory =
+            file.isAnimation
+            ? WebPMemoryPlan(byteCount: plan.byteCount(ofFirstFrameOf: file)) : try plan.memoryPlan(for: file)
+        return try plan.options.withMemory(memory.byteCount) { (_) throws(WebImageError) in
+            try firstPicture(of: file, in: data, plan: plan, memory)
+        }
+    }
+
+    private func firstPicture(
+        of file: WebPFile, in data: Data, plan: DecodingPlan, _ memory: WebPMemoryPlan
+    ) throws(WebImageError) -> Image {
+        let options = plan.options
+        let decoder = try file.makeFirstPictureDecoder(resampledTo: memory.passedSize, scaledTo: memory.scaledSize)
         try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
             try decoder.decode(bytes, cancellation: options.cancellation)
         }
         let (pixels, isPartial) = try decoder.finish(damage: options.damage, cancellation: options.cancellation)
-        let canvas = targetSize == nil ? try file.canvas(with: pixels, options: options) : pixels
+        let isStill = memory.passedSize != nil || memory.scaledSize != nil
+        let canvas = isStill ? pixels : try file.canvas(with: pixels, options: options)
         var image = try plan.image(of: canvas, format: .webp, frameCount: max(1, file.frames.count))
         image.isPartial = isPartial
         return image
     }
-
-    /// What the pixels of a picture may take though a thumbnail is wanted: it comes cheaper from the pool than from the system.
-    private static let pixelByteLimit = 8 << 20
 
     /// The frames of an animation with several; of one that is cut off, those that are whole.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
@@ -106,7 +117,7 @@ extension WebPFile {
     }
 
     /// Where the first picture lies on the canvas: all of it, but for an animation.
-    private var firstPart: FramePart {
+    var firstPart: FramePart {
         let whole = FramePart(
             left: 0, top: 0, size: size, duration: 0, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
         return firstFrame?.part ?? whole
@@ -116,9 +127,12 @@ extension WebPFile {
     private var firstFrame: Frame? { isAnimation ? frames.first ?? nextFrame : nil }
 
     /// Takes memory for the first picture, or for its rows, which come out at another size.
-    func makeFirstPictureDecoder(resampledTo targetSize: PixelSize? = nil) throws(WebImageError) -> WebPPictureDecoder {
+    func makeFirstPictureDecoder(
+        resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
+    ) throws(WebImageError) -> WebPPictureDecoder {
         try WebPPictureDecoder(
-            size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount, resampledTo: targetSize)
+            size: firstPart.size, byteCount: firstFrame?.content.count ?? announcedByteCount,
+            resampledTo: targetSize, scaledTo: scaledSize)
     }
 
     /// Calls `body` with what is there of the first picture: of a still the whole file, of an animation its first frame's
@@ -126,7 +140,10 @@ extension WebPFile {
     func withFirstPicture(
         in data: RawSpan, _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Void
     ) throws(WebImageError) {
-        guard isAnimation else { return try data.withUnsafeBytes(body) }
+        guard isAnimation else {
+            // What stands behind the file's announced end is no part of it: libwebp would read on there, or not, as pieces come.
+            return try data.extracting(0..<min(data.byteCount, announcedByteCount)).withUnsafeBytes(body)
+        }
         guard let content = firstFrame?.content, content.lowerBound < data.byteCount else { return }
         try data.extracting(content.clamped(to: 0..<data.byteCount)).withUnsafeBytes(body)
     }

@@ -12,6 +12,8 @@ struct WebPFile {
     let size: PixelSize
     let hasAlpha: Bool
     let isAnimation: Bool
+    /// Whether a still is VP8L.
+    let isLossless: Bool
     /// How many bytes the file says it has; its metadata stand at its end.
     let announcedByteCount: Int
     /// EXIF's, else XMP's.
@@ -56,6 +58,7 @@ struct WebPFile {
         size = features.size
         hasAlpha = features.has_alpha != 0
         isAnimation = features.has_animation != 0
+        isLossless = features.isLossless
         try readChunks(of: data)
     }
 

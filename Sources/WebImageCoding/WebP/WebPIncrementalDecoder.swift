@@ -14,8 +14,12 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
     /// Of the first picture, from when its bytes come; a lossless one waits for a slot.
     private var picture: WebPPictureDecoder?
     private var slot: IncrementalDecodingSlot?
+    /// What it holds of the process's memory since there is a picture.
+    private var share: DecodingShare?
     /// What the first picture is, once its header is there.
     private var isLossless: Bool?
+    /// What it takes with previews, once that is known: working it out may mean to read a color profile.
+    private var previewByteCount: Int?
     /// With how many bytes it is worth looking again for a header that was not there: it may stand behind any number of
     /// chunks, and libwebp goes through all of them each time.
     private var nextLookCount = 0
@@ -43,12 +47,11 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         try options.checkCancellation()
         data.append(bytes)
         try readChunks()
-        try decodePicture(isPreview: false)
+        try decodePicture()
     }
 
     func preview() throws(WebImageError) -> Image? {
         try options.checkCancellation()
-        try decodePicture(isPreview: true)
         guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
         let canvas = try file.canvas(with: pixels, options: options)
         var image = try DecodingPlan(file, in: data.bytes, options: options).image(of: canvas, format: .webp)
@@ -58,16 +61,21 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
 
     func finish() throws(WebImageError) -> Image {
         try options.checkCancellation()
-        defer {
-            picture = nil
-            slot = nil
-        }
+        defer { forgetPicture() }
         // How far libwebp gets in a file that is cut off depends on how it came; frames have to be composed anyway.
         guard let file, let picture, picture.isComplete, !file.isAnimation, file.isComplete(at: data.count) else {
+            // That asks for memory anew.
+            forgetPicture()
             return try WebPDecoder().decode(data, options: options)
         }
         let pixels = try picture.finish(damage: options.damage, cancellation: options.cancellation).pixels
         return try DecodingPlan(file, in: data.bytes, options: options).image(of: pixels, format: .webp)
+    }
+
+    private func forgetPicture() {
+        picture = nil
+        slot = nil
+        share = nil
     }
 
     private func readChunks() throws(WebImageError) {
@@ -87,16 +95,14 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         }
     }
 
-    private func decodePicture(isPreview: Bool) throws(WebImageError) {
+    private func decodePicture() throws(WebImageError) {
         guard let file else { return }
         let isEnd = file.isComplete(at: data.count)
         try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
             if picture == nil { picture = try makePicture(file, bytes) }
             guard let picture else { return }
-            try picture.decode(
-                bytes, wholePiecesOnly: !isEnd && !(isPreview && isLossless == true), cancellation: options.cancellation
-            )
-            // libwebp may take exception in a piece to lossless data that it reads well as a whole: the end decides.
+            // Pieces are those of a decode of the whole file: how libwebp takes damaged data depends on where they end.
+            try picture.decode(bytes, wholePiecesOnly: !isEnd, cancellation: options.cancellation)
             if picture.isComplete { slot = nil }
         }
     }
@@ -109,11 +115,26 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             if isLossless == nil { lookAgainLater() }
         }
         guard let isLossless else { return nil }
+        if let previewByteCount, previewByteCount > options.limits.memoryByteCount { return nil }
         if isLossless {
             slot = slots.take()
             if slot == nil { return nil }
         }
+        let byteCount = try byteCountWithPreviews(of: file, isLossless: isLossless)
+        if byteCount <= options.limits.memoryByteCount { share = options.budget.previewShare(byteCount) }
+        guard share != nil else {
+            slot = nil
+            return nil
+        }
         return try file.makeFirstPictureDecoder()
+    }
+
+    private func byteCountWithPreviews(of file: WebPFile, isLossless: Bool) throws(WebImageError) -> Int {
+        if let previewByteCount { return previewByteCount }
+        let byteCount = try DecodingPlan(file, in: data.bytes, options: options)
+            .byteCountWithPreviews(of: file, pictureSize: file.firstPart.size, isLossless: isLossless)
+        previewByteCount = byteCount
+        return byteCount
     }
 
     /// With a sixteenth more: all looks together then go through a few times as much as there is.

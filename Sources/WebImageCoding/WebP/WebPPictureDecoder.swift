@@ -15,6 +15,8 @@ final class WebPPictureDecoder {
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
     private let decoder: OpaquePointer
     private let size: PixelSize
+    /// What comes out: ``size``, or what libwebp scales it to.
+    private let outputSize: PixelSize
     /// Of the compressed picture, as announced.
     private let byteCount: Int
     /// How many bytes libwebp has seen.
@@ -30,7 +32,11 @@ final class WebPPictureDecoder {
     ///   - byteCount: how many bytes ``decode(_:wholePiecesOnly:cancellation:)`` gets in the end.
     ///   - targetSize: the size that comes out, of rows that are not kept: then there are no previews. `nil`, the default, for
     ///     the picture's own.
-    init(size: PixelSize, byteCount: Int, resampledTo targetSize: PixelSize? = nil) throws(WebImageError) {
+    ///   - scaledSize: the size to which libwebp scales the rows; `nil`, the default, for the picture's own.
+    init(
+        size: PixelSize, byteCount: Int, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
+    ) throws(WebImageError) {
+        let outputSize = scaledSize ?? size
         let output: MutablePixelBuffer?
         let address: UnsafeMutableRawPointer
         if let targetSize {
@@ -38,7 +44,7 @@ final class WebPPictureDecoder {
             (passingRows, address) = (rows, rows.baseAddress)
             output = nil
         } else {
-            let pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+            let pixels = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
             (passingRows, address) = (nil, pixels.baseAddress)
             output = consume pixels
         }
@@ -48,19 +54,25 @@ final class WebPPictureDecoder {
             config.deallocate()
             throw .decoding(format: .webp, reason: .unsupported("another version of libwebp"))
         }
-        let bytesPerRow = size.width * 4
+        let bytesPerRow = outputSize.width * 4
+        if outputSize != size {
+            config.pointee.options.use_scaling = 1
+            config.pointee.options.scaled_width = Int32(outputSize.width)
+            config.pointee.options.scaled_height = Int32(outputSize.height)
+        }
         config.pointee.output.colorspace = MODE_RGBA
         config.pointee.output.is_external_memory = 1
         config.pointee.output.u.RGBA = WebPRGBABuffer(
             rgba: address.assumingMemoryBound(to: UInt8.self), stride: Int32(bytesPerRow),
-            size: bytesPerRow * size.height)
+            size: bytesPerRow * outputSize.height)
         guard let decoder = WebPIDecode(nil, 0, config) else {
             config.deallocate()
-            throw .outOfMemory(byteCount: bytesPerRow * size.height)
+            throw .outOfMemory(byteCount: bytesPerRow * outputSize.height)
         }
         self.config = config
         self.decoder = decoder
         self.size = size
+        self.outputSize = outputSize
         self.byteCount = byteCount
         self.output = consume output
     }
@@ -72,10 +84,10 @@ final class WebPPictureDecoder {
 
     /// How many rows are there, from the top.
     private var rowCount: Int {
-        if isComplete { return size.height }
+        if isComplete { return outputSize.height }
         var rowCount: Int32 = 0
         guard WebPIDecGetRGB(decoder, &rowCount, nil, nil, nil) != nil else { return 0 }
-        return min(Int(rowCount), size.height)
+        return min(Int(rowCount), outputSize.height)
     }
 
     /// Decodes as far as the bytes reach, or to the first damage, which it notes.
@@ -134,7 +146,7 @@ final class WebPPictureDecoder {
         let rowCount = rowCount
         guard rowCount > shownCount, let source = output?.baseAddress else { return nil }
         shownCount = rowCount
-        var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
+        var buffer = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
         let stride = buffer.bytesPerRow
         buffer.withUnsafeMutableBytes { bytes in
             bytes.copyMemory(from: UnsafeRawBufferPointer(start: source, count: rowCount * stride))
@@ -159,12 +171,13 @@ final class WebPPictureDecoder {
     private func finished(
         _ buffer: consuming MutablePixelBuffer, rowCount: Int, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
-        try buffer.clear(rows: rowCount..<size.height, cancellation: cancellation)
-        var isOpaque = rowCount == size.height
+        try buffer.clear(rows: rowCount..<outputSize.height, cancellation: cancellation)
+        var isOpaque = rowCount == outputSize.height
         let start = buffer.baseAddress.assumingMemoryBound(to: UInt8.self)
         let stride = buffer.bytesPerRow
-        try PixelSize(width: size.width, height: rowCount).forEachRowBatch(cancellation: cancellation) { rows in
-            let areOpaque = cwi_premultiply(start + rows.lowerBound * stride, rows.count * size.width)
+        let rows = PixelSize(width: outputSize.width, height: rowCount)
+        try rows.forEachRowBatch(cancellation: cancellation) { rows in
+            let areOpaque = cwi_premultiply(start + rows.lowerBound * stride, rows.count * outputSize.width)
             isOpaque = isOpaque && areOpaque
         }
         return buffer.freeze(isOpaque: isOpaque)

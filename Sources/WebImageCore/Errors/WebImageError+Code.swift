@@ -21,6 +21,7 @@ extension WebImageError {
         case .blocked: 210
         case .headersTooLarge: 211
         case .offline: 212
+        case .tooManyInformationalResponses: 213
         case .requestRefused: 220
         case .responseRefused: 221
         case .unacceptableContentType: 222
@@ -42,6 +43,7 @@ extension WebImageError {
         case .decodingTimedOut: 309
         case .metadataTooLarge: 310
         case .invalidAnimation: 311
+        case .decodingMemoryExceeded: 312
         case .processing: 320
         case .invalidPlaceholderHash: 321
         case .drawing: 322

@@ -27,8 +27,8 @@ extension WebImageError: CustomStringConvertible {
             "\(url.absoluteString): the server answered \(code)\(Self.advice(forStatus: code))"
         case .transport(let code, let message, let url):
             "\(url.absoluteString): \(message) (transport code \(code)). Check the address and the network."
-        case .timedOut(let seconds, let url):
-            "\(url.absoluteString): nothing arrived for \(seconds) s. Try again, or allow more time."
+        case .timedOut(let reason, let seconds, let url):
+            "\(url.absoluteString): \(reason.description(seconds: seconds))"
         case .offline(let seconds, let url):
             "\(url.absoluteString): there is no network, and none came up within \(seconds) s. Connect, and try again."
         case .tooManyRedirects(let limit, let url):
@@ -67,7 +67,7 @@ extension WebImageError: CustomStringConvertible {
         case .decryptionFailed(let url):
             "\(url.absoluteString): the decryptor could make nothing of the body. Check its key."
         case .temporaryFile(let directory, let errno):
-            "A large body could not be kept in \(directory): \(Self.systemMessage(errno)). Free space there, or choose "
+            "Data that does not fit into memory could not be stored in \(directory): \(Self.systemMessage(errno)). Free space there, or choose "
                 + "another directory."
         case .invalidProxy(let variable, let url):
             "\(url.absoluteString): the environment variable \(variable) names no proxy that can be used. Correct it, or "
@@ -76,6 +76,9 @@ extension WebImageError: CustomStringConvertible {
             "\(url.absoluteString): the system has no thread left to load it on. Try again, or raise the thread limit."
         case .headersTooLarge(let limit, let url):
             "\(url.absoluteString): the server's headers are longer than \(limit) bytes; this looks like an attack."
+        case .tooManyInformationalResponses(let limit, let url):
+            "\(url.absoluteString): the server sent more than \(limit) informational (1xx) responses; "
+                + "this looks like an attack."
         case .file(let path, let errno):
             "\(path): \(Self.systemMessage(errno))."
         case .unrecognizedFormat(let contentType, let leadingBytes):
@@ -99,6 +102,9 @@ extension WebImageError: CustomStringConvertible {
         case .metadataTooLarge(let byteCount, let limit):
             "The file holds \(byteCount) bytes or more beside its pictures, and \(limit) are allowed. "
                 + "Raise the limit if you trust it."
+        case .decodingMemoryExceeded(let byteCount, let limit):
+            "Decoding the image takes \(byteCount) bytes of memory, and \(limit) are allowed. Ask for a thumbnail, or raise "
+                + "DecodingLimits.memoryByteCount if you trust the image."
         case .invalidSize(let width, let height):
             "\(width)×\(height) is no size a picture can have; sides run from 1 to "
                 + "\(MutablePixelBuffer.maximumDimension)."
@@ -176,6 +182,23 @@ extension WebImageError.CertificateFailure: CustomStringConvertible {
             "the server's public key is none of those pinned: it is new, or another server answers."
         case .authoritiesUnreadable(let detail): "the trusted authorities can't be read (\(detail)). Check their file."
         case .other(let detail): "the server's certificate was refused (\(detail))."
+        }
+    }
+}
+
+extension WebImageError.TimeoutReason {
+    /// The reason with its limit, and how to change that.
+    fileprivate func description(seconds: Double) -> String {
+        switch self {
+        case .connecting:
+            "no connection within \(seconds) s. Try again, or raise the limit (connectTimeout)."
+        case .idle:
+            "nothing arrived for \(seconds) s. Try again, or raise the limit (idleTimeout)."
+        case .slow(let bytesPerSecond):
+            "fewer than \(bytesPerSecond) bytes a second arrived during \(seconds) s. "
+                + "Try again, or lower the limit (minimumBytesPerSecond)."
+        case .total:
+            "the load took longer than \(seconds) s. Raise the limit (totalTimeout) if it may take longer."
         }
     }
 }
@@ -316,6 +339,11 @@ extension WebImageError.DiskCacheFailure: CustomStringConvertible {
             "can't be used (SQLite \(code): \(message)); pictures load without it."
         case .corruptValue(let path):
             "had damaged bytes in \(path). What they belonged to was removed and loads anew."
+        case .obstructed(let path):
+            "contained something other than a regular file in place of a cache file. It was moved to \(path)."
+        case .foreignDirectory(let owner):
+            "belongs to user \(owner), who could put anything into it, so images load without it. Give the directory to "
+                + "the user of this process, or set DiskCache.Configuration.allowsForeignDirectory."
         case .attributesTooLarge(let byteCount, let limit):
             "was given \(byteCount) bytes to keep beside a value; \(limit) are the most, so nothing was stored."
         }

@@ -26,8 +26,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case httpStatus(code: Int, url: URL)
     /// The connection failed; `code` and `message` are the transport's (libcurl's) own.
     case transport(code: Int, message: String, url: URL)
-    /// Nothing arrived for `seconds`, or no connection came about in that time.
-    case timedOut(seconds: Double, url: URL)
+    /// The load reached a time limit of `seconds`; `reason` tells which.
+    case timedOut(reason: TimeoutReason = .idle, seconds: Double, url: URL)
     /// There was no network, and none came up within `seconds`.
     case offline(seconds: Double, url: URL)
     /// The server's redirects did not end within `limit` hops.
@@ -50,11 +50,11 @@ public enum WebImageError: Error, Sendable, Equatable {
     case responseRefused(url: URL)
     /// The answer is of a kind that the configuration does not accept.
     case unacceptableContentType(String, url: URL)
-    /// The body came in a content coding that was not asked for, or that nothing here decodes.
+    /// The body came in a content or transfer coding that was not asked for, or that nothing here decodes. The string names it.
     case unsupportedContentCoding(String, url: URL)
     /// The decryptor could make nothing of the body.
     case decryptionFailed(url: URL)
-    /// A large body could not be kept in a temporary file; `errno` is the system's number.
+    /// A large body, or the coefficients of a large JPEG, could not be kept in a temporary file; `errno` is the system's number.
     case temporaryFile(directory: String, errno: Int32)
     /// The environment's `variable` names no proxy that can be used; nothing was sent, to nobody directly either.
     case invalidProxy(variable: String, url: URL)
@@ -64,6 +64,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case dataProvider(id: String, reason: String)
     /// The head of the answer is longer than `limit` bytes: more than any server has to say.
     case headersTooLarge(limit: Int, url: URL)
+    /// The server sent more informational (1xx) responses than `limit`, and no answer.
+    case tooManyInformationalResponses(limit: Int, url: URL)
     /// A file could not be read or written; `errno` is the system's number.
     case file(path: String, errno: Int32)
 
@@ -87,6 +89,8 @@ public enum WebImageError: Error, Sendable, Equatable {
     case decodingTimedOut(seconds: Double)
     /// What the file holds beside its pictures takes more bytes than allowed: `byteCount` as far as it was read.
     case metadataTooLarge(byteCount: Int, limit: Int)
+    /// Decoding takes more memory than allowed: `byteCount` at a time, at the most. Nothing was allocated for it.
+    case decodingMemoryExceeded(byteCount: Int, limit: Int)
     /// A side below 1 or above what a buffer can have.
     case invalidSize(width: Int, height: Int)
     /// The system has no block of that size.
@@ -113,6 +117,18 @@ public enum WebImageError: Error, Sendable, Equatable {
     case archiving(key: String, reason: String)
     /// What a cache held on disk could not be turned back into a value. It was removed, unless it lay in a read-only file.
     case damagedCacheEntry(key: String, reason: String)
+
+    /// The time limit that a load reached.
+    public enum TimeoutReason: Sendable, Hashable {
+        /// There was no connection in time.
+        case connecting
+        /// Nothing arrived for too long.
+        case idle
+        /// Fewer bytes a second arrived than this.
+        case slow(bytesPerSecond: Int)
+        /// The load took too long in total.
+        case total
+    }
 
     /// Why a server was not trusted.
     public enum CertificateFailure: Sendable, Hashable {
@@ -256,6 +272,11 @@ public enum WebImageError: Error, Sendable, Equatable {
         case index(code: Int, message: String)
         /// Bytes in this file are not those that were stored; their entry was removed. Told for the first of them only.
         case corruptValue(path: String)
+        /// Something else than a regular file had the name of one of the cache's files. It was moved aside, and the cache
+        /// goes on.
+        case obstructed(movedTo: String)
+        /// Another user has made the directory and may put anything into it; the number of that user.
+        case foreignDirectory(owner: Int)
         /// What a program wanted to keep beside the bytes is longer than the cache takes; the entry was not stored.
         case attributesTooLarge(byteCount: Int, limit: Int)
     }

@@ -78,7 +78,7 @@ public import WebImage
     /// is as for ``ImageSlotOwner/setImage(_:placeholder:options:thumbnail:processors:priority:manager:progress:completion:)``.
     public func setImage(
         _ url: URL?, for states: Set<State>, placeholder: Placeholder? = nil, options: WebImageOptions = [],
-        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority = .high,
+        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
         manager: WebImageManager = .shared, progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
     ) {
         for state in State.allCases where states.contains(state) {
@@ -91,7 +91,7 @@ public import WebImage
     /// The same for the background.
     public func setBackgroundImage(
         _ url: URL?, for states: Set<State>, placeholder: Placeholder? = nil, options: WebImageOptions = [],
-        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority = .high,
+        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
         manager: WebImageManager = .shared, progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
     ) {
         for state in State.allCases where states.contains(state) {
@@ -111,9 +111,11 @@ public import WebImage
         (state ?? backgroundLayer.shownState).flatMap { backgroundLayer.slots[$0]?.imageURL }
     }
 
-    /// Gives up the loads of all states.
-    public func cancelAllRequests() {
-        for layer in [imageLayer, backgroundLayer] { for slot in layer.slots.values { slot.cancelCurrentRequest() } }
+    /// Cancels the requests of all states; see ``ImageSlotOwner/cancelCurrentRequest(keepsURL:)``.
+    public func cancelAllRequests(keepsURL: Bool = false) {
+        for layer in [imageLayer, backgroundLayer] {
+            for slot in layer.slots.values { slot.cancelCurrentRequest(keepsURL: keepsURL) }
+        }
     }
 
     // MARK: Layout

@@ -117,7 +117,7 @@ internal import WebImage
     var isDark: Bool {
         guard let widget else { return false }
         var color = GdkRGBA()
-        gtk_style_context_get_color(gtk_widget_get_style_context(widget), &color)
+        web_image_widget_get_color(widget, &color)
         return 0.299 * color.red + 0.587 * color.green + 0.114 * color.blue > 0.5
     }
 

@@ -20,10 +20,18 @@ import WebImage
 
 /// An indicator that is drawn with the picture.
 @MainActor public protocol DrawnImageIndicator: ImageIndicator {
-    /// Whether it changes by itself and wants to be drawn once a frame.
+    /// Whether it changes by itself, and is redrawn every ``redrawInterval``.
     var isMoving: Bool { get }
+    /// The time between two drawings while it moves or its progress changes; 1/30 s by default, at least 1/120 s and at most 1 s.
+    /// Indicators with the same interval are drawn in the same frames of their window.
+    var redrawInterval: Duration { get }
     /// Draws it; called between ``ImageIndicator/start()`` and ``ImageIndicator/stop()``.
     func draw(_ frame: IndicatorFrame)
+}
+
+extension DrawnImageIndicator {
+    /// 1/30 s: smooth enough for an indicator; leaves every other frame to the rest of the window.
+    public var redrawInterval: Duration { .seconds(1) / 30 }
 }
 
 /// Where an indicator draws. Lengths are points, from the left top corner of the view's picture.

@@ -17,6 +17,8 @@ public final class SpinnerIndicator: DrawnImageIndicator {
         self.style = style
     }
 
+    /// The time after which the next spoke is the brightest.
+    public var redrawInterval: Duration { .seconds(1 / (Self.turnsPerSecond * Double(Self.spokeCount))) }
     /// Whether it turns: between start and stop.
     public private(set) var isMoving = false
 

@@ -16,6 +16,17 @@ internal import CWebImageGTK
         MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
     }
 
+    /// - Parameter time: in microseconds, as `g_get_monotonic_time` counts. Calls for the same time run in the same turn of the loop.
+    static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { function, data in
+            let source = g_timeout_source_new(0)
+            defer { g_source_unref(source) }
+            g_source_set_callback(source, function, data, nil)
+            g_source_set_ready_time(source, time)
+            return g_source_attach(source, nil)
+        }
+    }
+
     /// - Parameter attach: attaches a source that calls the function with the pointer.
     private init(_ body: @escaping @MainActor () -> Void, attach: (GSourceFunc, gpointer) -> guint) {
         self.body = body

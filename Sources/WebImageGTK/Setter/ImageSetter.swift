@@ -30,8 +30,9 @@ internal import WebImage
     private(set) var sentinel = 0
     /// Whether ``image`` is a preview of what is under way.
     private var hasPreview = false
-    /// The completions of earlier wishes whose loads go on, by the sentinel they were started under.
-    private var completionsBeside: [Int: ImageWish.CompletionHandler] = [:]
+    /// The completions of earlier wishes whose loads go on, by the sentinel they were started under. Loads hold it too: they
+    /// call their completions also when the view has gone.
+    private let completionsBeside = Lock<[Int: ImageWish.CompletionHandler]>([:])
 
     private enum Phase {
         case waiting(Obstacle)
@@ -102,24 +103,54 @@ internal import WebImage
         move(to: .loaded(.memoryCacheFast))
     }
 
-    /// Shows `placeholder`, or nothing, and no picture.
+    /// Shows nothing.
     ///
-    /// - Parameters:
-    ///   - error: why there will be none, if somebody wanted one.
-    ///   - keepsWork: whether a load with ``WebImageOptions/continueInBackground`` goes on.
-    func clear(placeholder: Placeholder? = nil, because error: WebImageError? = nil, keepsWork: Bool = false) {
+    /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` goes on.
+    func clear(keepsWork: Bool = false) {
         giveUp(keepsWork: keepsWork)
         wish = nil
-        showPlaceholder(placeholder)
-        move(to: error.map(LoadState.failed) ?? .idle)
+        showPlaceholder(nil)
+        move(to: .idle)
     }
 
-    /// Gives up the picture that is not there yet; what is on display stays.
-    func cancel() {
-        if case .refining = phase { stopRefining() }
-        guard !phase.isEnded else { return }
+    /// Does with `placeholder` and `options` what a load does that fails at once: for a URL that is missing or invalid. The
+    /// completion is called later.
+    ///
+    /// - Parameter state: what follows.
+    func fail(
+        _ error: WebImageError, placeholder: Placeholder?, options: WebImageOptions, state: LoadState,
+        completion: ImageWish.CompletionHandler?
+    ) {
+        if options.contains(.avoidAutoCancel) { leaveRunning() }
         giveUp()
-        move(to: .idle)
+        wish = nil
+        let isDelayed = options.isPlaceholderDelayed
+        if !options.contains(.ignorePlaceholder) { showPlaceholder(isDelayed ? nil : placeholder) }
+        let number = sentinel
+        ApplyQueue.main.enqueue { [weak self] in
+            MainActor.assumeIsolated {
+                if isDelayed, let self, number == self.sentinel { self.showPlaceholder(placeholder) }
+                completion?(.failure(error))
+            }
+        }
+        move(to: state)
+    }
+
+    /// Cancels the load in progress. The content on display stays.
+    ///
+    /// - Parameter keepsURL: whether the URL stays too; without it, the image on display is as one that was set without a URL.
+    func cancel(keepsURL: Bool) {
+        stopRefining()
+        let isEnded = phase.isEnded
+        if !isEnded { giveUp() }
+        // An image that was let go off screen comes back with its view; without the URL it could not.
+        if case .released = phase { return }
+        if !keepsURL {
+            sentinel += 1
+            wish = nil
+            phase = .ended(isShown: false)
+        }
+        if !isEnded { move(to: .idle) }
     }
 
     /// Gives `newWish`, which can share with the last one, what is on display, or under way; then it takes the place of that.
@@ -149,7 +180,7 @@ internal import WebImage
     /// Lets the load under way go on, for its completion alone.
     private func leaveRunning() {
         guard case .loading = phase else { return }
-        if let completion = closeWish() { completionsBeside[sentinel] = completion }
+        if let completion = closeWish() { completionsBeside.withLock { $0[sentinel] = completion } }
         phase = .ended(isShown: false)
     }
 
@@ -283,8 +314,11 @@ internal import WebImage
             preview: { [weak self, sentinel] image in
                 MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
             },
-            completion: { [weak self, sentinel] result in
-                MainActor.assumeIsolated { self?.loadDidEnd(sentinel, result) }
+            completion: { [weak self, completionsBeside, sentinel] result in
+                MainActor.assumeIsolated {
+                    let completion = completionsBeside.withLock { $0.removeValue(forKey: sentinel) }
+                    if let completion { completion(result) } else { self?.loadDidEnd(sentinel, result) }
+                }
             })
         phase = .loading(operation)
         move(to: .loading(received: 0, expected: nil))
@@ -318,7 +352,6 @@ internal import WebImage
     }
 
     private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
-        if let completion = completionsBeside.removeValue(forKey: number) { return completion(result) }
         guard number == sentinel else { return }
         switch result {
         case .success(let response):
@@ -332,7 +365,7 @@ internal import WebImage
     }
 
     private func showFromMemory() -> Bool {
-        guard let wish, let fitted, let image = wish.manager.cachedImage(for: fitted) else { return false }
+        guard let wish, let fitted, let image = wish.manager.imageBeforeLoad(for: fitted) else { return false }
         succeed(with: WebImageResponse(image: image, url: fitted.url, origin: .memoryCacheFast))
         return true
     }

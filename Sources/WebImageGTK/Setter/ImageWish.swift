@@ -2,7 +2,7 @@ internal import WebImage
 
 /// What a call of `setImage` asks for.
 struct ImageWish {
-    /// Its priority is the one while the view is on screen; off screen it is at most `low`.
+    /// Its priority applies while the view is on screen, and is `high` if the request sets none. Off screen it is at most `low`.
     var request: WebImageRequest
     var placeholder: Placeholder?
     var manager: WebImageManager
@@ -33,11 +33,8 @@ struct ImageWish {
         (progress, completion, hasRested) = (nil, nil, false)
     }
 
-    /// That on screen.
-    var priority: LoadPriority {
-        let isLow = request.options.contains(.lowPriority) && !request.options.contains(.highPriority)
-        return isLow ? min(request.priority, .low) : request.priority
-    }
+    /// The priority on screen.
+    var priority: LoadPriority { request.priority(otherwise: .high) }
 
     func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }
 }

@@ -53,7 +53,7 @@ internal import WebImage
     private lazy var transitionTicker = FrameTicker(host: host) { [weak self] in
         self?.advanceTransition(to: $0) ?? false
     }
-    private lazy var indicatorTicker = FrameTicker(host: host) { [weak self] in self?.redrawIndicator(at: $0) ?? false }
+    private var indicatorCall: MainLoopCall?
     private var isIndicating = false
     private var indicatorTime: gint64 = 0
     private var pauseCall: MainLoopCall?
@@ -112,7 +112,7 @@ internal import WebImage
             // Not what was asked for off screen, as a cell that is bound does.
             pauseWhenIdle()
         }
-        updateIndicatorTicker()
+        updateIndicatorRedraw()
     }
 
     private func pauseWhenIdle() {
@@ -209,7 +209,7 @@ internal import WebImage
             isIndicating = false
             indicator.stop()
             painted?.layers.indicator = nil
-            return updateIndicatorTicker()
+            return updateIndicatorRedraw()
         }
         if !isIndicating {
             isIndicating = true
@@ -217,8 +217,7 @@ internal import WebImage
             if let drawn = indicator as? any DrawnImageIndicator { show(drawn) }
         }
         indicator.update(progress: state.fraction)
-        if indicator is any DrawnImageIndicator { painted?.layers.paintable?.invalidateContents() }
-        updateIndicatorTicker()
+        updateIndicatorRedraw(isChanged: true)
     }
 
     private func show(_ indicator: any DrawnImageIndicator) {
@@ -231,19 +230,33 @@ internal import WebImage
         }
     }
 
-    private func updateIndicatorTicker() {
-        let isMoving = isIndicating && isOnScreen && (indicator as? any DrawnImageIndicator)?.isMoving == true
-        if isMoving, painted != nil { indicatorTicker.start() } else { indicatorTicker.stop() }
+    /// Redraws the indicator soon, or not any more.
+    private func updateIndicatorRedraw(isChanged: Bool = false) {
+        guard isIndicating, isOnScreen, painted != nil, let drawn = indicator as? any DrawnImageIndicator else {
+            indicatorCall = nil
+            return
+        }
+        guard isChanged || drawn.isMoving else { return }
+        guard indicatorCall == nil else { return }
+        // At a whole multiple of the interval: indicators that begin at different times share their frames.
+        let duration = min(max(drawn.redrawInterval, Self.shortestRedrawInterval), .seconds(1))
+        let interval = gint64(duration / .microseconds(1))
+        let time = (g_get_monotonic_time() / interval + 1) * interval
+        indicatorCall = MainLoopCall.at(time) { [weak self] in self?.redrawIndicator() }
     }
 
-    private func redrawIndicator(at time: gint64) -> Bool {
-        indicatorTime = time
+    /// A timer that is always due would leave no time to frames.
+    private static let shortestRedrawInterval = Duration.seconds(1) / 120
+
+    private func redrawIndicator() {
+        indicatorCall = nil
+        indicatorTime = g_get_monotonic_time()
         painted?.layers.paintable?.invalidateContents()
-        return true
+        updateIndicatorRedraw()
     }
 
-    /// For the tests: whether something is called for each frame.
-    var isTicking: Bool { transitionTicker.isRunning || indicatorTicker.isRunning }
+    /// For the tests: whether something is called for each frame, or each drawing of the indicator.
+    var isTicking: Bool { transitionTicker.isRunning || indicatorCall != nil }
 
     var painted: PaintedSurface? { surface as? PaintedSurface }
 }
@@ -270,7 +283,7 @@ extension ImageSlot: ImageDisplay {
         }
         var fitted = request
         fitted.thumbnail = Thumbnail(width: room.width, height: room.height, scale: host.scaleFactor, mode: mode)
-        if request.scale == 1 { fitted.scale = host.scaleFactor }
+        if request.scale == nil { fitted.scale = host.scaleFactor }
         return fitted
     }
 

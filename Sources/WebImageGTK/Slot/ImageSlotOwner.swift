@@ -21,14 +21,17 @@ extension ImageSlotOwner {
     /// comes. The URL on display or under way already is neither blanked nor loaded again; one that failed is tried anew.
     ///
     /// - Parameters:
-    ///   - url: where the picture is; `nil` shows `placeholder` or nothing.
+    ///   - url: where the picture is. `nil` fails at once: it shows `placeholder` or nothing, with
+    ///     ``WebImageOptions/delayPlaceholder`` when the completion is called, and with ``WebImageOptions/ignorePlaceholder`` keeps
+    ///     what is on display.
     ///   - placeholder: shown until the picture is there, and if it fails.
     ///   - options: switches of loading and showing; none by default.
     ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes every pixel the file has, or as many as the
     ///     view needs if its slot ``ImageSlot/decodesAtDisplaySize``.
     ///   - processors: what is made of the decoded picture; nothing by default.
-    ///   - priority: that of the load while the view is on screen; off screen it is at most `low`. In a list that is being
-    ///     scrolled, a load with `low` and less begins when it rests.
+    ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the default, leaves it
+    ///     to `options`, and is `high` if those set none. In a list that is being scrolled, a load with `low` and less begins when
+    ///     it rests.
     ///   - manager: who loads; the shared one by default.
     ///   - progress: called for each piece that arrives, coalesced.
     ///   - completion: called exactly once, after the picture was set: inside this call when the picture was in memory,
@@ -36,10 +39,12 @@ extension ImageSlotOwner {
     ///     and ``WebImageError/invalidURL(_:)`` for `nil`.
     public func setImage(
         _ url: URL?, placeholder: Placeholder? = nil, options: WebImageOptions = [], thumbnail: Thumbnail? = nil,
-        processors: [any ImageProcessor] = [], priority: LoadPriority = .high, manager: WebImageManager = .shared,
+        processors: [any ImageProcessor] = [], priority: LoadPriority? = nil, manager: WebImageManager = .shared,
         progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
     ) {
-        guard let url else { return imageSlot.fail(.invalidURL(""), tells: false, placeholder, completion) }
+        guard let url else {
+            return imageSlot.fail(.invalidURL(""), placeholder, options, state: .idle, completion)
+        }
         setImage(
             WebImageRequest(
                 url, options: options, priority: priority, thumbnail: thumbnail, processors: processors),
@@ -51,18 +56,20 @@ extension ImageSlotOwner {
     /// Everything else is as for a `URL`.
     public func setImage(
         _ text: String, placeholder: Placeholder? = nil, options: WebImageOptions = [], thumbnail: Thumbnail? = nil,
-        processors: [any ImageProcessor] = [], priority: LoadPriority = .high, manager: WebImageManager = .shared,
+        processors: [any ImageProcessor] = [], priority: LoadPriority? = nil, manager: WebImageManager = .shared,
         progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
     ) {
         guard let url = URL(string: text), url.scheme != nil else {
-            return imageSlot.fail(.invalidURL(text), tells: true, placeholder, completion)
+            let error = WebImageError.invalidURL(text)
+            return imageSlot.fail(error, placeholder, options, state: .failed(error), completion)
         }
         setImage(
             url, placeholder: placeholder, options: options, thumbnail: thumbnail, processors: processors,
             priority: priority, manager: manager, progress: progress, completion: completion)
     }
 
-    /// Shows the picture that `request` describes; everything else is as for a `URL`.
+    /// Shows the picture that `request` describes; everything else is as for a `URL`. A request that sets no priority has `high`
+    /// while the view is on screen.
     public func setImage(
         _ request: WebImageRequest, placeholder: Placeholder? = nil, manager: WebImageManager = .shared,
         progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
@@ -82,8 +89,13 @@ extension ImageSlotOwner {
     /// Shows an animation, of a file or of one's own making.
     public func setImage(_ image: AnimatedImage) { setImage(image.image) }
 
-    /// Gives up the picture that is not there yet; what is on display stays, and ``imageURL`` too.
-    public func cancelCurrentRequest() { imageSlot.setter.cancel() }
+    /// Cancels the request. The image or placeholder on display stays.
+    ///
+    /// - Parameter keepsURL: whether ``imageURL`` stays, as SDWebImage's `sd_cancelCurrentImageLoad` has it. `false`, the default,
+    ///   clears it, as YYWebImage's `yy_cancelCurrentImageRequest` does. An image on display then counts as one that was set
+    ///   without a URL: it is not decoded again when the view grows. An image that was let go off screen
+    ///   (``OffscreenLoading/release``) keeps its URL.
+    public func cancelCurrentRequest(keepsURL: Bool = false) { imageSlot.setter.cancel(keepsURL: keepsURL) }
 
     /// Makes the slot as good as new for another item of a list: cancels, and shows nothing.
     public func prepareForReuse() { imageSlot.setter.clear() }
@@ -157,12 +169,14 @@ extension ImageSlot {
         setter.set(wish)
     }
 
-    /// - Parameter tells: whether the state says that it failed; without a URL it did not.
+    /// - Parameter state: what follows.
     fileprivate func fail(
-        _ error: WebImageError, tells: Bool, _ placeholder: Placeholder?, _ completion: CompletionHandler?
+        _ error: WebImageError, _ placeholder: Placeholder?, _ options: WebImageOptions, state: LoadState,
+        _ completion: CompletionHandler?
     ) {
-        if !isRetired { setter.clear(placeholder: placeholder, because: tells ? error : nil) }
-        end(completion, with: error)
+        guard !isRetired else { return end(completion, with: error) }
+        willSet()
+        setter.fail(error, placeholder: placeholder, options: options, state: state, completion: completion)
     }
 
     private func end(_ completion: CompletionHandler?, with error: WebImageError) {

@@ -1,38 +1,51 @@
 internal import WebImageCore
 
-/// How many transfers are under way, for an indicator that shows whether any is.
+/// How many transfers are in progress, for an indicator that shows whether any is.
 ///
 /// ```swift
 /// for await isActive in NetworkActivity.shared.changes() { spinner.isSpinning = isActive }
 /// ```
 ///
-/// Downloaders count themselves; who transfers by other means calls ``increment()`` and ``decrement()``.
+/// Downloaders count their transfers; for transfers by other means, call ``increment()`` and ``decrement()``.
 public final class NetworkActivity: Sendable {
     /// The one that downloaders report to.
     public static let shared = NetworkActivity()
 
-    /// How long a change waits for its opposite before it is reported: 1/30 s, as YYWebImage's indicator has it. A
-    /// transfer or a pause that is shorter does not make an indicator flicker.
+    /// How long the count must stay the same before a change is reported: 1/30 s, as in YYWebImage's indicator. A transfer or
+    /// a pause that is shorter does not make an indicator flicker.
     public static let settlingTime: Duration = .seconds(1) / 30
+    /// A change is reported after this time even if the count never stays the same, as in a busy program; 1 s.
+    private static let longestSettlingTime: Duration = .seconds(1)
 
     private struct State {
         var count = 0
         /// What has been reported.
         var isActive = false
-        var isSettling = false
+        /// When the count began to change, and when it last changed; `nil` while no change waits to be reported.
+        var settling: (start: Duration, lastChange: Duration)?
         var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
         var nextListener = 0
     }
 
     private let clock: any Clock<Duration>
+    /// The time since this object was made.
+    private let now: @Sendable () -> Duration
     private let state = Lock(State())
 
     /// Makes a counter of its own.
     ///
     /// - Parameter clock: measures ``settlingTime``.
-    public init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
+    public init(clock: any Clock<Duration> = ContinuousClock()) {
+        self.clock = clock
+        now = Self.stopwatch(clock)
+    }
 
-    /// How many transfers are under way.
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    /// How many transfers are in progress.
     public var count: Int { state.withLock { $0.count } }
 
     /// Notes that a transfer has begun.
@@ -41,8 +54,8 @@ public final class NetworkActivity: Sendable {
     /// Notes that a transfer has ended. The count never goes below 0.
     public func decrement() { change(by: -1) }
 
-    /// Whether any transfer is under way: at first as it is now, then each change once it has lasted for
-    /// ``settlingTime``. A reader that falls behind gets the latest only.
+    /// Whether any transfer is in progress: first the current value, then each change once the count has stayed the same for
+    /// ``settlingTime``, or after a second in a program where it never does. A reader that falls behind gets only the latest.
     public func changes() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
@@ -58,32 +71,48 @@ public final class NetworkActivity: Sendable {
     }
 
     /// Whether a change waits to be reported or forgotten.
-    package var isSettling: Bool { state.withLock { $0.isSettling } }
+    package var isSettling: Bool { state.withLock { $0.settling != nil } }
 
     /// Notes that so many transfers have begun, or ended. Calls nothing before it returns.
     package func change(by difference: Int) {
         guard difference != 0 else { return }
+        let now = now()
         let begins = state.withLock { state in
-            state.count = max(0, state.count + difference)
-            guard !state.isSettling, (state.count > 0) != state.isActive else { return false }
-            state.isSettling = true
+            let count = max(0, state.count + difference)
+            guard count != state.count else { return false }
+            state.count = count
+            if let settling = state.settling {
+                state.settling = (settling.start, max(now, settling.lastChange))
+                return false
+            }
+            guard (count > 0) != state.isActive else { return false }
+            state.settling = (now, now)
             return true
         }
         guard begins else { return }
-        // The time is not started anew by further changes, or a busy program would never report any.
         Task { [clock] in
-            try? await clock.sleep(for: Self.settlingTime)
-            settle()
+            var wait = Self.settlingTime
+            while wait > .zero {
+                try? await clock.sleep(for: wait)
+                wait = settle()
+            }
         }
     }
 
-    private func settle() {
-        state.withLock { state in
-            state.isSettling = false
-            guard (state.count > 0) != state.isActive else { return }
+    /// Reports the change, if there still is one; how long to wait for that, zero once it is done.
+    private func settle() -> Duration {
+        return state.withLock { state in
+            // In the lock: a change must not be later than this.
+            let now = now()
+            guard let settling = state.settling else { return .zero }
+            let end = min(settling.lastChange + Self.settlingTime, settling.start + Self.longestSettlingTime)
+            guard end <= now else { return end - now }
+            state.settling = nil
+            guard (state.count > 0) != state.isActive else { return .zero }
             state.isActive.toggle()
             // In the lock, so that two changes arrive in their order; a stream's reader never runs inside of this.
             for listener in state.listeners.values { listener.yield(state.isActive) }
+            return .zero
         }
     }
 }

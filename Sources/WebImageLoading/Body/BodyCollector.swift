@@ -49,7 +49,8 @@ package final class BodyCollector: Sendable {
     private let valve = LoadValve()
     private let state = Lock(State())
 
-    private static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
+    /// Writes bodies to files.
+    package static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
     private static let highWater = 1 << 20
     private static let lowWater = 256 << 10
     /// A server may claim any length; beyond this the buffer grows with what really comes.

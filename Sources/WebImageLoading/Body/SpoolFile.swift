@@ -20,16 +20,14 @@ final class SpoolFile: Sendable {
 
     func write(_ bytes: Data, at offset: Int64) throws(WebImageError) {
         let failure = bytes.withUnsafeBytes { bytes -> Int32 in
-            var written = 0
-            while written < bytes.count {
-                let count = pwrite(
-                    descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written,
-                    off_t(offset) + off_t(written))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return count < 0 ? errno : ENOSPC }
-                written += count
+            do throws(RegularFile.Failure) {
+                try RegularFile.writeAll(bytes) { rest, written in
+                    pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+                }
+                return 0
+            } catch {
+                return error.errno
             }
-            return 0
         }
         guard failure == 0 else { throw .temporaryFile(directory: directory, errno: failure) }
     }

@@ -81,11 +81,13 @@ private enum CookieFile {
         let temporary = path + ".\(getpid()).\(UInt32.random(in: 0...UInt32.max))"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
-        var bytes = Array(text.utf8)[...]
         var failure: Int32 = 0
-        while !bytes.isEmpty, failure == 0 {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count >= 0 { bytes = bytes.dropFirst(count) } else if errno != EINTR { failure = errno }
+        Array(text.utf8).withUnsafeBytes { bytes in
+            do throws(RegularFile.Failure) {
+                try RegularFile.writeAll(bytes) { rest, _ in Glibc.write(descriptor, rest.baseAddress, rest.count) }
+            } catch {
+                failure = error.errno
+            }
         }
         if close(descriptor) != 0, failure == 0 { failure = errno }
         if failure == 0, rename(temporary, path) != 0 { failure = errno }

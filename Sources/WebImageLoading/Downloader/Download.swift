@@ -49,13 +49,15 @@ final class Download: TransferReceiver {
 
     /// The hop under way, as it goes over the wire.
     var transferRequest: TransferRequest {
-        state.withLock { state in
-            var request = TransferRequest(
-                url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields, idleTimeout: state.idleTimeout)
+        let activeDuration = record.withLock { $0.activeDuration }
+        return state.withLock { state in
+            var request = TransferRequest(url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields)
+            request.limits = state.limits(after: activeDuration)
             request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
             request.access = state.hop.access
             (request.method, request.body) = (state.hop.method, state.hop.content)
             request.decodesContent = state.hop.headers.acceptsContentCoding
+            request.needsProvenEnd = state.request.acceptsAnyAnswer
             return request
         }
     }

@@ -20,6 +20,10 @@ struct DownloadState {
         case retried(Hop)
         case challenged(AuthenticationChallenge, refusal: WebImageError)
         case finished(Result<Void, WebImageError>)
+
+        var isFinished: Bool {
+            if case .finished = self { true } else { false }
+        }
     }
 
     /// What the body of the hop under way is good for.
@@ -63,7 +67,7 @@ struct DownloadState {
         guard HTTPOrigin.isHTTP(url) else { throw .unsupportedScheme(url.scheme ?? "", url: url) }
         guard let origin = HTTPOrigin(url) else { throw .invalidURL(url.absoluteString) }
         let headers = try RequestHeaders(request.headers)
-        let credential = request.credential ?? ownCredential ?? configuration.credential
+        let credential = request.credential ?? ownCredential ?? configuration.addedCredential(to: request)
         guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Authorization") }
         guard request.body == nil || !request.method.forbidsBody else {
             throw .unsupportedMethod(request.method.rawValue, hasBody: true, url: url)
@@ -82,9 +86,8 @@ struct DownloadState {
     /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
     /// which may make a thousand bytes out of one. The load then ends before the first.
     mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
-        let codings = head.transferCodings
-        guard codings.contains(where: { $0 != "chunked" }) else { return false }
-        body = .refused(.unsupportedContentCoding(codings.joined(separator: ", "), url: hop.url))
+        guard let coding = head.transferCodings.first(where: { $0 != "chunked" }) else { return false }
+        body = .refused(.unsupportedContentCoding(coding, url: hop.url))
         return true
     }
 
@@ -197,6 +200,8 @@ struct DownloadState {
             return .finished(.failure(.cancelled))
         case (_, .refused(let error)):
             return .finished(.failure(error))
+        case (.timedOut(.total), .discarded(let conclusion)) where !conclusion.isFinished:
+            return .finished(.failure(timeout(.total)))
         case (_, .discarded(let conclusion)):
             return conclusion
         case (.complete, .wanted(let expected?)) where expected != receivedByteCount,
@@ -208,13 +213,18 @@ struct DownloadState {
             let isWhole = self.receivedByteCount > 0 || !needsBody
             return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
         case (.connectTimedOut, _):
-            return .finished(.failure(.timedOut(seconds: configuration.connectTimeout.inSeconds, url: url)))
-        case (.idleTimedOut, _):
-            return .finished(.failure(.timedOut(seconds: idleTimeout.inSeconds, url: url)))
+            let seconds = configuration.connectTimeout.inSeconds
+            return .finished(.failure(.timedOut(reason: .connecting, seconds: seconds, url: url)))
+        case (.timedOut(let limit), _):
+            return .finished(.failure(timeout(limit)))
         case (.malformedURL, _):
             return .finished(.failure(.invalidURL(url.absoluteString)))
         case (.headTooLong(let limit), _):
             return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
+        case (.transferCodingRefused(let coding), _):
+            return .finished(.failure(.unsupportedContentCoding(coding, url: url)))
+        case (.tooManyInformationalResponses(let limit), _):
+            return .finished(.failure(.tooManyInformationalResponses(limit: limit, url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):
@@ -225,9 +235,6 @@ struct DownloadState {
             return .finished(.failure(.transport(code: code, message: message, url: url)))
         }
     }
-
-    /// How long nothing may arrive.
-    var idleTimeout: Duration { request.idleTimeout ?? configuration.idleTimeout }
 
     /// Goes on to the next hop.
     mutating func begin(_ next: Hop) {

@@ -7,11 +7,28 @@ extension ImageDownloader {
         public var maximumConnections = 32
         /// How long a connection may take, with name look-up and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
-        /// How long a server may send nothing before its transfer fails; 15 s.
+        /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses count as nothing.
         public var idleTimeout: Duration = .seconds(15)
+        /// The longest that the transfers of one load may take in total; `nil`, the default, sets no limit, since large images
+        /// take long on slow networks. A request can have its own.
+        ///
+        /// The clock runs while a transfer runs, from the name lookup to the last byte, for all redirects and authentication
+        /// attempts, and for all attempts of a manager's ``RetryPolicy`` and alternative URLs. It stands still while the load
+        /// waits for a slot, for the ``authenticationHandler`` or for the next attempt, and while its reader holds it back
+        /// (``LoaderTask/pause()``). Over it, the load fails with ``WebImageError/timedOut(reason:seconds:url:)``, and is not
+        /// retried.
+        public var totalTimeout: Duration?
+        /// The fewest bytes a second that a transfer may bring, on average over ``minimumRateWindow``; 100. 0 sets no limit.
+        ///
+        /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do not. The
+        /// window begins with a byte: until the first one, the ``idleTimeout`` decides. A transfer that its reader holds back is not
+        /// measured. Below the limit, the load fails with ``WebImageError/timedOut(reason:seconds:url:)``.
+        public var minimumBytesPerSecond = 100
+        /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
+        public var minimumRateWindow: Duration = .seconds(60)
         /// The longest body taken, in bytes; 200 MiB. Longer ones fail with ``WebImageError/responseTooLarge``.
         public var maximumResponseByteCount: Int64 = 200 << 20
-        /// Who starts first among loads of the same priority; the one that came first.
+        /// Which load starts first among those of the same priority and origin; the one that came first. Origins take turns.
         public var executionOrder = ExecutionOrder.firstInFirstOut
         /// Which statuses bring a picture; 200 to 299. `nil` takes any. Others fail with ``WebImageError/httpStatus``;
         /// redirects with a `Location` are followed in any case.
@@ -36,7 +53,8 @@ extension ImageDownloader {
         /// Which redirects are followed; all but those from https to http.
         public var redirectPolicy = RedirectPolicy()
         /// For servers that ask for a credential when the request brings none. It is shown to any such server that a
-        /// request names, though not to those that redirects lead to: for a downloader with one service.
+        /// request names, but not to those that redirects lead to, nor to alternatives of another origin: for a downloader
+        /// with one service.
         public var credential: Credential?
         /// Asked for a credential when a server or proxy wants one and refuses what it got; `nil`, the default, fails with
         /// its 401 or 407.
@@ -55,8 +73,8 @@ extension ImageDownloader {
         public var httpVersions = HTTPVersions.automatic
         /// Headers sent with each request unless the request has its own of the same name; ``defaultHeaders``.
         ///
-        /// A redirect to another origin takes along only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range`, of
-        /// these and of the request's own.
+        /// Of these and of the request's own, another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and
+        /// `If-Range`: after a redirect, and where ``LoaderRequest/isForAnotherOrigin`` is set, as for alternatives.
         public var headers = Self.defaultHeaders
         /// Whether to go through a proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
@@ -69,13 +87,13 @@ extension ImageDownloader {
         /// `User-Agent`, an `Accept` that prefers images, and `Accept-Encoding: identity`: coded bodies would be
         /// delivered as they come, and pictures are compressed anyway.
         public static let defaultHeaders = [
-            "User-Agent": "swift-web-image/0.1",
+            "User-Agent": "swift-web-image/\(LibraryVersion.text)",
             "Accept": "image/*,*/*;q=0.8",
             "Accept-Encoding": "identity",
         ]
     }
 
-    /// Who starts first among loads that wait at the same priority.
+    /// Which load starts first among those that wait for the same origin at the same priority.
     public enum ExecutionOrder: Sendable, Hashable {
         /// The one that came first.
         case firstInFirstOut
@@ -113,10 +131,19 @@ extension ImageDownloader {
 extension ImageDownloader.Configuration {
     /// For servers that fetch URLs given by users: only the public internet, over http and https, without the
     /// environment's proxy.
+    ///
+    /// No server can take up a slot for long: a connection takes at most 10 s, silence at most 10 s, each load at most 60 s in
+    /// total and at most 50 MiB, and fewer than 1024 bytes a second over 10 s end it.
     public static var server: Self {
         var configuration = Self()
         configuration.addressPolicy = .publicInternet
         configuration.proxy = .none
+        configuration.connectTimeout = .seconds(10)
+        configuration.idleTimeout = .seconds(10)
+        configuration.totalTimeout = .seconds(60)
+        configuration.minimumBytesPerSecond = 1024
+        configuration.minimumRateWindow = .seconds(10)
+        configuration.maximumResponseByteCount = 50 << 20
         return configuration
     }
 }

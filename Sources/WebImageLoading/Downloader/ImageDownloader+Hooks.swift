@@ -42,7 +42,7 @@ extension ImageDownloader.Configuration {
     /// The request as it goes out: with the downloader's headers, and what the hooks make of it.
     func prepared(_ request: LoaderRequest) throws(WebImageError) -> LoaderRequest {
         var request = request
-        request.headers = completeHeaders(over: request.headers)
+        request.headers = completeHeaders(of: request)
         if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
         guard let modifier = hooks.requestModifier else { return request }
         guard let modified = modifier(request) else {
@@ -51,14 +51,25 @@ extension ImageDownloader.Configuration {
         return modified
     }
 
-    func completeHeaders(over own: [String: String]) -> [String: String] {
-        let own = own.fieldsByName
-        var complete = headers.fieldsByName.merging(own) { _, own in own }
+    /// The request's headers, with the downloader's where it has none of that name.
+    func completeHeaders(of request: LoaderRequest) -> [String: String] {
+        let own = request.headers.fieldsByName
+        var complete = addedFields(to: request).merging(own) { _, own in own }
         if acceptsContentCodings, own["accept-encoding"] == nil {
             complete["accept-encoding"] = HTTPField(name: "Accept-Encoding", value: "gzip, deflate")
         }
         return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
     }
+
+    /// The downloader's own headers as far as the request's server may see them, by name in lower case.
+    func addedFields(to request: LoaderRequest) -> [String: HTTPField] {
+        let fields = headers.fieldsByName
+        guard request.isForAnotherOrigin else { return fields }
+        return fields.filter { RequestHeaders.namesForAnyOrigin.contains($0.key) }
+    }
+
+    /// The downloader's own credential, if the request's server may see it.
+    func addedCredential(to request: LoaderRequest) -> Credential? { request.isForAnotherOrigin ? nil : credential }
 
     /// Why an answer with that status and type is not taken; `nil` when it is.
     func refusal(of head: TransferHead, url: URL) -> WebImageError? {

@@ -48,7 +48,7 @@ public final class ImageDownloader: ImageLoader {
     /// and credentials, which the transport adds. For a request that a hook refuses, those before it.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         let prepared = try? configuration.prepared(request)
-        return (prepared?.headers ?? configuration.completeHeaders(over: request.headers)).sortedFields
+        return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields
     }
 
     /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``.

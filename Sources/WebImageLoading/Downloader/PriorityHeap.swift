@@ -2,7 +2,7 @@
 struct PriorityHeap<Element: Comparable> {
     private var elements: [Element] = []
 
-    var isEmpty: Bool { elements.isEmpty }
+    var largest: Element? { elements.first }
 
     mutating func insert(_ element: Element) {
         elements.append(element)

@@ -31,12 +31,12 @@ struct RequestHeaders {
     /// Drops what describes a body that is not sent (RFC 9110, 15.4).
     mutating func removeFieldsOfBody() { fields.removeAll { Self.bodyNames.contains($0.name.lowercased()) } }
 
-    private static let bodyNames: Set = [
+    static let bodyNames: Set = [
         "content-type", "content-encoding", "content-language", "content-location", "digest", "content-digest",
     ]
 
     /// Where a message ends, the transport alone knows: anything else would let one request pass for two.
-    private static let framingNames: Set = ["content-length", "transfer-encoding"]
+    static let framingNames: Set = ["content-length", "transfer-encoding"]
 
     /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
     /// other proxy, see ``DownloadState/follow(_:decision:)``.

@@ -2,13 +2,15 @@ public import FoundationEssentials
 
 /// Dates as HTTP writes them (RFC 9110, 5.6.7).
 ///
-/// All three forms are read, as RFC 9111, 4.2, asks of caches: names in any case, and no zone but GMT.
+/// All three forms are read, as RFC 9111, 4.2, asks of caches: names in any case, no zone but GMT, and single spaces between
+/// the parts.
 public enum HTTPDate {
     /// The time that `text` tells; `nil` for anything that is no HTTP date.
     ///
     /// - Parameter now: decides the century of two-digit years: one that seems more than 50 years ahead is past.
     public static func parse(_ text: String, now: Date = Date()) -> Date? {
-        let parts = text.split(whereSeparator: { $0 == " " || $0 == "\t" }).map { $0.lowercased() }
+        var parts = text.trimmingHTTPSpace.split(separator: " ", omittingEmptySubsequences: false)
+            .map { $0.lowercased() }
         if parts.count == 6, parts[0].hasSuffix(","), isDayName(parts[0].dropLast(), abbreviated: true) {
             // Sun, 06 Nov 1994 08:49:37 GMT
             return date(day: parts[1], month: parts[2], year: parts[3], time: parts[4], zone: parts[5])
@@ -19,12 +21,13 @@ public enum HTTPDate {
             guard day.count == 3, let year = fullYear(day[2], now: now) else { return nil }
             return date(day: day[0], month: day[1], year: String(year), time: parts[2], zone: parts[3])
         }
-        if parts.count == 5, isDayName(parts[0][...], abbreviated: true) {
-            // Sun Nov  6 08:49:37 1994
-            let day = parts[2].utf8.count == 1 ? "0" + parts[2] : parts[2]
-            return date(day: day, month: parts[1], year: parts[4], time: parts[3], zone: "gmt")
+        // Sun Nov  6 08:49:37 1994: in this form a space stands for the first digit of a day below 10.
+        if parts.count == 6, parts[2].isEmpty, parts[3].utf8.count == 1 {
+            parts.remove(at: 2)
+            parts[2] = "0" + parts[2]
         }
-        return nil
+        guard parts.count == 5, isDayName(parts[0][...], abbreviated: true) else { return nil }
+        return date(day: parts[2], month: parts[1], year: parts[4], time: parts[3], zone: "gmt")
     }
 
     /// `date` in the form that everybody sends, to the second: `Sun, 06 Nov 1994 08:49:37 GMT`.

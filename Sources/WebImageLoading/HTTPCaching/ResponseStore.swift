@@ -6,9 +6,9 @@ package import FoundationEssentials
 /// requests that differ in what Vary names, are under keys made of it, which the latest one's metadata list:
 ///
 /// ```
-///  key          latest answer   metadata: alternates 0, 2
-///  key|vary=0   another         metadata
-///  key|vary=2   another         metadata
+///  key           latest answer   metadata: alternates 0, 2
+///  key\vary=0    another         metadata
+///  key\vary=2    another         metadata
 /// ```
 package protocol ResponseStore: AnyObject, Sendable {
     /// What is stored under `key`, without the body; blocks.

@@ -129,9 +129,12 @@ extension [HTTPField] {
     }
 
     /// The field's value with what makes no difference taken out: several fields are joined, white space around commas
-    /// goes, and so do empty elements (RFC 9111, 4.1).
+    /// goes, and so do empty elements (RFC 9111, 4.1). Languages are normalized as well, see ``LanguagePreference``.
     private func normalizedValue(named name: String) -> String? {
         let values = values(named: name)
-        return values.isEmpty ? nil : values.flatMap(\.listElements).joined(separator: ",")
+        guard !values.isEmpty else { return nil }
+        let elements = values.flatMap(\.listElements)
+        guard name.lowercased() == "accept-language" else { return elements.joined(separator: ",") }
+        return LanguagePreference.normalized(elements)
     }
 }

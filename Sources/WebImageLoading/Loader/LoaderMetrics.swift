@@ -16,6 +16,9 @@ public struct LoaderMetrics: Sendable, Hashable {
     public var totalDuration: Duration
     /// The bytes of all bodies that were wanted, after decoding: what the caller got.
     public var decodedByteCount: Int64
+    /// How long the exchanges took, without the time during which the reader held them back: what counts against
+    /// ``LoaderRequest/totalTimeout``.
+    package var activeDuration = Duration.zero
 
     /// Makes metrics.
     public init(

@@ -32,8 +32,19 @@ public struct LoaderRequest: Sendable, Hashable {
     /// with a `Range` stays an error: it would pass for the whole. So does a 401 or 407 after an authentication handler was
     /// asked, and gave none: its body is gone by then.
     public var acceptsAnyAnswer = false
+    /// Whether a request for another origin led to this one, as with the alternatives of a `WebImageRequest`; `false`
+    /// by default.
+    ///
+    /// The loader then adds no credential of its own, and of its own headers only those that a redirect takes to another
+    /// origin: Accept, Accept-Encoding, User-Agent, Range and If-Range. A custom loader must do the same.
+    public var isForAnotherOrigin = false
     /// How long nothing may arrive; `nil`, the default, leaves it to the loader.
     public var idleTimeout: Duration?
+    /// The longest that the load's transfers may take in total; `nil`, the default, leaves it to the loader. See
+    /// ``ImageDownloader/Configuration/totalTimeout`` for what counts.
+    public var totalTimeout: Duration?
+    /// How much of ``totalTimeout`` earlier attempts at the same load have used.
+    package var usedTime = Duration.zero
 
     /// Makes a request.
     public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {

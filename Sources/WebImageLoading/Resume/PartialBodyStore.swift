@@ -35,6 +35,8 @@ public final class PartialBodyStore: Sendable {
         var waiters: [@Sendable () -> Void] = []
     }
 
+    /// How far a time may be ahead of the clock, in seconds.
+    private static let clockTolerance = 60.0
     /// Looks are short, and one thread for them keeps loads in their order; writes and reads of bodies have others.
     static let lookQueue = WorkQueue(label: "webimage-resume", threadCount: 1)
     static let queue = WorkQueue(label: "webimage-partial", threadCount: 2)
@@ -139,6 +141,10 @@ public final class PartialBodyStore: Sendable {
             let entries = directory.entries(in: descriptor)
             var total = entries.reduce(0) { $0 + $1.byteCount }
             var count = entries.count
+            for entry in entries where entry.secondsUnused < -Self.clockTolerance {
+                // From before the clock went back: that counts as now.
+                utimensat(descriptor, entry.name, nil, AT_SYMLINK_NOFOLLOW)
+            }
             for entry in entries {
                 let isOld = entry.secondsUnused > configuration.ageLimit
                 guard isOld || total + byteCount > configuration.byteLimit || count > configuration.countLimit else {

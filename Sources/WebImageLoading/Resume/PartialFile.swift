@@ -174,17 +174,12 @@ final class PartialFile: Sendable {
 
     private func put(_ bytes: [UInt8]) -> Bool {
         let end = byteCount
-        var written = 0
-        while written < bytes.count {
-            let result = bytes.withUnsafeBytes { bytes in
-                write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]), end + Int64(written))
-            }
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else {
-                ftruncate(descriptor, off_t(end))
-                return false
-            }
-            written += result
+        let isWritten = bytes.withUnsafeBytes { bytes in
+            (try? RegularFile.writeAll(bytes) { rest, written in write(descriptor, rest, end + Int64(written)) }) != nil
+        }
+        guard isWritten else {
+            ftruncate(descriptor, off_t(end))
+            return false
         }
         state.withLock { $0.end = end + Int64(bytes.count) }
         return true

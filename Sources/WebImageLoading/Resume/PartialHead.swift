@@ -33,7 +33,7 @@ struct PartialHead: Codable, Equatable {
     }
 
     private static func location(_ url: URL) -> String {
-        SHA256.hexDigest(of: Array(url.separatedFromUserInfo.url.absoluteString.utf8))
+        SHA256.hexDigest(of: Array(url.separatedFromUserInfo.url.withoutFragment.absoluteString.utf8))
     }
 
     /// The request's header fields with those that ask for the rest.
@@ -55,7 +55,7 @@ struct PartialHead: Codable, Equatable {
             range.first == offset, let total = range.totalByteCount, range.last == total - 1,
             byteCount == nil || byteCount == total,
             response.expectedByteCount == nil || response.expectedByteCount == total - offset,
-            validator.agrees(with: headers), Self.location(response.url) == location,
+            validator.agrees(with: headers), !hasOtherDate(headers), Self.location(response.url) == location,
             headers.areOfUncodedContent,
             headers.values(named: "Content-Type").allSatisfy({ !$0.lowercased().hasPrefix("multipart/") })
         else { return nil }
@@ -68,6 +68,16 @@ struct PartialHead: Codable, Equatable {
         whole.headers += headers.filter { $0.name.lowercased() == "set-cookie" }
         whole.headers.append(HTTPField(name: "Content-Length", value: "\(total)"))
         return whole
+    }
+
+    /// Whether `headers` tell of another time of the last change. The bytes are others then, though a careless server may have
+    /// kept its entity tag; an answer need not repeat the date.
+    private func hasOtherDate(_ headers: [HTTPField]) -> Bool {
+        let (stored, new) = (fields.values(named: "Last-Modified"), headers.values(named: "Last-Modified"))
+        guard !stored.isEmpty, !new.isEmpty, stored != new else { return false }
+        let (storedDates, newDates) = (stored.compactMap { HTTPDate.parse($0) }, new.compactMap { HTTPDate.parse($0) })
+        // One time can be written in three ways.
+        return storedDates.count != 1 || stored.count != 1 || new.count != 1 || storedDates != newDates
     }
 
     /// Whether an answer that continues it still allows that it is kept.

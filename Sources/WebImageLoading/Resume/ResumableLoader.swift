@@ -27,8 +27,9 @@ extension ImageDownloader: ResumableLoader {
         guard !hooks.changeRequests, hooks.responseModifier == nil, hooks.decryptor == nil,
             configuration.authenticationHandler == nil
         else { return nil }
-        var parts = configuration.headers.fieldsByName.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value.value] }
-        parts.append(configuration.credential?.identity ?? "")
+        let added = configuration.addedFields(to: request).sorted { $0.key < $1.key }
+        var parts = added.flatMap { [$0.key, $0.value.value] }
+        parts.append(configuration.addedCredential(to: request)?.identity ?? "")
         parts.append("\(configuration.acceptsContentCodings)")
         return parts.unambiguouslyJoined
     }
@@ -53,10 +54,12 @@ extension LoaderRequest {
         else { return nil }
         let (bare, own) = url.separatedFromUserInfo
         var parts = [
-            "1", scope, bare.absoluteString, (credential ?? own)?.identity ?? "", "\(allowsInvalidCertificates)",
+            "1", scope, bare.withoutFragment.absoluteString, (credential ?? own)?.identity ?? "",
+            "\(allowsInvalidCertificates)",
         ]
         // They tell caches what to do, and not the server which answer to give.
-        for (name, field) in fields.sorted(by: { $0.key < $1.key }) where !["cache-control", "pragma"].contains(name) {
+        for (name, field) in headers.answerFields.sorted(by: { $0.key < $1.key })
+        where !["cache-control", "pragma"].contains(name) {
             parts += [name, field.value]
         }
         return SHA256.hexDigest(of: Array(parts.unambiguouslyJoined.utf8))

@@ -34,6 +34,10 @@ final class ResumingTask: LoaderTask {
         var valve = LoadValve()
         var task: (any LoaderTask)?
         var attempt = 0
+        /// How long the loads took whose answer was of no use.
+        var usedTime = Duration.zero
+        /// Of a load that may not be the last.
+        var heldMetrics: LoaderMetrics?
         var hasResponse = false
         /// The length of a continued body, and what went up of it.
         var totalByteCount: Int64?
@@ -103,6 +107,7 @@ final class ResumingTask: LoaderTask {
         }
         guard let attempt else { return end(.failure(.cancelled)) }
         var request = request
+        request.usedTime += state.withLock { $0.usedTime }
         if let found {
             request.headers = found.contents.head.headersAskingForRest(from: found.byteCount, over: request.headers)
         }
@@ -182,14 +187,24 @@ final class ResumingTask: LoaderTask {
         switch (phase, event) {
         case (.replaying, _), (.ended, _), (.looking, _): break
         case (.restarting, .finished): restart()
+        case (.restarting, .metrics(let metrics)): state.withLock { $0.usedTime += metrics.activeDuration }
         case (.restarting, _): break
         case (.loading, .response(let response)): receive(response, continuing: found)
         case (.loading, .refused(let answer)) where found != nil && !hasResponse:
             // The end that follows decides; what is asked for anew was not refused.
             if let found, judge(statusCode: answer.statusCode, of: found) == .final { deliver(event) }
-        case (.loading, .finished(.failure(.httpStatus(let code, _)))) where found != nil && !hasResponse:
-            guard let found, judge(statusCode: code, of: found) == .useless else { return deliver(event) }
-            restart()
+        case (.loading, .metrics(let metrics)) where found != nil && !hasResponse:
+            state.withLock { $0.heldMetrics = metrics }
+        case (.loading, .finished(let result)) where found != nil && !hasResponse:
+            let metrics = state.withLock { $0.heldMetrics.take() }
+            if case .failure(.httpStatus(let code, _)) = result, let found,
+                judge(statusCode: code, of: found) == .useless
+            {
+                state.withLock { $0.usedTime += metrics?.activeDuration ?? .zero }
+                return restart()
+            }
+            if let metrics { deliver(.metrics(metrics)) }
+            deliver(event)
         case (.loading, _): deliver(event)
         }
     }
@@ -278,7 +293,11 @@ final class ResumingTask: LoaderTask {
             handler(event)
         case .finished(let result):
             conclude(result)
-        case .response, .refused, .metrics:
+        case .metrics(var metrics):
+            let (handler, usedTime) = state.withLock { ($0.handler, $0.usedTime) }
+            metrics.activeDuration += usedTime
+            handler?(.metrics(metrics))
+        case .response, .refused:
             state.withLock { $0.handler }?(event)
         }
     }

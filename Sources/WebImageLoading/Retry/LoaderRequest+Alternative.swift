@@ -4,8 +4,8 @@ extension LoaderRequest {
     /// The same request at another URL.
     ///
     /// Conditions stay behind: they are about what the first URL has. So does a range that is to continue it. Another origin
-    /// sees no credentials, cookies and headers of the caller's, as after a redirect; a name and password in `url` itself are
-    /// for its server.
+    /// sees no credentials, cookies and headers of the caller or the loader, as after a redirect; a name and password in `url`
+    /// itself are for its server.
     package func alternative(_ url: URL) -> LoaderRequest {
         var other = self
         other.url = url
@@ -18,7 +18,10 @@ extension LoaderRequest {
             if HTTPField.conditionNames.contains(name) { return false }
             return isSameOrigin || RequestHeaders.namesForAnyOrigin.contains(name) && name != RequestHeaders.proxyName
         }
-        if !isSameOrigin { other.credential = nil }
+        if !isSameOrigin {
+            other.credential = nil
+            other.isForAnotherOrigin = true
+        }
         return other
     }
 }

@@ -5,10 +5,13 @@ extension WebImageError {
     /// Whether the same load may succeed a little later: the connection failed or was lost, the server was silent or sent too
     /// little, or it says itself that it is in trouble (408, 429, 500, 502, 503, 504).
     ///
-    /// Never where somebody is not trusted or forbidden, and not for what the server will say again, such as 404 or 501.
+    /// Never where somebody is not trusted or forbidden, not for what the server will say again, such as 404 or 501, and not
+    /// after the total time limit, which holds for all attempts together.
     public var isTransient: Bool {
         switch self {
         case .httpStatus(let code, _): [408, 429, 500, 502, 503, 504].contains(code)
+        // The time for further attempts is used up.
+        case .timedOut(.total, _, _): false
         case .timedOut, .truncated, .offline: true
         case .transport(let code, _, _): Self.transientCodes.contains(code)
         default: false
@@ -18,7 +21,7 @@ extension WebImageError {
     /// Whether it may be for want of a network: nobody has answered.
     package var mayBeOffline: Bool {
         switch self {
-        case .timedOut, .truncated: true
+        case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .truncated: true
         case .transport: isTransient
         default: false
         }
@@ -27,6 +30,7 @@ extension WebImageError {
     /// Whether another URL may do better. What is wrong with the request itself, or with this machine, would be so again.
     package var concernsURL: Bool {
         switch self {
+        case .timedOut(.total, _, _): false
         case .cancelled, .invalidHeader, .unsupportedMethod, .noThread, .temporaryFile, .outOfMemory: false
         default: true
         }

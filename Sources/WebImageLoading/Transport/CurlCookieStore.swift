@@ -10,28 +10,19 @@ final class CurlCookieStore: CookieStore {
     /// Looking at all of them takes a while; what servers may put in beyond the limits until then.
     static let slack = 256
 
-    private lazy var share = cwi_curl_share_cookies()
+    private(set) lazy var share = CurlShare(hasCookies: true)
     /// For lists and changes: libcurl has them on easy handles only.
     private lazy var easy: UnsafeMutableRawPointer? = {
         guard let easy = curl_easy_init() else { return nil }
-        share(with: easy)
+        isUsed = true
+        share.join(easy)
         return easy
     }()
     private var isUsed = false
     private var receivedCount = 0
 
     deinit {
-        guard isUsed else { return }
-        if let easy { curl_easy_cleanup(easy) }
-        if let share { curl_share_cleanup(share) }
-    }
-
-    /// Lets transfers of `easy` send and take cookies until CURLOPT_SHARE is unset.
-    func share(with easy: UnsafeMutableRawPointer) {
-        isUsed = true
-        cwi_curl_set_pointer(easy, CURLOPT_SHARE, share)
-        // Reads no file; it switches libcurl's cookies on.
-        cwi_curl_set_string(easy, CURLOPT_COOKIEFILE, "")
+        if isUsed, let easy { curl_easy_cleanup(easy) }
     }
 
     func cookies() -> [Cookie] {

@@ -9,15 +9,15 @@ final class CurlEngine {
     private let multi: UnsafeMutableRawPointer?
     private var live: [TransferID: CurlTransfer] = [:]
     private var idsByHandle: [UnsafeMutableRawPointer: TransferID] = [:]
-    /// Handles of ended transfers; making one anew costs more than a small transfer.
-    private var spareHandles: [CurlHandle] = []
     private let cookies = CurlCookieStore()
+    private lazy var sessions = CurlShare(hasCookies: false)
+    private let sockets = CurlSocketTable()
+    private var lengthlessOrigins = LengthlessOrigins()
     private var isStopping = false
 
     /// `curl_global_init`, once for the process. Never undone: others in the process use the same library.
     private static let isGlobalStateReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    private static let spareHandleLimit = 32
     /// The idle connections kept. libcurl's own default, four times the transfers under way, drops them after a burst.
     private static let connectionPoolSize = 64
 
@@ -29,7 +29,6 @@ final class CurlEngine {
     }
 
     deinit {
-        spareHandles = []
         if let multi { curl_multi_cleanup(multi) }
     }
 
@@ -55,19 +54,21 @@ final class CurlEngine {
     }
 
     private func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
-        guard let multi, let handle = spareHandles.popLast() ?? CurlHandle(configuration) else {
+        // A new handle for each transfer: libcurl before 8.1 reads and frees memory that it has freed when a handle is used
+        // again and the first header line begins with a space. Nothing of one transfer stays for the next, and it costs little.
+        guard let multi, let handle = CurlHandle(configuration) else {
             receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl does not start"))
             return
         }
-        if configuration.httpVersions == .http3, !CurlVersion.hasHTTP3 {
-            let message = "The installed libcurl \(CurlVersion.number) was built without HTTP/3"
+        if let message = CurlVersion.shortcoming(for: configuration.httpVersions) {
             receiver.transferDidEnd(.failed(code: Int(CURLE_NOT_BUILT_IN.rawValue), message: message))
             return
         }
         let transfer = CurlTransfer(
-            request, handle: handle, receiver: receiver, addressCheck: configuration.addressCheck, cookies: cookies)
+            lengthlessOrigins.directed(request), handle: handle, receiver: receiver,
+            addressCheck: configuration.addressCheck,
+            share: share(for: request.access), sockets: sockets)
         if let refusal = transfer.refusal {
-            _ = transfer.detach()
             receiver.transferDidEnd(refusal)
             return
         }
@@ -79,9 +80,26 @@ final class CurlEngine {
         }
     }
 
+    /// What is sent without a check of the server shares nothing with the rest.
+    private func share(for access: TransferAccess) -> CurlShare? {
+        if access.usesCookies { return cookies.share }
+        return access.allowsInvalidCertificates ? nil : sessions
+    }
+
     private func resume(_ id: TransferID) {
-        guard let failure = live[id]?.resume() else { return }
-        end(id, with: failure)
+        guard let transfer = live[id], let outcome = transfer.resume() else { return }
+        conclude(transfer, id, with: outcome)
+    }
+
+    /// Ends what libcurl has ended, or sends its request again.
+    ///
+    /// - Parameter outcome: worked out before, since that may ask for the repetition.
+    private func conclude(_ transfer: CurlTransfer, _ id: TransferID, with outcome: TransferEnd) {
+        if let request = transfer.repetition {
+            restart(id, with: request)
+        } else {
+            end(id, with: outcome)
+        }
     }
 
     private func perform() {
@@ -94,31 +112,46 @@ final class CurlEngine {
                 let id = idsByHandle[easy], let transfer = live[id]
             else { continue }
             let result = cwi_curl_message_result(message)
-            if !transfer.holds(result) { end(id, with: transfer.end(for: result)) }
+            if !transfer.holds(result) { conclude(transfer, id, with: transfer.end(for: result)) }
         }
-        endIdleTransfers()
+        endOverdueTransfers()
     }
 
-    private func endIdleTransfers() {
+    private func endOverdueTransfers() {
         let now = MonotonicClock.milliseconds
-        let idle = live.filter { $0.value.isIdle(at: now) }
-        for id in idle.keys { end(id, with: .idleTimedOut) }
+        let overdue = live.compactMapValues { $0.exceededLimit(at: now) }
+        for (id, limit) in overdue { end(id, with: .timedOut(limit)) }
     }
 
     private func end(_ id: TransferID, with end: TransferEnd) {
-        guard let multi, let transfer = live.removeValue(forKey: id) else { return }
-        let handle = transfer.handle
-        let metrics = TransferMetrics(of: handle.easy)
-        idsByHandle[handle.easy] = nil
-        // Closes the connection of an unfinished HTTP/1 transfer, and keeps that of a finished one for the next.
-        curl_multi_remove_handle(multi, handle.easy)
+        guard let transfer = remove(id) else { return }
+        var metrics = TransferMetrics(of: transfer.handle.easy)
+        metrics.active = transfer.request.usedTime + transfer.activeDuration(at: MonotonicClock.milliseconds)
         if transfer.receivedCookieCount > 0 { cookies.trim(received: transfer.receivedCookieCount) }
-        let isReusable = transfer.detach()
-        if isReusable, spareHandles.count < Self.spareHandleLimit { spareHandles.append(handle) }
         transfer.receiver.transferDidEnd(end, metrics: metrics)
     }
 
-    /// Waits for traffic, a command, or the next transfer to become idle for too long.
+    /// Sends a request again, of whose answer the receiver knows nothing yet. The time it has taken counts.
+    private func restart(_ id: TransferID, with request: TransferRequest) {
+        guard let transfer = remove(id) else { return }
+        lengthlessOrigins.note(request)
+        var request = request
+        let used = transfer.activeDuration(at: MonotonicClock.milliseconds)
+        request.usedTime += used
+        request.limits.total = request.limits.total.map { max(.zero, $0 - used) }
+        start(request, id: id, receiver: transfer.receiver)
+    }
+
+    private func remove(_ id: TransferID) -> CurlTransfer? {
+        guard let multi, let transfer = live.removeValue(forKey: id) else { return nil }
+        idsByHandle[transfer.handle.easy] = nil
+        // Closes the connection of an unfinished HTTP/1 transfer, and keeps that of a finished one for the next.
+        curl_multi_remove_handle(multi, transfer.handle.easy)
+        transfer.leaveConnection()
+        return transfer
+    }
+
+    /// Waits for traffic, a command, or the next transfer to reach a time limit.
     private func sleep() {
         // Without a multi handle every start fails at once; the loop then only waits for commands, a little at a time.
         guard let multi else {
@@ -127,7 +160,7 @@ final class CurlEngine {
         }
         guard mailbox.prepareToSleep(on: multi) else { return }
         let now = MonotonicClock.milliseconds
-        let deadline = live.values.compactMap(\.idleDeadline).min()
+        let deadline = live.values.compactMap(\.deadline).min()
         let wait = deadline.map { max(1, $0 - now) } ?? 60_000
         curl_multi_poll(multi, nil, 0, Int32(min(wait, 60_000)), nil)
     }

@@ -2,7 +2,7 @@ internal import CWebImageCurl
 internal import FoundationEssentials
 
 extension CurlHandle {
-    /// Says what the exchange asks for; ``withdrawMethod()`` takes it back.
+    /// Says what the exchange asks for.
     func setMethod(_ method: LoaderRequest.Method, body: Data?) {
         switch method {
         case .head: cwi_curl_set_long(easy, CURLOPT_NOBODY, 1)
@@ -22,13 +22,6 @@ extension CurlHandle {
             }
             cwi_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, method.rawValue)
         }
-    }
-
-    func withdrawMethod() {
-        cwi_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil)
-        cwi_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, -1)
-        cwi_curl_set_bytes(easy, CURLOPT_COPYPOSTFIELDS, nil)
-        cwi_curl_set_long(easy, CURLOPT_HTTPGET, 1)
     }
 }
 

@@ -63,6 +63,21 @@ enum CurlVersion {
     static let hasPublicSuffixList = has(CURL_VERSION_PSL)
     static let number = curl_version_info(CURLVERSION_FIRST).map { String(cString: $0.pointee.version) } ?? "?"
 
+    /// Why the installed libcurl can't do what is asked of it, in words; `nil` when it can.
+    static func shortcoming(
+        for versions: ImageDownloader.HTTPVersions, hexadecimalNumber: UInt32 = hexadecimalNumber,
+        hasHTTP3: Bool = hasHTTP3
+    ) -> String? {
+        guard hexadecimalNumber >= 0x07_5700 else {
+            return "libcurl 7.87 or later is needed, and \(number) is installed"
+        }
+        guard versions != .http3 || hasHTTP3 else { return "The installed libcurl \(number) was built without HTTP/3" }
+        return nil
+    }
+
+    /// 0x075801 is 7.88.1.
+    static let hexadecimalNumber = curl_version_info(CURLVERSION_FIRST).map { UInt32($0.pointee.version_num) } ?? 0
+
     private static func has(_ feature: Int32) -> Bool {
         curl_version_info(CURLVERSION_FIRST).map { $0.pointee.features & feature != 0 } ?? false
     }

@@ -15,7 +15,9 @@ extension CurlTransfer {
             return curl_socket_t(CURL_SOCKET_BAD)
         }
         let (type, close) = (target.pointee.socktype, Int32(SOCK_CLOEXEC.rawValue))
-        return socket(target.pointee.family, type | close, target.pointee.protocol)
+        let descriptor = socket(target.pointee.family, type | close, target.pointee.protocol)
+        sockets.add(descriptor)
+        return descriptor
     }
 
     private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockCause? {

@@ -2,9 +2,8 @@ internal import CWebImageCurl
 internal import FoundationEssentials
 
 extension CurlHandle {
-    /// Options of a single exchange; ``withdrawAccess()`` takes them back. Unless it gives CURLE_OK, the exchange must not
-    /// begin: libcurl would check less than it should.
-    func grant(_ access: TransferAccess, for url: URL, cookies: CurlCookieStore) -> CURLcode {
+    /// Sets who may see what. Unless it returns CURLE_OK, the exchange must not begin: libcurl would check less than it should.
+    func grant(_ access: TransferAccess) -> CURLcode {
         authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
         authenticate(
             access.proxyCredential, access.proxyAuthentication, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD,
@@ -20,25 +19,7 @@ extension CurlHandle {
         ]
         let pins = access.pinnedPublicKeys.map { "sha256//" + $0.base64 }.joined(separator: ";")
         if !pins.isEmpty { results.append(cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins)) }
-
-        if access.usesCookies { cookies.share(with: easy) }
         return results.firstFailure
-    }
-
-    func withdrawAccess() {
-        for option in [CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD] {
-            cwi_curl_set_string(easy, option, nil)
-        }
-        cwi_curl_set_string(easy, CURLOPT_PINNEDPUBLICKEY, nil)
-        cwi_curl_set_string(easy, CURLOPT_XOAUTH2_BEARER, nil)
-        // Basic, libcurl's own default: a method says nothing without a credential, but must not meet the next one.
-        for option in [CURLOPT_HTTPAUTH, CURLOPT_PROXYAUTH] { cwi_curl_set_long(easy, option, 1) }
-        // libcurl collects these files, even if they have no name.
-        cwi_curl_set_string(easy, CURLOPT_COOKIEFILE, nil)
-        cwi_curl_set_string(easy, CURLOPT_COOKIE, nil)
-        for option in [CURLOPT_PROXYHEADER, CURLOPT_RESOLVE, CURLOPT_SHARE] {
-            cwi_curl_set_pointer(easy, option, nil)
-        }
     }
 
     private func authenticate(
@@ -89,6 +70,13 @@ extension CurlTransfer {
         if trust != CURLE_OK { return .untrusted(.authoritiesUnreadable(String(cString: curl_easy_strerror(trust)))) }
         guard access != CURLE_OK else { return nil }
         return .failed(code: Int(access.rawValue), message: String(cString: curl_easy_strerror(access)))
+    }
+
+    /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer when a SOCKS proxy is slow to take such a one
+    /// (CVE-2023-38545).
+    static func refusal(of request: TransferRequest) -> TransferEnd? {
+        let byteCount = request.url.host()?.utf8.count ?? 0
+        return request.access.proxy != nil && byteCount > 255 ? .malformedURL : nil
     }
 
     /// What libcurl's failure means for who was asked; `nil` when it is about something else.

@@ -2,12 +2,14 @@ internal import CWebImageCurl
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// An easy handle with all the options that are the same for each transfer. Used on the network thread alone.
+/// An easy handle for one transfer, with all the options that are the same for each. Used on the network thread alone.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     /// Why nothing may be sent with it: it does not trust whom it should.
     private(set) var trustResult = CURLE_OK
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    /// Kept by libcurl, not copied.
+    private var lists: [UnsafeMutablePointer<curl_slist>?] = []
 
     /// `nil` when libcurl has no memory.
     init?(_ configuration: CurlTransport.Configuration) {
@@ -38,22 +40,34 @@ final class CurlHandle {
         cwi_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             CurlTransfer.from(context)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
-        cwi_curl_set_connected_callback(easy) { context, address, _, _, _ in
-            CurlTransfer.from(context)?.didConnect(to: address) == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        cwi_curl_set_connected_callback(easy) { context, address, _, remotePort, localPort in
+            let ports = (remote: Int(remotePort), local: Int(localPort))
+            let isUsable = CurlTransfer.from(context)?.didConnect(to: address, ports: ports) == true
+            return isUsable ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+        cwi_curl_set_progress_callback(easy) { context, _, _, _, _ in
+            CurlTransfer.from(context)?.noteProgress()
+            return 0
         }
     }
 
     deinit {
         curl_easy_cleanup(easy)
         errorText.deallocate()
+        lists.forEach { curl_slist_free_all($0) }
+    }
+
+    func setList(_ option: CURLoption, _ lines: [String]) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines { list = curl_slist_append(list, line) ?? list }
+        lists.append(list)
+        cwi_curl_set_pointer(easy, option, list)
     }
 
     /// libcurl's words for a failure; the general ones when it has none for this transfer.
     func message(for result: CURLcode) -> String {
         errorText.pointee == 0 ? String(cString: curl_easy_strerror(result)) : String(cString: errorText)
     }
-
-    func clearMessage() { errorText.pointee = 0 }
 
     func info(_ info: CURLINFO) -> Int { cwi_curl_get_long(easy, info) }
 }
@@ -62,11 +76,9 @@ final class CurlHandle {
 final class CurlTransfer {
     let handle: CurlHandle
     let receiver: any TransferReceiver
-    /// When bytes came last, on the monotonic clock in milliseconds; `nil` until a connection is there.
-    private var lastActivity: Int64?
-    private let idleLimit: Int64
-    /// Of the body, when it was last looked at.
-    private var sentByteCount: Int64 = 0
+    private var clock: TransferClock
+    /// Without informational answers.
+    private var headByteCount: Int64 = 0
     /// libcurl keeps a piece that the receiver did not take, and asks the connection for no more.
     private var isPaused = false
     /// What libcurl gave back when it went on, and the receiver did not take. Each time libcurl goes on it opens the window
@@ -76,13 +88,20 @@ final class CurlTransfer {
     /// How libcurl ended, while the receiver has not taken everything.
     private var heldResult: CURLcode?
 
-    private var parser = TransferHeadParser()
+    private(set) var parser = TransferHeadParser()
     private var isStopped = false
     private var isHeadHeld = false
-    private var hasTooLongHead = false
-    /// Kept by libcurl, not copied.
-    private var lists: [UnsafeMutablePointer<curl_slist>?] = []
-    private let access: TransferAccess
+    /// Why its head was not taken.
+    var headFailure: TransferEnd?
+    let request: TransferRequest
+    private var access: TransferAccess { request.access }
+    let sockets: CurlSocketTable
+    /// What carries it, once that is known.
+    var connection: CurlSocket?
+    /// What to send in its place, as soon as libcurl has ended it; the receiver learns nothing of it.
+    var repetition: TransferRequest?
+    /// Whether the server has said that the connection ends here; `nil` while that is of no interest, or unknown.
+    var isEndAnnounced: Bool?
     /// `nil` where every address will do, and with a proxy, whose address is not the policy's business.
     let addressCheck: AddressCheck?
     private var blockCause: WebImageError.BlockCause?
@@ -91,14 +110,14 @@ final class CurlTransfer {
 
     init(
         _ request: TransferRequest, handle: CurlHandle, receiver: any TransferReceiver, addressCheck: AddressCheck?,
-        cookies: CurlCookieStore
+        share: CurlShare?, sockets: CurlSocketTable
     ) {
         self.handle = handle
         self.receiver = receiver
-        access = request.access
+        self.request = request
+        self.sockets = sockets
         self.addressCheck = request.access.proxy == nil ? addressCheck : nil
-        idleLimit = request.idleTimeout.inMilliseconds
-        handle.clearMessage()
+        clock = TransferClock(request.limits, now: MonotonicClock.milliseconds)
         let easy = handle.easy
         handle.setMethod(request.method, body: request.body)
         // Any value makes it decode; what is asked for stands in the headers.
@@ -108,50 +127,33 @@ final class CurlTransfer {
         cwi_curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
         // Over plain HTTP/1.1 it would hold back transfers until the first has its answer.
         cwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        let grantResult = handle.grant(access, for: request.url, cookies: cookies)
-        refusal = Self.refusal(trust: handle.trustResult, access: grantResult)
+        if request.usesHTTP1 { handle.setHTTPVersions(.http1) }
+        if request.usesNewConnection { cwi_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
+        share?.join(easy)
+        let grantResult = handle.grant(access)
+        refusal = Self.refusal(trust: handle.trustResult, access: grantResult) ?? Self.refusal(of: request)
         var headers = request.headers
         if access.usesCookies, let index = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
             // As a header it would take the place of the jar's.
             cwi_curl_set_string(easy, CURLOPT_COOKIE, headers.remove(at: index).value)
         }
-        setList(CURLOPT_HTTPHEADER, headers.map(Self.line) + Self.linesWithoutDefaults(for: request))
-        setList(CURLOPT_PROXYHEADER, access.proxyHeaders.map(Self.line))
-        setList(
+        handle.setList(CURLOPT_HTTPHEADER, headers.map(Self.line) + Self.linesWithoutDefaults(for: request))
+        handle.setList(CURLOPT_PROXYHEADER, access.proxyHeaders.map(Self.line))
+        handle.setList(
             CURLOPT_RESOLVE, CurlHandle.resolveEntry(for: request.url, addresses: access.addresses).map { [$0] } ?? [])
         // Unretained: the engine keeps the transfer until it has removed the handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA] {
+        for option in [
+            CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_XFERINFODATA,
+        ] {
             cwi_curl_set_pointer(easy, option, context)
         }
     }
-
-    deinit { lists.forEach { curl_slist_free_all($0) } }
 
     /// What is read from a connection at once; libcurl's own 16 KB cost three times the CPU.
     private static let pieceByteCount = 256 << 10
     /// The same for a coded body: decoded, at most 1032 times as much, it lies in memory while the transfer is paused.
     private static let codedPieceByteCount = 4 << 10
-
-    /// Takes everything of this transfer out of the handle. `false` when the handle still remembers something: libcurl
-    /// would go on with a Digest nonce at the next server.
-    func detach() -> Bool {
-        for option in [
-            CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_HTTPHEADER,
-        ] {
-            cwi_curl_set_pointer(handle.easy, option, nil)
-        }
-        handle.withdrawMethod()
-        handle.withdrawAccess()
-        return !access.isNegotiated
-    }
-
-    private func setList(_ option: CURLoption, _ lines: [String]) {
-        var list: UnsafeMutablePointer<curl_slist>?
-        for line in lines { list = curl_slist_append(list, line) ?? list }
-        lists.append(list)
-        cwi_curl_set_pointer(handle.easy, option, list)
-    }
 
     /// `Name;` is how libcurl is told of a header without a value.
     private static func line(_ field: HTTPField) -> String {
@@ -163,9 +165,11 @@ final class CurlTransfer {
     }
 
     /// Whether the request may be sent.
-    func didConnect(to address: UnsafePointer<CChar>?) -> Bool {
-        lastActivity = MonotonicClock.milliseconds
-        guard mayUseConnection(to: address) else { return false }
+    func didConnect(to address: UnsafePointer<CChar>?, ports: (remote: Int, local: Int)) -> Bool {
+        clock.noteConnection(at: MonotonicClock.milliseconds, isHeld: isHeld)
+        guard mayUseConnection(to: address), isConnectionClean(to: address, ports: ports) else {
+            return false
+        }
         // Another of the host's addresses was forbidden; what goes wrong from here on has nothing to do with that.
         blockCause = nil
         return true
@@ -180,24 +184,32 @@ final class CurlTransfer {
 
     func block(_ cause: WebImageError.BlockCause) { blockCause = cause }
 
-    /// When it has been idle for too long, on the same clock; `nil` while that can't be, as when the receiver takes nothing.
-    var idleDeadline: Int64? {
-        guard let lastActivity, !isPaused, leftovers.isEmpty, receiver.takesBytes else { return nil }
-        return lastActivity + idleLimit
+    private var isHeld: Bool { isPaused || !leftovers.isEmpty || !receiver.takesBytes }
+
+    /// When a time limit may be reached, on the monotonic clock in milliseconds; `nil` while that can't be, as when the
+    /// receiver takes nothing.
+    var deadline: Int64? { isHeld ? nil : clock.deadline }
+
+    /// The time limit that has been reached; `nil` for none.
+    func exceededLimit(at now: Int64) -> TransferLimits.Kind? {
+        let isHeld = isHeld
+        clock.advance(to: now, isHeld: isHeld)
+        guard !isHeld else { return nil }
+        let (easy, headByteCount) = (handle.easy, headByteCount)
+        return clock.exceededLimit(
+            sent: { Int64(cwi_curl_get_offset(easy, CURLINFO_SIZE_UPLOAD_T)) },
+            received: { headByteCount + Int64(cwi_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)) })
     }
 
-    /// Whether nothing has gone either way for too long. libcurl does not tell when bytes go out, only how many have.
-    func isIdle(at now: Int64) -> Bool {
-        guard let idleDeadline, idleDeadline <= now else { return false }
-        let byteCount = Int64(cwi_curl_get_offset(handle.easy, CURLINFO_SIZE_UPLOAD_T))
-        guard byteCount > sentByteCount else { return true }
-        (sentByteCount, lastActivity) = (byteCount, now)
-        return false
+    /// How long it has run, without holds.
+    func activeDuration(at now: Int64) -> Duration {
+        clock.advance(to: now, isHeld: isHeld)
+        return .milliseconds(clock.elapsed)
     }
 
     /// Offers the receiver again what it did not take; the end, if that fails.
     func resume() -> TransferEnd? {
-        lastActivity = lastActivity.map { _ in MonotonicClock.milliseconds }
+        clock.noteResumption(at: MonotonicClock.milliseconds)
         while receiver.takesBytes, !leftovers.isEmpty {
             guard proceeds(receiver.transferDidReceive(leftovers.removeFirst())) else { return .stopped }
         }
@@ -220,28 +232,38 @@ final class CurlTransfer {
 
     /// Returns the count it took: another one than it got ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
-        lastActivity = MonotonicClock.milliseconds
         if isHeadHeld, line.starts(with: "HTTP/".utf8) {
             parser.beginNextHead()
             isHeadHeld = false
         }
-        switch parser.append(line) {
+        let outcome = parser.append(line)
+        // A server could otherwise keep the transfer waiting for ever.
+        if !parser.isInformational {
+            headByteCount += Int64(line.count)
+            clock.noteActivity(at: MonotonicClock.milliseconds, isHeld: isHeld)
+        }
+        if outcome == .complete { noteFraming() }
+        switch outcome {
         case .incomplete: return line.count
         case .complete where access.isNegotiated && [401, 407].contains(parser.head.statusCode):
             // libcurl may answer this one itself. What comes next tells: another head, or the body of this.
             isHeadHeld = true
             return line.count
+        case .complete where !canTellEnd(of: parser.head): return 0
         case .complete: return proceeds(receiver.transferDidReceive(parser.head)) ? line.count : 0
         case .tooLong:
-            hasTooLongHead = true
+            headFailure = .headTooLong(limit: TransferHeadParser.byteLimit)
+            return 0
+        case .tooManyInformational:
+            headFailure = .tooManyInformationalResponses(limit: TransferHeadParser.informationalLimit)
             return 0
         }
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        lastActivity = MonotonicClock.milliseconds
+        clock.noteActivity(at: MonotonicClock.milliseconds, isHeld: isHeld)
         deliverHeldHead()
-        guard !isStopped else { return 0 }
+        guard !isStopped, repetition == nil, headFailure == nil else { return 0 }
         guard receiver.takesBytes, leftovers.isEmpty else {
             if isGoingOn {
                 leftovers.append(Data(bytes))
@@ -253,12 +275,14 @@ final class CurlTransfer {
         return proceeds(receiver.transferDidReceive(Data(bytes))) ? bytes.count : 0
     }
 
+    /// What its end comes to, unless it asks for a ``repetition``, of which only this may make sure.
     func end(for result: CURLcode) -> TransferEnd {
         deliverHeldHead()
         if isStopped { return .stopped }
         if result != CURLE_OK, let blockCause { return .blocked(blockCause) }
         if let failure = trustFailure(for: result) { return failure }
-        if hasTooLongHead || !parser.isComplete && Self.lineLimitResults.contains(result.rawValue) {
+        if let headFailure { return headFailure }
+        if !parser.isComplete && Self.lineLimitResults.contains(result.rawValue) {
             return .headTooLong(limit: TransferHeadParser.byteLimit)
         }
         if result == CURLE_OK, !parser.isComplete {
@@ -266,7 +290,15 @@ final class CurlTransfer {
             let code = Int(CURLE_GOT_NOTHING.rawValue)
             return .failed(code: code, message: "The connection ended in the middle of the headers")
         }
+        if result == CURLE_BAD_CONTENT_ENCODING, !parser.isComplete,
+            let coding = Self.refusedTransferCoding(in: handle.message(for: result))
+        {
+            return .transferCodingRefused(coding)
+        }
         return switch result {
+        case CURLE_OK where isEndAnnounced == false: .cut
+        // What libcurl 8.14 says of it.
+        case CURLE_RECV_ERROR where isEndAnnounced == false && parser.isComplete: .cut
         case CURLE_OK: .complete
         case CURLE_PARTIAL_FILE: .cut
         case CURLE_URL_MALFORMAT: .malformedURL
@@ -279,9 +311,19 @@ final class CurlTransfer {
     /// CURLE_TOO_LARGE since 8.6.
     private static let lineLimitResults: Set = [CURLE_OUT_OF_MEMORY.rawValue, 100]
 
+    /// Newer versions of libcurl, such as 8.14, refuse a transfer coding before we see the header. Only their message names it:
+    /// "Unsolicited Transfer-Encoding (gzip) found", "A Transfer-Encoding (gzip) was listed after chunked".
+    private static func refusedTransferCoding(in message: String) -> String? {
+        guard message.contains("Transfer-Encoding"), let start = message.firstIndex(of: "("),
+            let end = message.lastIndex(of: ")"), start < end
+        else { return nil }
+        return TransferHead.codings(in: message[start..<end].dropFirst()).first
+    }
+
     private func deliverHeldHead() {
-        guard isHeadHeld else { return }
+        guard isHeadHeld, repetition == nil else { return }
         isHeadHeld = false
+        guard canTellEnd(of: parser.head) else { return }
         _ = proceeds(receiver.transferDidReceive(parser.head))
     }
 

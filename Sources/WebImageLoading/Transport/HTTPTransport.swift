@@ -45,15 +45,21 @@ package struct TransferRequest: Sendable {
     package var access = TransferAccess()
     package var method = LoaderRequest.Method.get
     package var body: Data?
-    /// How long nothing may arrive.
-    package var idleTimeout: Duration
+    package var limits = TransferLimits()
+    /// How long it took when it was sent before, for an answer that the receiver never saw; part of ``TransferMetrics/active``.
+    package var usedTime = Duration.zero
     /// Whether to undo the content coding that the headers ask for.
     package var decodesContent = false
+    /// Whether a body that was cut must never pass for a whole one, since nothing that uses it would notice.
+    package var needsProvenEnd = false
+    /// Whether to go over HTTP/1.1 where more is spoken.
+    package var usesHTTP1 = false
+    /// Whether to leave the connections alone that are there.
+    package var usesNewConnection = false
 
-    package init(url: URL, headers: [HTTPField], idleTimeout: Duration = .seconds(15)) {
+    package init(url: URL, headers: [HTTPField]) {
         self.url = url
         self.headers = headers
-        self.idleTimeout = idleTimeout
     }
 }
 
@@ -104,15 +110,17 @@ package struct TransferHead: Sendable {
 
     /// The content codings of the body, in lower case and in the order in which they were applied.
     package var contentCodings: [String] {
-        fields.lazy.filter { $0.name.lowercased() == "content-encoding" }
-            .flatMap { $0.value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }
-            .map(String.init).filter { $0 != "identity" }
+        values("content-encoding").flatMap { Self.codings(in: $0) }
     }
 
     /// The transfer codings of the body, in lower case and in the order in which they were applied.
     package var transferCodings: [String] {
-        values("transfer-encoding").flatMap { $0.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }
-            .map(String.init).filter { $0 != "identity" }
+        values("transfer-encoding").flatMap { Self.codings(in: $0) }
+    }
+
+    /// The codings that a list of them names, in lower case.
+    static func codings(in list: some StringProtocol) -> [String] {
+        list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init).filter { $0 != "identity" }
     }
 
     /// How long the body will be, where the server says so.
@@ -136,12 +144,16 @@ package enum TransferEnd: Sendable, Equatable {
     case cancelled
     /// No connection came about within the time for it.
     case connectTimedOut
-    /// A connection was there, but nothing arrived for the time allowed.
-    case idleTimedOut
+    /// The exchange reached one of its ``TransferRequest/limits``.
+    case timedOut(TransferLimits.Kind)
     /// The URL has characters, or a port, that none can have.
     case malformedURL
     /// The head did not end within this number of bytes.
     case headTooLong(limit: Int)
+    /// The transport itself refused a transfer coding that was not asked for.
+    case transferCodingRefused(String)
+    /// More informational (1xx) answers came than this.
+    case tooManyInformationalResponses(limit: Int)
     /// The server is not trusted.
     case untrusted(WebImageError.CertificateFailure)
     /// The address policy forbids the connection.

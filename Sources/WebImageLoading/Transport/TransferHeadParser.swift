@@ -2,6 +2,8 @@
 struct TransferHeadParser {
     /// Servers send a few hundred bytes; more than this is an attack on our memory and time.
     static let byteLimit = 64 << 10
+    /// The most informational (1xx) answers. Servers send one or two; each keeps the client waiting.
+    static let informationalLimit = 20
 
     enum Outcome: Equatable {
         case incomplete
@@ -9,12 +11,18 @@ struct TransferHeadParser {
         case complete
         /// The head, with the trailers after the body, is longer than ``byteLimit``.
         case tooLong
+        /// There are more informational answers than ``informationalLimit``.
+        case tooManyInformational
     }
 
     private(set) var head = TransferHead(statusCode: 0)
     private var answeredFields: [HTTPField] = []
     private var byteCount = 0
+    private var informationalCount = 0
     private(set) var isComplete = false
+
+    /// Whether the last line belongs to an informational (1xx) answer.
+    var isInformational: Bool { (100..<200).contains(head.statusCode) }
 
     /// Takes the next line, with its line break.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Outcome {
@@ -34,6 +42,8 @@ struct TransferHeadParser {
             let code = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
             head = TransferHead(statusCode: code ?? 0)
             head.answeredFields = answeredFields
+            if isInformational { informationalCount += 1 }
+            guard informationalCount <= Self.informationalLimit else { return .tooManyInformational }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let value = text[(colon + 1)...].drop(while: Self.isSpace)
             head.fields.append(

@@ -8,6 +8,8 @@ package struct TransferMetrics: Sendable, Equatable {
     package var secure = Duration.zero
     package var firstByte = Duration.zero
     package var total = Duration.zero
+    /// How long it took, without the time during which the receiver held it back.
+    package var active = Duration.zero
     package var isConnectionReused = false
     package var httpVersion: LoaderMetrics.HTTPVersion?
     package var remoteAddress: String?

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import WebImageCore
 import WebImageTestSupport
@@ -135,6 +136,19 @@ import WebImageTestSupport
         #expect(limit >= 10 << 20)
         #expect(limit <= max(10 << 20, AvailableMemory.totalBytes() / 5))
         #expect(limit <= max(10 << 20, AvailableMemory.freeBytes() + (64 << 20)))
+    }
+
+    @Test func theDefaultIsAtMostThreeFifthsOfWhatIsFree() throws {
+        let root = try TemporaryDirectory()
+        func limit(availableKilobytes: Int, taken: Int = 0) throws -> Int {
+            try root.write(Data("MemAvailable: \(availableKilobytes) kB\n".utf8), to: "proc/meminfo")
+            return FramePools.defaultByteLimit(besides: taken, physicalBytes: 1 << 30, fileSystemRoot: root.path)
+        }
+        #expect(try limit(availableKilobytes: 1 << 20) == (1 << 30) / 5)
+        #expect(try limit(availableKilobytes: 100_000) == 61_440_000)
+        #expect(
+            try limit(availableKilobytes: 100_000, taken: 50_000_000) == 91_440_000, "frames can make room for frames")
+        #expect(try limit(availableKilobytes: 1_000) == 10 << 20)
     }
 
     @Test func theDefaultIsMeasuredOffTheCallersThread() throws {

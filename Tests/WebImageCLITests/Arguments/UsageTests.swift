@@ -1,4 +1,5 @@
 import Testing
+import WebImage
 
 @testable import WebImageCLI
 
@@ -15,21 +16,41 @@ import Testing
         for command in ["get", "info", "convert", "cache"] { #expect(run.output.contains("  \(command) ")) }
     }
 
+    @Test func tellsItsVersion() async throws {
+        let run = try await tool.run("--version")
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.output == "webimage \(LibraryVersion.text)\n")
+    }
+
+    @Test(arguments: ["fetch", "xyzzy", "--bogus"]) func suggestsNothingThatIsNotClose(argument: String) async throws {
+        let run = try await tool.run(argument)
+        #expect(run.status == 2)
+        #expect(run.errors.contains(argument) && !run.errors.contains("did you mean"))
+    }
+
     @Test(arguments: [
         (
             "get",
             [
                 "--output", "--size", "--mode", "--format", "--quality", "--cache-dir", "--no-cache", "--policy",
-                "--header", "--timeout", "--retries", "--concurrency", "--json",
+                "--header", "--idle-timeout", "--timeout", "--max-time", "--retries", "--concurrency", "--no-clobber",
+                "--quiet", "--json", "standard input",
             ]
         ),
-        ("info", ["--cache-dir", "--no-cache", "--policy", "--header", "--timeout", "--json"]),
+        (
+            "info",
+            [
+                "--cache-dir", "--no-cache", "--policy", "--header", "--idle-timeout", "--timeout", "--max-time",
+                "--quiet", "--json",
+            ]
+        ),
         (
             "convert",
             [
                 "--size", "--mode", "--format", "--quality", "--lossless", "--progressive", "--optimize", "--chroma",
                 "--level", "--filter", "--effort", "--alpha-quality", "--dither", "--palette", "--colors", "--loop",
-                "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--json",
+                "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--json", "--output",
+                "--no-clobber", "--quiet",
             ]
         ),
         ("cache", ["stats", "list", "get", "remove", "clear", "trim", "--cache-dir", "--output", "--json"]),
@@ -44,7 +65,27 @@ import Testing
 
     @Test(arguments: [
         ([], "no command"),
-        (["fetch"], "fetch"),
+        (["fetch"], "'fetch'"),
+        (["infp", "a.png"], "did you mean 'info'?"),
+        (["--verison"], "did you mean '--version'?"),
+        (["get", "--qualtiy", "5", "x.png"], "did you mean '--quality'?"),
+        (["get", "--no-cahce", "x.png"], "did you mean '--no-cache'?"),
+        (["get", "--timout=5", "x.png"], "there is no option '--timout'; did you mean '--timeout'?"),
+        (["convert", "--progress", "a.png", "b.jpg"], "did you mean '--progressive'?"),
+        (["cache", "stat"], "did you mean 'stats'?"),
+        (["get", "--quiet", "--json", "x.png"], "--quiet"),
+        (["info", "--quiet", "--json", "x.png"], "exclude"),
+        (["get", "--no-clobber", "x.png"], "--output"),
+        (["get", "-", "-"], "only once"),
+        (["convert", "-", "-", "-o", "d"], "only once"),
+        (["get", "a.png", "b.png", "-o", "-"], "one image"),
+        (["get", "a.png", "-o", "-", "--json"], "--json"),
+        (["get", "a.png", "-o", "-", "--explain"], "--explain"),
+        (["convert", "a.png", "-"], "--format"),
+        (["convert", "a.png", "-", "--format", "png", "--json"], "--json"),
+        (["convert", "-o", "d"], "no file"),
+        (["convert", "a.png", "b.png", "c.png"], "--output DIR"),
+        (["convert", "a.png", "http://127.0.0.1/b.png", "-o", "d"], "webimage get"),
         (["get"], "no URL"),
         (["get", "--progressive", "d", "x.png"], "--progressive"),
         (["get", "--policy", "never", "x.png"], "cacheFirst, http, refresh, reload, cacheOnly, offline"),
@@ -59,7 +100,12 @@ import Testing
         (["get", "--quality", "101", "-o", "y.jpg", "x.png"], "0 to 100"),
         (["get", "--quality", "50", "-o", "y.png", "x.png"], "not for PNG"),
         (["get", "--concurrency", "0", "x.png"], "--concurrency"),
-        (["get", "--timeout", "never", "x.png"], "--timeout"),
+        (["get", "--timeout", "never", "x.png"], "--idle-timeout"),
+        (["get", "--idle-timeout", "0", "x.png"], "--idle-timeout"),
+        (["info", "--max-time", "-1", "x.png"], "--max-time"),
+        // The last one counts, whatever it is called.
+        (["get", "--timeout", "9", "--idle-timeout", "first", "x.png"], "'first'"),
+        (["get", "--idle-timeout", "9", "--timeout", "last", "x.png"], "'last'"),
         (["get", "--retries", "-1", "x.png"], "--retries"),
         (["get", "--header", "no colon", "x.png"], "--header"),
         (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),

@@ -87,6 +87,28 @@ import WebImageTestSupport
         #expect(lines.allSatisfy { $0.contains(": ") && $0.contains(" ago, used ") })
     }
 
+    /// Whatever a program has named its images.
+    @Test func keysThatAreListedAreFound() async throws {
+        let path = tool.path("own")
+        let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
+        let keys = [
+            ImageCacheKey(source: "caf\u{e9}"), ImageCacheKey(source: "cafe\u{301}"), ImageCacheKey(source: "a#b"),
+            ImageCacheKey(source: "a", variant: "b"), ImageCacheKey(source: "a\nb\\", variant: "text=a\nb"),
+        ]
+        for (number, key) in keys.enumerated() { cache.store(Data([UInt8(number)]), for: key.description) }
+        await cache.flush()
+        let lines = try await tool.run("cache", "list", "--cache-dir", path).output.split(separator: "\n")
+        try #require(lines.count == keys.count)
+        for (number, line) in lines.enumerated() {
+            let key = String(try #require(line.firstRange(of: ": 1 ").map { line[..<$0.lowerBound] }))
+            let run = try await tool.run("cache", "get", key, "-o", "\(number)", "--cache-dir", path)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(try tool.contents(of: "\(number)") == Data([UInt8(number)]))
+            #expect(try await tool.run("cache", "remove", key, "--cache-dir", path).status == 0)
+        }
+        #expect(try await tool.run("cache", "list", "--cache-dir", path).output.isEmpty)
+    }
+
     @Test func listsWhatIsThere() async throws {
         let objects = try await tool.run("cache", "list", "--json").objects(EntryObject.self)
         #expect(objects.map(\.key) == addresses)

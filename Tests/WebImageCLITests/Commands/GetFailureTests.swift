@@ -45,6 +45,19 @@ import WebImageTestSupport
         #expect(requests["/status/never"] == 1 && requests["/status/once"] == 2)
     }
 
+    @Test(arguments: [
+        (["get", "--max-time", "1"], "/drip/max-time?size=1000", "totalTimeout"),
+        (["info", "--max-time", "1"], "/drip/max-time?size=1000", "totalTimeout"),
+        (["get", "--idle-timeout", "1"], "/stall-body/idle", "idleTimeout"),
+        (["info", "--idle-timeout", "1", "--max-time", "60"], "/stall-body/idle", "idleTimeout"),
+    ])
+    func keepsToTheTimeLimits(arguments: [String], path: String, setting: String) async throws {
+        let address = try faults.url(path).absoluteString
+        let run = try await tool.run(arguments + [address])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("1.0 s") && run.errors.contains(setting), "\(run.errors)")
+    }
+
     @Test func reportsAHostThatDoesNotAnswer() async throws {
         // Nothing listens on port 1 of this machine.
         try await expectFailure("http://127.0.0.1:1/a.png", code: 201)

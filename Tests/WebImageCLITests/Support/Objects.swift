@@ -36,6 +36,7 @@ struct InfoObject: Decodable, Equatable {
 
 /// What `convert --json` prints.
 struct ConversionObject: Decodable, Equatable {
+    var input: String
     var path: String?
     var format: String?
     var width: Int?

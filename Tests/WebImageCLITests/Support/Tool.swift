@@ -18,11 +18,20 @@ final class Tool: Sendable {
     /// Runs it to its end.
     func run(_ arguments: [String]) async throws -> ToolRun { try await start(arguments).wait() }
 
+    /// Runs it to its end, with a file as standard input.
+    func run(_ arguments: String..., input: String) async throws -> ToolRun {
+        guard let handle = FileHandle(forReadingAtPath: input) else { throw ToolError("\(input) can't be read") }
+        return try await start(arguments, input: handle).wait()
+    }
+
     /// Starts it.
     ///
-    /// - Parameter output: in place of the file that ``ToolRun/output`` is read from.
-    func start(_ arguments: [String], output: FileHandle? = nil) throws -> RunningTool {
-        try RunningTool(arguments, home: directory.path, workingDirectory: directory.path, output: output)
+    /// - Parameters:
+    ///   - input: standard input; nothing by default.
+    ///   - output: in place of the file that ``ToolRun/output`` is read from.
+    func start(_ arguments: [String], input: FileHandle? = nil, output: FileHandle? = nil) throws -> RunningTool {
+        try RunningTool(
+            arguments, home: directory.path, workingDirectory: directory.path, input: input, output: output)
     }
 
     /// Runs it to its end under strace; what it did with the network, and all its threads.
@@ -64,6 +73,8 @@ final class Tool: Sendable {
 struct ToolRun: Sendable {
     let status: Int32
     let output: String
+    /// What ``output`` holds, when that is no text.
+    let outputData: Data
     let errors: String
 
     /// The lines of standard output, each a JSON object.
@@ -98,10 +109,11 @@ final class RunningTool: Sendable {
 
     /// - Parameters:
     ///   - launcher: a program, with its arguments, that runs the tool.
+    ///   - input: standard input; nothing by default.
     ///   - output: in place of a file that is read at the end.
     init(
         _ arguments: [String], launcher: [String] = [], home: String, workingDirectory: String,
-        output: FileHandle? = nil
+        input: FileHandle? = nil, output: FileHandle? = nil
     ) throws {
         scratch = try TemporaryDirectory()
         process = ProcessBox()
@@ -113,7 +125,7 @@ final class RunningTool: Sendable {
         var environment = ["HOME": home, "XDG_CACHE_HOME": home + "/cache-home", "PATH": "/usr/bin:/bin"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         process.environment = environment
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = input ?? FileHandle.nullDevice
         let ownOutput = try Self.create(scratch.path("output"))
         process.standardOutput = output ?? ownOutput
         process.standardError = try Self.create(scratch.path("errors"))
@@ -134,11 +146,10 @@ final class RunningTool: Sendable {
         }
         let process = process.process
         let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-        return ToolRun(status: status, output: try read("output"), errors: try read("errors"))
-    }
-
-    private func read(_ name: String) throws -> String {
-        String(decoding: try Data(contentsOf: scratch.url(name)), as: UTF8.self)
+        let output = try Data(contentsOf: scratch.url("output"))
+        return ToolRun(
+            status: status, output: String(decoding: output, as: UTF8.self), outputData: output,
+            errors: String(decoding: try Data(contentsOf: scratch.url("errors")), as: UTF8.self))
     }
 
     private static func create(_ path: String) throws -> FileHandle {

@@ -1,6 +1,7 @@
 import CacheCrashWriter
 import FoundationEssentials
 import Testing
+import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageCaching
@@ -81,7 +82,19 @@ import WebImageTestSupport
         let batch = staging.nextBatch()
         _ = staging.finish(batch)
         _ = staging.noteAccess(to: "used", extendingBy: .none, now: 2)
-        #expect(staging.nextBatch().accesses.byKey["used"]?.time == 2)
+        #expect(staging.nextBatch().accesses.byKey[KeyText("used")]?.time == 2)
+    }
+
+    /// Who has read its row before may ask afterwards. What has been put off by it stands in the row.
+    @Test func aUseThatHasJustBeenWrittenIsStillKnown() {
+        var staging = DiskStaging(byteLimit: 1_000)
+        let number = DiskReader.EntryNumber(id: 1, generation: 1)
+        _ = staging.noteAccess(to: number, expires: 50, now: 2)
+        let batch = staging.accessBatch()
+        #expect(staging.lastAccess(of: number) == 2 && staging.extendedExpiry(of: number) == 50)
+        _ = staging.finish(batch)
+        _ = staging.finish(staging.accessBatch())
+        #expect(staging.lastAccess(of: number) == 2 && staging.extendedExpiry(of: number) == nil)
     }
 
     @Test func aUseOfAValueThatWaitsToBeWrittenCounts() async throws {

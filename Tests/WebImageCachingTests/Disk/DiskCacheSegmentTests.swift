@@ -88,7 +88,7 @@ import WebImageTestSupport
         let directory = DiskDirectory(path: fixture.directory)
         let cache = cache()
         await cache.storeNow(value(1), for: "key")
-        let readers = DiskReaders(directory: directory, checksAll: false, lookInterval: 0)
+        let readers = DiskReaders(directory: directory, configuration: fixture.configuration, lookInterval: 0)
         let result = try readers.withReader { reader throws(DiskFault) in try reader.read("key") { _ in false } }
         guard case .found? = result else {
             Issue.record("not found")
@@ -125,17 +125,16 @@ import WebImageTestSupport
     }
 
     /// As when there are no descriptors left, or the permission was taken away: nothing says that the bytes are gone.
-    @Test func aSegmentThatCanNotBeReadIsReportedOnceAndItsEntriesStay() async throws {
+    @Test(.enabled(if: geteuid() != 0, "root may read everything"))
+    func aSegmentThatCanNotBeReadIsReportedOnceAndItsEntriesStay() async throws {
         let cache = cache()
         await cache.storeNow(value(1), for: "key")
         let segment = try #require(fixture.segmentFiles.first)
-        rename(segment, segment + ".aside")
-        mkdir(segment, 0o700)
+        chmod(segment, 0)
         for _ in 0..<2 { #expect(await cache.data(for: "key") == nil) }
         #expect(await cache.count == 1)
-        #expect(fixture.reported == [.system(errno: EISDIR)])
-        rmdir(segment)
-        rename(segment + ".aside", segment)
+        #expect(fixture.reported == [.system(errno: EACCES)])
+        chmod(segment, 0o600)
         #expect(await cache.data(for: "key") == value(1))
     }
 
@@ -161,8 +160,9 @@ import WebImageTestSupport
         #expect(files.contains(path))
     }
 
-    /// What was written since the machine started is not compared unless that is asked for.
+    /// What was written since the machine started is not compared where that is turned off.
     @Test func checksumsAreComparedForEntriesFromBeforeTheMachineStarted() async throws {
+        func cache() -> DiskCache { fixture.cache(fileThreshold: 256 << 10) { $0.usesChecksums = false } }
         await cache().storeNow(value(1), for: "key")
         damage(try #require(fixture.segmentFiles.first))
         #expect(await cache().data(for: "key") != nil)
@@ -205,15 +205,18 @@ import WebImageTestSupport
         #expect(fixture.segmentFiles == [segment])
     }
 
-    @Test func anIndexOfAnOlderVersionIsDroppedSilently() async throws {
+    /// Keys of version 2 did not tell all requests apart that those of version 3 do.
+    @Test(arguments: [1, 2])
+    func anIndexOfAnOlderVersionIsDroppedSilently(version: Int) async throws {
         await cache().storeNow(value(1), for: "key")
         do {
             let index = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
-            try index.execute("PRAGMA user_version = 1")
+            try index.execute("PRAGMA user_version = \(version)")
         }
         let cache = cache()
         await cache.flush()
         #expect(await cache.count == 0)
+        #expect(await cache.data(for: "key") == nil)
         await cache.storeNow(value(2), for: "new")
         #expect(await cache.data(for: "new") == value(2))
         #expect(fixture.reported.isEmpty)

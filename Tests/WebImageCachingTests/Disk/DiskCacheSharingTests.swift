@@ -157,7 +157,7 @@ import WebImageTestSupport
     func asManyReadersAsReadAtOnceAndOneMore() async throws {
         await fixture.cache().storeNow(Data(10, of: 1), for: "key")
         let readers = DiskReaders(
-            directory: DiskDirectory(path: fixture.directory), checksAll: false, lookInterval: .max)
+            directory: DiskDirectory(path: fixture.directory), configuration: fixture.configuration, lookInterval: .max)
         let isOver = Lock(false)
         await withTaskGroup { group in
             group.addTask {

@@ -260,8 +260,27 @@ import WebImageTestSupport
         #expect(status.st_size < 500_000)
     }
 
-    @Test func takesATenthOfTheFreeSpaceByDefault() {
-        let configuration = DiskCache.Configuration(directory: URL(filePath: fixture.directory))
+    /// In MiB.
+    @Test(
+        arguments: [(0, 64), (640, 64), (650, 65), (5_000, 500), (10_240, 1_024), (1 << 20, 1_024)] as [(Int64, Int64)])
+    func takesATenthOfTheFreeSpaceByDefault(free: Int64, limit: Int64) {
+        #expect(DiskWriter.defaultSizeLimit(available: free << 20) == limit << 20)
+    }
+
+    /// Of which its own values are a part: the limit does not shrink while it fills up.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func takesATenthOfTheFileSystemItIsOnByDefault() async throws {
+        let disk = try SmallFileSystem(mebibytes: 1_000)
+        let path = disk.path + "/cache"
+        await fixture.cache(at: path, sizeLimit: nil).storeNow(Data(8 << 20, of: 1), for: "key")
+        let cache = fixture.cache(at: path, sizeLimit: nil)
+        #expect(await cache.totalSize == 8 << 20)
+        let limit = await cache.onLane(\.sizeLimit)
+        #expect(abs(limit - 100 << 20) < 1 << 20, "\(limit)")
+    }
+
+    @Test func hasTheDocumentedDefaults() {
+        let configuration = fixture.configuration
         #expect(configuration.sizeLimit == nil)
         #expect(configuration.ageLimit == 30 * 24 * 3_600)
         #expect(configuration.freeSpaceFloor == 256 << 20)
@@ -270,6 +289,7 @@ import WebImageTestSupport
         #expect(configuration.expirationExtension == .none)
         #expect(configuration.evictionOrder == .access)
         #expect(configuration.fileThreshold == 256 << 10)
-        #expect(!configuration.usesChecksums)
+        #expect(configuration.usesChecksums)
+        #expect(!configuration.allowsForeignDirectory)
     }
 }

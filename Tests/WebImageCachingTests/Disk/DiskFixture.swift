@@ -19,14 +19,16 @@ final class DiskFixture: Sendable {
     var indexPath: String { "\(directory)/index.sqlite" }
 
     var reported: [WebImageError.DiskCacheFailure] {
-        failures.withLock { errors in
-            errors.compactMap { if case .diskCache(_, let reason) = $0 { reason } else { nil } }
+        var reasons: [WebImageError.DiskCacheFailure] = []
+        for error in failures.withLock({ $0 }) {
+            if case .diskCache(_, let reason) = error { reasons.append(reason) }
         }
+        return reasons
     }
 
     func cache(
         at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Double = 1_000, freeSpaceFloor: Int64 = 0,
-        fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20,
+        fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20, upkeepInterval: Double = 60,
         lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(),
         configure: (inout DiskCache.Configuration) -> Void = { _ in }
     ) -> DiskCache {
@@ -42,8 +44,11 @@ final class DiskFixture: Sendable {
         configure(&configuration)
         return DiskCache(
             configuration: configuration, now: { self.clock.withLock { $0 } }, stagedByteLimit: stagedByteLimit,
-            lockPatience: lockPatience, indexLookInterval: 0)
+            lockPatience: lockPatience, indexLookInterval: 0, upkeepInterval: upkeepInterval)
     }
+
+    /// A configuration with the directory alone.
+    var configuration: DiskCache.Configuration { DiskCache.Configuration(directory: URL(filePath: directory)) }
 
     /// Lets the cache go, and waits until what it leaves behind is on disk.
     func end(_ cache: inout DiskCache?) async throws {

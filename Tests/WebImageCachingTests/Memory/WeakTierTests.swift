@@ -33,6 +33,37 @@ import WebImageCore
         #expect(statistics.weakHitCount == 1 && statistics.missCount == 1 && statistics.hitCount == 0)
     }
 
+    /// The first time it is revived, the second time the cache has it again.
+    @Test func aValueOfNoUseIsAMissWhereverItWasFound() {
+        let fixture = fixture { $0.countLimit = 1 }
+        let shown = Value(1)
+        fixture.cache.set(shown, for: 1)
+        fixture.cache.set(Value(2), for: 2)
+        for missCount in 1...2 {
+            let refused = fixture.cache.value(for: 1, countsHit: true, countsMiss: true, where: { $0.number == 2 })
+            #expect(refused == nil)
+            let statistics = fixture.cache.statistics
+            #expect(statistics.hitCount == 0 && statistics.weakHitCount == 0 && statistics.missCount == missCount)
+        }
+        let found = fixture.cache.value(for: 1, countsHit: true, countsMiss: true, where: { $0.number == 1 })
+        #expect(found === shown)
+        #expect(fixture.cache.statistics.hitCount == 1 && fixture.cache.statistics.missCount == 2)
+    }
+
+    @Test func aLookUpCountsOnlyAsFarAsItIsTold() {
+        let fixture = fixture { $0.countLimit = 1 }
+        let shown = Value(1)
+        fixture.cache.set(shown, for: 1)
+        fixture.cache.set(Value(2), for: 2)
+        for key in [1, 1, 3] {
+            let value = fixture.cache.value(for: key, countsHit: false, countsMiss: false, where: { _ in true })
+            let expected = key == 1 ? shown : nil
+            #expect(value === expected)
+        }
+        let statistics = fixture.cache.statistics
+        #expect(statistics.hitCount == 0 && statistics.weakHitCount == 0 && statistics.missCount == 0)
+    }
+
     @Test func doesNotKeepValuesAlive() {
         let fixture = fixture { $0.countLimit = 1 }
         weak var gone: Value?

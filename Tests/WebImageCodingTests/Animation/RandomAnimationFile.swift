@@ -65,6 +65,8 @@ final class RandomAnimationFile: AnimationFile {
     /// The numbers of the parts decoded so far, in that order.
     var decoded: [Int] { decodedParts.withLock { $0 } }
 
+    func workingByteCount(of size: PixelSize) -> Int { 0 }
+
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         decodedParts.withLock { $0.append(index) }
         guard !damaged.contains(index) else { throw .decoding(format: format, reason: .corrupt("part \(index)")) }

@@ -195,6 +195,26 @@ import WebImageCore
         #expect(try decoder.finish().animation?.frameCount == 3)
     }
 
+    /// All frames were looked at for each frame.
+    @Test(.timeLimit(.minutes(1))) func takesManyFrames() throws {
+        let count = 20_000
+        let side = PNGWriter.number(1)
+        let stream = PNGWriter.compressed([0, 9])
+        var data = PNGWriter.signature
+        data += PNGWriter.header(PixelSize(width: 1, height: 1), color: .gray)
+        data += PNGWriter.chunk("acTL", PNGWriter.number(count) + PNGWriter.number(0))
+        for frame in 0..<count {
+            var header = PNGWriter.number(max(0, 2 * frame - 1)) + side + side
+            header.append(contentsOf: [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 10, 0, 0])
+            data += PNGWriter.chunk("fcTL", header)
+            data +=
+                frame == 0
+                ? PNGWriter.chunk("IDAT", stream) : PNGWriter.chunk("fdAT", PNGWriter.number(2 * frame) + stream)
+        }
+        data += PNGWriter.chunk("IEND")
+        #expect(try animation(of: data).frameCount == count)
+    }
+
     @Test func showsTheFirstFrameOfACutFile() throws {
         let data = APNGWriter.threeFrames.data.dropLast(20)
         let image = try decoder.decode(data, options: DecodingOptions())

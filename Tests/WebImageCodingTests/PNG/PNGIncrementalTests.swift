@@ -208,6 +208,29 @@ import WebImageTestSupport
         return stream + PNGWriter.number(Int(libdeflate_adler32(1, rows, rows.count)))
     }
 
+    /// What previews take grows with the data, and is not known when they begin.
+    @Test func anImageThatFitsWithoutPreviewsIsNotRefused() throws {
+        let size = PixelSize(width: 300, height: 300)
+        var generator = SplitMix64(seed: 7)
+        let filtered = (0..<size.height).flatMap { _ in
+            [0] + (0..<size.width).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        }
+        let data = PNGWriter.file(
+            header: PNGWriter.header(size, color: .gray), filtered: filtered, pieceByteCount: 1 << 13)
+        var options = DecodingOptions()
+        options.budget = DecodingBudget(byteCount: 1 << 30)
+        let expected = try Pixels(PNGDecoder().decode(data, options: options).pixels)
+        let reading = try PNGReading(of: data, options: options)
+        let still = try #require(reading.file.still)
+        options.limits.memoryByteCount = reading.byteCountWithPreviews(of: still) - 1
+        let decoder = try decoder(options)
+        try decoder.append(data.prefix(20_000))
+        #expect(try decoder.preview() != nil)
+        try decoder.append(data.suffix(from: 20_000))
+        #expect(try Pixels(decoder.finish().pixels) == expected)
+        #expect(options.budget.heldByteCount == 0)
+    }
+
     @Test func refusesAGiantBeforeItHasPixels() throws {
         let size = PixelSize(width: 60_000, height: 60_000)
         let decoder = try decoder()

@@ -21,27 +21,34 @@ enum LargePicture {
         return try Data([0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(content.count + 2)]) + content + jpeg().dropFirst(2)
     }
 
-    /// A grey, progressive JPEG (ITU-T T.81, annex G) with the three components of colour, the coarser two at half the sides.
-    static func progressiveJPEG() -> Data {
+    /// 50 megapixels.
+    static let fiftyMegapixels = PixelSize(width: 8660, height: 5773)
+
+    /// A grey, progressive JPEG (ITU-T T.81, annex G) with the components of colour, or of ink.
+    ///
+    /// - Parameter isSubsampled: whether all but the first have half the sides.
+    static func progressiveJPEG(
+        size: PixelSize = size, componentCount: Int = 3, isSubsampled: Bool = true
+    ) -> Data {
         func marker(_ code: UInt8, _ content: [UInt8]) -> Data {
             Data([0xFF, code]) + PNGWriter.number(content.count + 2, byteCount: 2) + content
         }
         let sides = PNGWriter.number(size.height, byteCount: 2) + PNGWriter.number(size.width, byteCount: 2)
-        let blocksAcross = (size.width + 15) / 16 * 2
-        let blocksDown = (size.height + 15) / 16 * 2
-        let unitCount = blocksAcross * blocksDown / 4
+        let factor = isSubsampled ? 2 : 1
+        let unitCount =
+            ((size.width + 8 * factor - 1) / (8 * factor)) * ((size.height + 8 * factor - 1) / (8 * factor))
+        let components = (1...componentCount).map { UInt8($0) }
+        let sampling: (UInt8) -> UInt8 = { $0 == 1 && isSubsampled ? 0x22 : 0x11 }
         var data = Data([0xFF, 0xD8]) + marker(0xDB, [0] + [UInt8](repeating: 1, count: 64))
-        // 4:2:0.
-        data += marker(0xC2, [8] + sides + [3, 1, 0x22, 0, 2, 0x11, 0, 3, 0x11, 0])
+        data += marker(0xC2, [8] + sides + [UInt8(componentCount)] + components.flatMap { [$0, sampling($0), 0] })
         // One code of one bit: no difference from the block before.
         data += marker(0xC4, [0x00, 1] + [UInt8](repeating: 0, count: 15) + [0])
         // Fifteen of four: a run of 2^n blocks without more. Their extra bits are all zero here.
         data += marker(0xC4, [0x10, 0, 0, 0, 15] + [UInt8](repeating: 0, count: 12) + (0..<15).map { $0 << 4 })
-        data += marker(0xDA, [3, 1, 0, 2, 0, 3, 0, 0, 0, 0])
-        data += Data(count: (unitCount * 6 + 7) / 8)
-        for (component, count) in [
-            (1, (size.width + 7) / 8 * ((size.height + 7) / 8)), (2, unitCount), (3, unitCount),
-        ] as [(UInt8, Int)] {
+        data += marker(0xDA, [UInt8(componentCount)] + components.flatMap { [$0, 0] } + [0, 0, 0])
+        data += Data(count: (unitCount * (factor * factor + componentCount - 1) + 7) / 8)
+        for component in components {
+            let count = component == 1 ? (size.width + 7) / 8 * ((size.height + 7) / 8) : unitCount
             data += marker(0xDA, [1, component, 0, 1, 63, 0])
             var bits = ""
             for power in stride(from: 14, through: 0, by: -1) {
@@ -147,7 +154,7 @@ enum LargePicture {
     }
 
     /// Squares of 8 by 8 pixels, so that a codec of blocks has something to say about each.
-    private static func picture(alpha: UInt8 = 0xFF) throws -> Image {
+    static func picture(size: PixelSize = size, alpha: UInt8 = 0xFF) throws -> Image {
         var random = SplitMix64(seed: 2)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         let rowByteCount = pixels.bytesPerRow
@@ -159,7 +166,9 @@ enum LargePicture {
                     let word = UInt32(truncatingIfNeeded: random.next()) & 0x3F_3F3F | UInt32(alpha) << 24
                     (row + x).initializeMemory(as: UInt32.self, repeating: word, count: 8)
                 }
-                for copy in 1..<8 { (row + copy * rowByteCount).copyMemory(from: row, byteCount: rowByteCount) }
+                for copy in 1..<8 where y + copy < size.height {
+                    (row + copy * rowByteCount).copyMemory(from: row, byteCount: rowByteCount)
+                }
             }
         }
         return Image(pixels: pixels.freeze(isOpaque: alpha == 0xFF))

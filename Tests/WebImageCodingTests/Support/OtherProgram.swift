@@ -6,7 +6,8 @@ import WebImageTestSupport
 enum OtherProgram {
     /// Debian's own Python: that is where its Pillow is.
     static let python = "/usr/bin/python3"
-    static let imageMagick = "/usr/bin/convert-im6.q16"
+    /// ImageMagick 7's name, or that of the versions before.
+    static let imageMagick = ["/usr/bin/magick", "/usr/bin/convert"].first(where: isInstalled) ?? "magick"
 
     static let hasPillow = (try? run(python, ["-c", "import PIL"])) != nil
 

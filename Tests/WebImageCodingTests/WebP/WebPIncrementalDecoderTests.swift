@@ -103,6 +103,39 @@ import WebImageTestSupport
         #expect(partialCount > 0)
     }
 
+    /// The lengths in the file end before its picture does; libwebp reads on in what follows them if it gets that at once.
+    @Test(arguments: [DecodingOptions.Damage.refuse, .showGoodPart])
+    func makesOfALosslessPictureThatGoesOnBehindItsEndWhatADecodeMakes(_ damage: DecodingOptions.Damage) throws {
+        var generator = SplitMix64(seed: 5)
+        let noise = Pixels(
+            size: PixelSize(width: 64, height: 64),
+            bytes: (0..<64 * 64 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+        var data = try WebPEncoder().encode(
+            Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions(webP: .init(isLossless: true)))
+        let chunk = try #require(data.webpChunks.first { $0.name == "VP8L" }).range
+        func setLength(_ length: Int, at offset: Int) {
+            data.replaceSubrange(offset..<offset + 4, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })
+        }
+        let length = (chunk.count - 8 - 40) & ~1
+        setLength(length, at: chunk.lowerBound + 4)
+        setLength(chunk.lowerBound + length, at: 4)
+        let options = DecodingOptions(damage: damage)
+        let direct = Result { () throws(WebImageError) in try decode(data, options) }
+        for step in [1000, 3000, data.count - 30, data.count] {
+            let decoder = makeDecoder(options)
+            let incremental = Result { () throws(WebImageError) in try decoder.decode(data, inPiecesOf: step) }
+            switch (incremental, direct) {
+            case (.success(let incremental), .success(let direct)):
+                #expect(Pixels(incremental.pixels) == Pixels(direct.pixels), "\(step)")
+                #expect(incremental.isPartial && direct.isPartial && damage == .showGoodPart)
+            case (.failure(let incremental), .failure(let direct)):
+                #expect(incremental == direct, "\(step)")
+            default:
+                Issue.record("\(step): \(incremental), \(direct)")
+            }
+        }
+    }
+
     @Test func playsTheFramesThatAreWhole() throws {
         let data = try Fixture("animated-parts.webp").data()
         let ends = data.webpChunks.filter { $0.name == "ANMF" }.map(\.range.upperBound)

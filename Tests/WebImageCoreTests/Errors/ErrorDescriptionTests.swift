@@ -10,7 +10,8 @@ import WebImageCore
         let errors: [WebImageError] = [
             .unsupportedScheme("x", url: url), .httpStatus(code: 404, url: url),
             .transport(code: 6, message: "Could not resolve \(url.absoluteString)", url: url),
-            .timedOut(seconds: 1, url: url), .tooManyRedirects(limit: 1, url: url),
+            .timedOut(seconds: 1, url: url), .timedOut(reason: .total, seconds: 1, url: url),
+            .tooManyInformationalResponses(limit: 20, url: url), .tooManyRedirects(limit: 1, url: url),
             .truncated(expected: 1, received: 0, url: url), .truncated(expected: nil, received: 0, url: url),
             .emptyBody(url: url), .responseTooLarge(byteCount: 2, limit: 1, url: url), .requestRefused(url: url),
             .responseRefused(url: url), .unacceptableContentType("text/html", url: url),
@@ -24,6 +25,21 @@ import WebImageCore
             #expect(!error.description.contains("user") && !error.description.contains("p%40ss"), "\(error)")
         }
         #expect(errors[1].description.hasPrefix("https://host:8443/a.png?b=@c: "))
+    }
+
+    @Test func saysWhichTimeLimitWasReachedAndHowToChangeIt() throws {
+        let url = try #require(URL(string: "https://host/a"))
+        let reasons: [(WebImageError.TimeoutReason, String, String)] = [
+            (.connecting, "no connection within 2.0 s", "connectTimeout"),
+            (.idle, "nothing arrived for 2.0 s", "idleTimeout"),
+            (.slow(bytesPerSecond: 100), "fewer than 100 bytes a second arrived during 2.0 s", "minimumBytesPerSecond"),
+            (.total, "took longer than 2.0 s", "totalTimeout"),
+        ]
+        for (reason, fact, setting) in reasons {
+            let error = WebImageError.timedOut(reason: reason, seconds: 2, url: url)
+            #expect(error.description.contains(fact) && error.description.contains(setting), "\(error)")
+            #expect(error.code == 202)
+        }
     }
 
     @Test(arguments: [

@@ -18,8 +18,8 @@ final class NetworkActivityIndicatorTests: GTKTestCase {
             XCTAssertEqual(activity.count, 0)
             let url = try fixture.url("red")
             picture.setImage(url, options: .showNetworkActivity, manager: fixture.manager)
-            XCTAssertEqual(activity.count, 1)
             pump("the spinner") { isSpinning(spinner) }
+            XCTAssertEqual(activity.count, 1)
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("its rest") { !isSpinning(spinner) }
             XCTAssertNotNil(picture.image)

@@ -98,6 +98,11 @@ func asBox(_ widget: UnsafeMutablePointer<GtkWidget>) -> UnsafeMutablePointer<Gt
 @MainActor func waitOffMain(
     _ what: String, file: StaticString = #filePath, line: UInt = #line, until condition: () -> Bool
 ) {
-    for _ in 0..<10_000 where !condition() { g_usleep(1000) }
-    XCTAssertTrue(condition(), "never happened: \(what)", file: file, line: line)
+    let deadline = g_get_monotonic_time() + 10_000_000
+    var holds = condition()
+    while !holds, g_get_monotonic_time() < deadline {
+        g_usleep(1000)
+        holds = condition()
+    }
+    XCTAssertTrue(holds, "never happened: \(what)", file: file, line: line)
 }

@@ -22,13 +22,15 @@ import Glibc
     /// Moves to the middle of `widget`, from elsewhere: GTK hears of a change only.
     func move(to widget: UnsafeMutablePointer<GtkWidget>) {
         guard let native = gtk_widget_get_native(widget), let surface = gtk_native_get_surface(native) else { return }
-        var (x, y) = (Double(gtk_widget_get_width(widget)) / 2, Double(gtk_widget_get_height(widget)) / 2)
-        gtk_widget_translate_coordinates(
-            widget, UnsafeMutableRawPointer(native).assumingMemoryBound(to: GtkWidget.self), x, y, &x, &y)
+        let center = graphene_point_t(
+            x: Float(gtk_widget_get_width(widget)) / 2, y: Float(gtk_widget_get_height(widget)) / 2)
+        var middle = center
+        guard gtk_widget_compute_point(widget, ObjectPointer(native).widget, [center], &middle) != 0 else { return }
         var (left, top): (Double, Double) = (0, 0)
         gtk_native_get_surface_transform(native, &left, &top)
         let origin = origin(of: surface)
-        move(x: origin.x + Int32(x + left), y: origin.y + Int32(y + top))
+        move(
+            x: origin.x + Int32(Double(middle.x) + left), y: origin.y + Int32(Double(middle.y) + top))
     }
 
     /// Moves to the corner of the screen that no window covers.

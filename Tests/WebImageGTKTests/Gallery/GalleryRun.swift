@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// One run of the Gallery, or of another program that is built with the tests, in a process of its own.
@@ -9,8 +10,10 @@ struct GalleryRun {
     /// - Parameters:
     ///   - hasDisplay: `false` hides the display from it.
     ///   - scale: pixels in a point.
+    ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
     init(
-        _ arguments: [String], of program: String = "Gallery", hasDisplay: Bool = true, scale: Int = 1
+        _ arguments: [String], of program: String = "Gallery", hasDisplay: Bool = true, scale: Int = 1,
+        renderer: String? = "cairo"
     ) throws {
         let process = Process()
         // SwiftPM puts programs beside the bundle of the tests.
@@ -18,7 +21,7 @@ struct GalleryRun {
             .appendingPathComponent(program)
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
-        environment["GSK_RENDERER"] = "cairo"
+        environment["GSK_RENDERER"] = renderer
         environment["GDK_SCALE"] = "\(scale)"
         if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
         process.environment = environment
@@ -26,6 +29,10 @@ struct GalleryRun {
         process.standardOutput = output
         process.standardError = errors
         try process.run()
+        // A safety net: what hangs fails its test.
+        let watchdog = DispatchWorkItem { process.terminate() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
+        defer { watchdog.cancel() }
         // Both are short enough for a pipe, so one may wait for the other.
         self.output = Self.text(from: output)
         self.errors = Self.text(from: errors)

@@ -72,6 +72,15 @@ final class GalleryScreenshotTests: GTKTestCase {
         }
     }
 
+    func testPicturesAppearUnderTheDefaultRenderer() throws {
+        let file = folder.appendingPathComponent("pictures.png")
+        let run = try GalleryRun(["--page", "pictures", "--screenshot", file.path], renderer: nil)
+        XCTAssertEqual(run.exitStatus, 0, run.errors)
+        XCTAssertEqual(run.errors, "")
+        let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
+        XCTAssertGreaterThan(Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3)
+    }
+
     func testTellsWhichPicturesFailed() throws {
         let picture = try write(.red, to: "red.png")
         let text = folder.appendingPathComponent("text.png")

@@ -76,6 +76,70 @@ final class IndicatorTests: GTKTestCase {
         }
     }
 
+    func testIsDrawnNoMoreOftenThanItsIntervalWants() throws {
+        try MainActor.assumeIsolated {
+            let interval = Duration.milliseconds(40)
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            let indicator = SlowIndicator(redrawInterval: interval)
+            picture.imageSlot.indicator = indicator
+            picture.setImage(try fixture.url("red"), manager: fixture.manager)
+            window.show(picture)
+            var times: [gint64] = []
+            picture.paintable.onInvalidate = { times.append(g_get_monotonic_time()) }
+            pump("six drawings") { times.count == 6 }
+            // However busy the machine is, it takes longer then.
+            XCTAssertGreaterThan(Duration.microseconds(times[5] - times[0]), interval * 4)
+        }
+    }
+
+    func testProgressIsDrawnNoMoreOftenThanTheIntervalWants() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("red")
+            picture.imageSlot.indicator = RingIndicator()
+            picture.setImage(url, manager: fixture.manager)
+            var drawingCount = 0
+            picture.paintable.onInvalidate = { drawingCount += 1 }
+            for received in Int64(1)...100 {
+                picture.imageSlot.loadStateDidChange(to: .loading(received: received, expected: 100))
+            }
+            XCTAssertEqual(drawingCount, 0)
+            pump("the last one") { drawingCount > 0 }
+            pumpUntilIdle()
+            XCTAssertLessThan(drawingCount, 4)
+        }
+    }
+
+    func testIndicatorsShareTheirFrames() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window) = (PictureFixture(), TestWindow())
+            defer { window.close() }
+            let pictures = [WebPicture(), WebPicture()]
+            var drawingCounts = [0, 0]
+            for (index, picture) in pictures.enumerated() {
+                window.show(picture)
+                picture.imageSlot.indicator = SlowIndicator(redrawInterval: .milliseconds(60))
+                picture.setImage(try fixture.url("\(index)"), manager: fixture.manager)
+                picture.paintable.onInvalidate = { drawingCounts[index] += 1 }
+                // The second one begins in the middle of the first one's interval.
+                var isHalf = false
+                let call = MainLoopCall.after(milliseconds: 30) { isHalf = true }
+                pump("half an interval") { isHalf }
+                withExtendedLifetime(call) {}
+            }
+            var frameCount = 0
+            guard let clock = gtk_widget_get_frame_clock(window.window) else { return XCTFail("no frame clock") }
+            ObjectPointer(clock).onSignal("after-paint") { frameCount += 1 }
+            drawingCounts = [0, 0]
+            pump("ten drawings") { drawingCounts[0] == 10 }
+            XCTAssertGreaterThan(drawingCounts[1], 8)
+            XCTAssertLessThan(frameCount, 15)
+        }
+    }
+
     func testIsDrawnInTheMiddleOfThePicture() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
@@ -159,6 +223,19 @@ final class IndicatorTests: GTKTestCase {
                 IndicatorStyle.dark.foreground(in: frame(isDark: true)))
         }
     }
+}
+
+/// One that moves, and draws nothing.
+private final class SlowIndicator: DrawnImageIndicator {
+    let isMoving = true
+    let redrawInterval: Duration
+
+    init(redrawInterval: Duration) { self.redrawInterval = redrawInterval }
+
+    func start() {}
+    func stop() {}
+    func update(progress: Double?) {}
+    func draw(_ frame: IndicatorFrame) {}
 }
 
 private final class RecordingIndicator: ImageIndicator {

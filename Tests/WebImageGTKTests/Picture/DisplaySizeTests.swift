@@ -39,6 +39,23 @@ final class DisplaySizeTests: GTKTestCase {
         }
     }
 
+    func testTheImageHasTheScaleOfItsRequestIfThatSetsOne() {
+        MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PhotographFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            showSmall(picture, in: window)
+            picture.setImage(WebImageRequest(fixture.url, scale: 3), manager: fixture.manager)
+            pump("the image") { picture.image != nil }
+            XCTAssertEqual(picture.image?.scale, 3)
+        }
+    }
+
+    func testTheImageHasTheScaleOfTheScreen() throws {
+        let run = try GalleryRun([], of: "AdwaitaProbe", scale: 2)
+        try XCTSkipIf(run.exitStatus == 77, "no libadwaita: install libadwaita-1-0")
+        XCTAssertTrue(run.output.contains("\nscale 2.0\n"), run.output + run.errors)
+    }
+
     func testWaitsForTheLayout() {
         MainActor.assumeIsolated {
             let (fixture, window, picture) = (PhotographFixture(), TestWindow(), WebPicture())

@@ -31,6 +31,22 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
+    func testARequestCountsOnceWhetherMemoryHasItOrNot() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, first, second) = (PictureFixture(), WebPicture(), WebPicture())
+            let (url, outcomes) = (try fixture.url("red"), Outcomes())
+            first.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the first completion") { outcomes.results.count == 1 }
+            second.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            pump("the second completion") { outcomes.results.count == 2 }
+            let (memory, counters) = (fixture.cache.memory.statistics, fixture.manager.counters)
+            XCTAssertEqual([memory.hitCount, memory.missCount], [1, 1])
+            XCTAssertEqual([counters.requests, counters.memoryHits, counters.loads], [2, 1, 1])
+            XCTAssertEqual(counters.hitRate, 0.5)
+        }
+    }
+
     func testTheLastURLWinsWhenAnswersComeInReverse() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
@@ -114,6 +130,68 @@ final class SetImageTests: GTKTestCase {
             pump("both completions") { outcomes.results.count == 2 }
             XCTAssertEqual(outcomes.errors, [.cancelled, .invalidURL("")])
             XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testNilKeepsTheImageIfThePlaceholderIsIgnored() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, manager: fixture.manager)
+            let outcomes = Outcomes()
+            picture.setImage(
+                nil, placeholder: .color(.white), options: [.ignorePlaceholder, .delayPlaceholder],
+                manager: fixture.manager, completion: { outcomes.append($0) })
+            pump("the completion") { outcomes.errors == [.invalidURL("")] }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            XCTAssertNotNil(picture.image)
+            XCTAssertNil(picture.imageURL)
+            XCTAssertEqual(picture.loadState, .idle)
+            picture.setImage("no url at all", options: .ignorePlaceholder, manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            picture.setImage(nil, manager: fixture.manager)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            destroyUnparented(picture)
+        }
+    }
+
+    func testNilShowsADelayedPlaceholderWithItsCompletion() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let outcomes = Outcomes()
+            picture.setImage(
+                nil, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager,
+                completion: {
+                    XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
+                    outcomes.append($0)
+                })
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            pump("the completion") { !outcomes.results.isEmpty }
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
+
+            // Never in place of what was set later.
+            let url = try fixture.url("red")
+            try fixture.remember(.red, at: url)
+            picture.setImage(nil, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager)
+            picture.setImage(url, manager: fixture.manager)
+            pumpUntilIdle()
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testNilLeavesThePreviousLoadRunningIfAskedTo() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            let outcomes = Outcomes()
+            picture.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
+            picture.setImage(nil, options: .avoidAutoCancel, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the completion") { outcomes.successCount == 1 }
+            XCTAssertNil(picture.image)
             destroyUnparented(picture)
         }
     }
@@ -270,6 +348,32 @@ final class SetImageTests: GTKTestCase {
             XCTAssertEqual(outcomes.results.count, 1)
             XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testCancelClearsTheURLUnlessItIsKept() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let (url, other) = (try fixture.url("red"), try fixture.url("other"))
+            picture.setImage(url, manager: fixture.manager)
+            picture.cancelCurrentRequest(keepsURL: true)
+            XCTAssertEqual(picture.imageURL, url)
+            picture.setImage(other, manager: fixture.manager)
+            var urls: [URL?] = []
+            picture.onLoadStateChange = { _ in urls.append(picture.imageURL) }
+            picture.cancelCurrentRequest()
+            XCTAssertNil(picture.imageURL)
+            XCTAssertEqual(urls, [nil])
+            XCTAssertEqual(fixture.loader.lastLoad(of: other)?.isCancelled, true)
+
+            // An image that is there stays.
+            try fixture.remember(.red, at: url)
+            picture.setImage(url, manager: fixture.manager)
+            picture.cancelCurrentRequest()
+            XCTAssertNil(picture.imageURL)
+            XCTAssertEqual(picture.loadState, .loaded(.memoryCacheFast))
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
             destroyUnparented(picture)
         }
     }

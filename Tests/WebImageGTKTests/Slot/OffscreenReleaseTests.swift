@@ -33,6 +33,24 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
+    func testAnImageThatWasLetGoComesBackThoughItsRequestIsCancelled() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
+            defer { window.close() }
+            let url = try fixture.url("red")
+            window.show(picture)
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the image") { picture.image != nil }
+            gtk_widget_set_visible(picture.widget, gboolean(0))
+            pump("the release") { picture.image == nil }
+            picture.cancelCurrentRequest()
+            gtk_widget_set_visible(picture.widget, gboolean(1))
+            pump("the map") { picture.imageSlot.isOnScreen }
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+        }
+    }
+
     func testWhatMemoryNoLongerHasIsLoadedAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())

@@ -160,6 +160,51 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
+    func testAnEarlierLoadBesideALaterOneEndsAlsoWhenTheViewHasGone() throws {
+        try MainActor.assumeIsolated {
+            let fixture = PictureFixture()
+            let (early, late) = (try fixture.url("early"), try fixture.url("late"))
+            let outcomes = Outcomes()
+            do {
+                let picture = WebPicture()
+                picture.setImage(early, manager: fixture.manager, completion: { outcomes.append($0) })
+                picture.setImage(
+                    late, options: .avoidAutoCancel, manager: fixture.manager, completion: { outcomes.append($0) })
+                destroyUnparented(picture)
+            }
+            pump("the cancel") { outcomes.errors == [.cancelled] }
+            XCTAssertEqual(fixture.loader.lastLoad(of: early)?.isCancelled, false)
+            fixture.loader.lastLoad(of: early)?.answer(.red)
+            pump("the other end") { outcomes.successCount == 1 }
+        }
+    }
+
+    func testOptionsGiveThePriorityUnlessItIsSet() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            @MainActor func priority(
+                _ name: String, _ options: WebImageOptions, _ priority: LoadPriority? = nil
+            ) throws -> LoadPriority? {
+                let url = try fixture.url(name)
+                picture.setImage(url, options: options, priority: priority, manager: fixture.manager)
+                let set = fixture.loader.lastLoad(of: url)?.priority
+                // The same as a request.
+                let other = try fixture.url("\(name)-request")
+                picture.setImage(
+                    WebImageRequest(other, options: options, priority: priority), manager: fixture.manager)
+                XCTAssertEqual(fixture.loader.lastLoad(of: other)?.priority, set, name)
+                return set
+            }
+            XCTAssertEqual(try priority("neither", []), .high)
+            XCTAssertEqual(try priority("low", .lowPriority), .low)
+            XCTAssertEqual(try priority("both", [.lowPriority, .highPriority]), .high)
+            XCTAssertEqual(try priority("set", .lowPriority, .veryHigh), .veryHigh)
+            XCTAssertEqual(try priority("set lower", .highPriority, .normal), .normal)
+        }
+    }
+
     func testDestroyingManyViewsInTheMiddleOfTheirLoads() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture()

@@ -66,6 +66,41 @@ import WebImageTestSupport
         #expect(await changes.next() == true)
     }
 
+    @Test func eachChangeOfTheCountStartsTheWaitAnew() async throws {
+        var changes = activity.changes().makeAsyncIterator()
+        #expect(await changes.next() == false)
+        activity.increment()
+        try await clock.waitForSleepers()
+        clock.advance(by: NetworkActivity.settlingTime * 0.75)
+        activity.increment()
+        clock.advance(by: NetworkActivity.settlingTime * 0.75)
+        try await clock.waitForSleepers()
+        #expect(activity.isSettling)
+        activity.decrement()
+        clock.advance(by: NetworkActivity.settlingTime * 0.75)
+        try await clock.waitForSleepers()
+        #expect(activity.isSettling)
+        clock.advance(by: NetworkActivity.settlingTime * 0.25)
+        #expect(await changes.next() == true)
+    }
+
+    @Test func aCountThatNeverRestsIsReportedAfterASecond() async throws {
+        var changes = activity.changes().makeAsyncIterator()
+        #expect(await changes.next() == false)
+        activity.increment()
+        var passed = Duration.zero
+        while activity.isSettling, passed < .seconds(2) {
+            try await clock.waitForSleepers()
+            activity.increment()
+            clock.advance(by: .milliseconds(20))
+            passed += .milliseconds(20)
+            // Until it sleeps again, or has reported.
+            while clock.sleeperCount == 0, activity.isSettling { await Task.yield() }
+        }
+        #expect(passed == .seconds(1))
+        #expect(await changes.next() == true)
+    }
+
     @Test func tellsALateListenerTheStateItFinds() async throws {
         var first = activity.changes().makeAsyncIterator()
         #expect(await first.next() == false)

@@ -53,13 +53,16 @@ import WebImageTestSupport
         #expect(try await asking.error(url) == .unsupportedContentCoding(expected, url: url))
     }
 
-    @Test(arguments: ["gzip, chunked", "gzip, gzip, chunked", "br, chunked", "chunked, deflate"])
-    func undoesNoTransferCodingButChunks(codings: String) async throws {
+    @Test(arguments: [
+        ("gzip, chunked", "gzip"), ("GZip, deflate, chunked", "gzip"), ("br, chunked", "br"),
+        ("chunked, deflate", "deflate"),
+    ])
+    func undoesNoTransferCodingButChunks(codings: String, refused: String) async throws {
         let list = codings.replacing(" ", with: "%20")
         let url = try SharedServers.faults.get().url("/coded-transfer/refused?size=1000&coding=\(list)")
         for downloader in [asking, notAsking] {
             let recording = downloader.record(url).recording
-            #expect(try await recording.error() == .unsupportedContentCoding(codings, url: url))
+            #expect(try await recording.error() == .unsupportedContentCoding(refused, url: url))
             #expect(recording.metrics?.decodedByteCount == 0)
         }
         let chunked = try SharedServers.faults.get().url("/coded-transfer/plain?size=1000&coding=chunked")

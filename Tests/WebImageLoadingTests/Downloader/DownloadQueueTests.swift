@@ -40,7 +40,7 @@ import WebImageTestSupport
     @Test mutating func neverExceedsTheLimitOfAHostNorHoldsUpOthers() throws {
         try enqueue(1...10, host: "a")
         try enqueue(11...12, host: "b")
-        #expect(startAll() == [1, 2, 3, 4, 5, 6, 11, 12])
+        #expect(startAll() == [1, 11, 2, 12, 3, 4, 5, 6])
         queue.remove(TransferID(rawValue: 3))
         #expect(startAll() == [7])
     }
@@ -119,6 +119,45 @@ import WebImageTestSupport
         #expect(startAll() == [2])
         queue.remove(TransferID(rawValue: 3))
         #expect(startAll() == [1])
+    }
+
+    @Test mutating func theOriginWithTheFewestRunningLoadsComesFirst() throws {
+        queue = DownloadQueue(limitPerHost: 6, limit: 8)
+        try enqueue(1...20, host: "a")
+        #expect(startAll() == [1, 2, 3, 4, 5, 6])
+        try enqueue(21...40, host: "b")
+        #expect(startAll() == [21, 22])
+        try enqueue(41...41, host: "c")
+        queue.remove(TransferID(rawValue: 1))
+        queue.remove(TransferID(rawValue: 2))
+        #expect(startAll() == [41, 23])
+        // Four of a, three of b and one of c run.
+        for id: UInt64 in [3, 4] { queue.remove(TransferID(rawValue: id)) }
+        #expect(startAll() == [7, 24])
+    }
+
+    /// Each of many origins has more loads than slots, all before the one that comes last.
+    @Test mutating func anOriginThatHadNoTurnComesBeforeThoseThatHad() throws {
+        queue = DownloadQueue(limitPerHost: 6, limit: 32)
+        for host: UInt64 in 0..<32 { try enqueue(host * 10...host * 10 + 9, host: "host\(host)") }
+        #expect(startAll() == (0..<32).map { $0 * 10 })
+        try enqueue(1000...1001, host: "late")
+        queue.remove(TransferID(rawValue: 50))
+        #expect(startAll() == [1000])
+        for id: UInt64 in [70, 60] { queue.remove(TransferID(rawValue: id)) }
+        #expect(startAll() == [51, 61])
+    }
+
+    @Test mutating func urgencyCountsMoreThanTurns() throws {
+        queue = DownloadQueue(limitPerHost: 2, limit: 3)
+        try enqueue(1...1, host: "a")
+        try enqueue(2...2, host: "b")
+        try enqueue(3...3, host: "c")
+        #expect(startAll() == [1, 2, 3])
+        try enqueue(4...4, host: "d")
+        try enqueue(5...5, host: "a", .high)
+        queue.remove(TransferID(rawValue: 3))
+        #expect(startAll() == [5])
     }
 
     /// Against a plain list searched from front to back.
@@ -214,6 +253,9 @@ private struct PlainQueue {
     }
 
     let limitPerHost: Int, limit: Int
+    /// The number of each host's last start, as long as anything waits or runs there.
+    var lastStarts: [String: Int] = [:]
+    var startCount = 0
     var waiting: [Load] = []
     var running: [Load] = []
 
@@ -235,6 +277,7 @@ private struct PlainQueue {
     mutating func remove(_ id: UInt64) {
         waiting.removeAll { $0.id == id }
         running.removeAll { $0.id == id }
+        lastStarts = lastStarts.filter { host in (waiting + running).contains { $0.host == host.key } }
     }
 
     mutating func startAll() -> [UInt64] {
@@ -242,6 +285,8 @@ private struct PlainQueue {
         while let index = nextIndex() {
             let load = waiting.remove(at: index)
             running.append(load)
+            startCount += 1
+            lastStarts[load.host] = startCount
             started.append(load.id)
         }
         return started
@@ -249,13 +294,21 @@ private struct PlainQueue {
 
     private func nextIndex() -> Int? {
         LoadPriority.allCases.reversed().lazy.compactMap { priority in
-            waiting.indices.first { index in
+            let candidates = waiting.indices.filter { index in
                 let load = waiting[index]
-                let ofHost = running.count { $0.host == load.host }
                 let (hostSlots, slots) =
                     priority < .normal ? (max(1, limitPerHost / 2), max(1, limit / 2)) : (limitPerHost, limit)
-                return load.priority == priority && ofHost < hostSlots && running.count < slots
+                return load.priority == priority && runningCount(load.host) < hostSlots && running.count < slots
             }
+            return candidates.min { first, second in turn(first) < turn(second) }
         }.first
+    }
+
+    private func runningCount(_ host: String) -> Int { running.count { $0.host == host } }
+
+    /// Lower for the load that goes first.
+    private func turn(_ index: Int) -> (Int, Int, Int) {
+        let host = waiting[index].host
+        return (runningCount(host), lastStarts[host] ?? 0, index)
     }
 }

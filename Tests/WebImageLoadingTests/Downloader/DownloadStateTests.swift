@@ -51,7 +51,7 @@ import WebImageCore
             let head = TransferHead(statusCode: status, fields: [field, HTTPField(name: "Location", value: "/")])
             let isRefused = state.refusesTransferCoding(of: head)
             #expect(isRefused)
-            let expected = WebImageError.unsupportedContentCoding("gzip, chunked", url: state.hop.url)
+            let expected = WebImageError.unsupportedContentCoding("gzip", url: state.hop.url)
             let error = Self.error(state.conclude(.stopped))
             #expect(error == expected)
         }

@@ -40,6 +40,9 @@ import WebImageLoading
             rule: "4.2 Expires in another zone", headers: "Date: \(date(0))\nExpires: Sun, 06 Nov 2094 08:49:37 PST",
             lifetime: 0, source: .expires),
         Row(
+            rule: "4.2 Expires with several spaces",
+            headers: "Date: \(date(0))\nExpires: Thu, 18  Aug  2050 02:01:18 GMT", lifetime: 0, source: .expires),
+        Row(
             rule: "4.2.1 the first Expires", headers: "Date: \(date(0))\nExpires: \(date(50))\nExpires: \(date(90))",
             lifetime: 50, source: .expires),
         Row(

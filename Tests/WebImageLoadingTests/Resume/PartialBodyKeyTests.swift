@@ -34,6 +34,8 @@ import Testing
         let plain = try key()
         #expect(try key { $0.headers = ["accept": "image/*"] } == plain)
         #expect(try key { $0.idleTimeout = .seconds(3) } == plain)
+        #expect(try key { $0.url = try #require(URL(string: "http://host/a.png#b")) } == plain)
+        #expect(try key { $0.totalTimeout = .seconds(3) } == plain)
         #expect(try key { $0.headers["Cache-Control"] = "no-cache" } == plain)
         #expect(
             try key { $0.url = try #require(URL(string: "http://u:p@host/a.png")) }
@@ -64,6 +66,12 @@ import Testing
         ]
         #expect(Set(scopes).count == scopes.count)
         #expect(try scope { $0.maximumConnections = 1 } == scopes[0])
+        // Another origin is not sent them, so it may answer with other bytes.
+        var other = try request()
+        other.isForAnotherOrigin = true
+        var secret = ImageDownloader.Configuration()
+        secret.headers["X-User"] = "1"
+        #expect(ImageDownloader(configuration: secret).resumptionScope(of: other) != scopes[1])
         // Nobody knows what these send, or what the bytes are that came.
         #expect(try scope { $0.hooks.headersFilter = { $1 } } == nil)
         #expect(try scope { $0.hooks.requestModifier = { $0 } } == nil)

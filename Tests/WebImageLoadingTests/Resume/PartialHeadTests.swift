@@ -99,6 +99,22 @@ import Testing
         #expect(try head().wholeResponse(continuedBy: rest, from: 400) == nil)
     }
 
+    /// A server that keeps the tag of a file that has changed.
+    @Test(
+        arguments: [
+            (nil, true), ("Sun, 06 Nov 1994 08:49:37 GMT", true), ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+            ("Sun, 06 Nov 1994 08:49:38 GMT", false), ("yesterday", false),
+        ] as [(String?, Bool)])
+    func anotherDateOfTheLastChangeIsThatOfOtherBytes(date: String?, goesOn: Bool) throws {
+        let fields = [("ETag", "\"a\""), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")]
+        let head = try #require(PartialHead(try Self.response(200, fields), key: "k"))
+        let rest = try Self.response(
+            206,
+            [("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000")] + (date.map { [("Last-Modified", $0)] } ?? []),
+            byteCount: 600)
+        #expect((head.wholeResponse(continuedBy: rest, from: 400) != nil) == goesOn)
+    }
+
     @Test func norDoesWhatComesFromElsewhereOrCoded() throws {
         let fields = [("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000")]
         let elsewhere = try Self.response(206, fields, byteCount: 600, path: "b")

@@ -174,6 +174,23 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == nil)
     }
 
+    @Test func theTimeOfARefusedRangeCounts() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        let (recording, _, transfer) = try await fixture.load()
+        var metrics = LoaderMetrics()
+        metrics.activeDuration = .seconds(4)
+        transfer.report(metrics)
+        transfer.finish(.failure(.httpStatus(code: 416, url: transfer.request.url)))
+        let whole = try await fixture.origin.next()
+        #expect(whole.request.usedTime == .seconds(4))
+        #expect(recording.metrics == nil, "they come once, right before the end")
+        whole.report(metrics)
+        whole.cut()
+        #expect(try await recording.error() != nil)
+        #expect(recording.metrics?.activeDuration == .seconds(8))
+    }
+
     @Test(arguments: [(401, true), (429, true), (500, true), (503, true), (404, false), (410, false)])
     func otherErrorsArePassedOn(status: Int, keeps: Bool) async throws {
         let fixture = try ResumeFixture()

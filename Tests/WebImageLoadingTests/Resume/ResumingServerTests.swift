@@ -87,7 +87,8 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        ("none", 2), ("whole", 2), ("shifted", 3), ("total", 3), ("untagged", 3), ("short", 3), ("multipart", 3),
+        ("none", 2), ("whole", 2), ("shifted", 3), ("total", 3), ("untagged", 3), ("dated", 3), ("short", 3),
+        ("multipart", 3),
         ("unsatisfiable", 3),
     ])
     func noLieGetsIntoTheBody(lie: String, requestCount: Int) async throws {

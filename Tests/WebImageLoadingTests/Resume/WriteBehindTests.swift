@@ -198,6 +198,26 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("b")) == nil)
     }
 
+    /// From before the clock went back.
+    @Test func aBodyOfTheFutureCountsAsUsedNow() async throws {
+        let fixture = try ResumeFixture()
+        try await fixture.interrupt(Self.body, after: 200_000)
+        try await fixture.settle()
+        let path = fixture.path(try #require(fixture.files.first))
+        var times = [timespec(), timespec()]
+        clock_gettime(CLOCK_REALTIME, &times[1])
+        let now = times[1].tv_sec
+        times[1].tv_sec += 64 * 31_557_600
+        times[0] = times[1]
+        utimensat(AT_FDCWD, path, &times, 0)
+        fixture.store.looksAtLimitsSoon()
+        try await fixture.interrupt(Self.body, after: 200_000, url: ResumeFixture.url("b"))
+        try await fixture.settle(ResumeFixture.url("b"))
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        #expect((now...now + 600).contains(status.st_mtim.tv_sec))
+    }
+
     @Test func theSpaceThatIsToStayFreeDoes() async throws {
         let fixture = try ResumeFixture(configure: { $0.freeSpaceFloor = 1 << 60 })
         try await fixture.interrupt(Self.body, after: 400_000)

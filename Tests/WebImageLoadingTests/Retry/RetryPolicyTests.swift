@@ -83,7 +83,10 @@ import WebImageCore
         let codes = (0..<200).filter { WebImageError.transport(code: $0, message: "", url: Self.url).isTransient }
         #expect(codes == [5, 6, 7, 16, 18, 28, 35, 52, 55, 56, 92, 95, 96])
         let others: [WebImageError] = [
-            .timedOut(seconds: 1, url: Self.url), .truncated(expected: 2, received: 1, url: Self.url),
+            .timedOut(seconds: 1, url: Self.url),
+            .timedOut(reason: .connecting, seconds: 1, url: Self.url),
+            .timedOut(reason: .slow(bytesPerSecond: 1), seconds: 1, url: Self.url),
+            .truncated(expected: 2, received: 1, url: Self.url),
             .truncated(expected: nil, received: 1, url: Self.url), .offline(seconds: 1, url: Self.url),
         ]
         #expect(others.allSatisfy { $0.isTransient })
@@ -94,7 +97,8 @@ import WebImageCore
             .cancelled, .certificate(reason: .expired, url: url), .blocked(url: url, cause: .host("h")),
             .responseTooLarge(byteCount: 2, limit: 1, url: url), .tooManyRedirects(limit: 1, url: url),
             .redirectDenied(from: url, to: url, reason: .downgrade), .emptyBody(url: url), .invalidURL(""),
-            .headersTooLarge(limit: 1, url: url), .noThread(url: url), .file(path: "/", errno: 2),
+            .headersTooLarge(limit: 1, url: url), .timedOut(reason: .total, seconds: 1, url: url),
+            .tooManyInformationalResponses(limit: 20, url: url), .noThread(url: url), .file(path: "/", errno: 2),
             .unrecognizedFormat(contentType: nil, leadingBytes: []), .notInCache(key: ""),
         ] as [WebImageError])
     func repeatsNothingThatWouldFailAgain(error: WebImageError) { #expect(delay(error) == nil) }

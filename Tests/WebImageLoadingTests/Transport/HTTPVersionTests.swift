@@ -55,4 +55,15 @@ import WebImageTestSupport
             #expect(message.contains("HTTP/3"))
         }
     }
+
+    @Test func saysWhatTheInstalledLibcurlLacks() {
+        #expect(CurlVersion.shortcoming(for: .automatic) == nil)
+        #expect(CurlVersion.shortcoming(for: .automatic, hexadecimalNumber: 0x07_5700, hasHTTP3: false) == nil)
+        #expect(
+            CurlVersion.shortcoming(for: .automatic, hexadecimalNumber: 0x07_5600)
+                == "libcurl 7.87 or later is needed, and \(CurlVersion.number) is installed")
+        #expect(
+            CurlVersion.shortcoming(for: .http3, hasHTTP3: false)
+                == "The installed libcurl \(CurlVersion.number) was built without HTTP/3")
+    }
 }

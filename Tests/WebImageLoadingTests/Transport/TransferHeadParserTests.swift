@@ -31,6 +31,20 @@ import Testing
         #expect(parser.head.fields.isEmpty)
     }
 
+    @Test mutating func refusesMoreThanTwentyInformationalAnswers() {
+        for _ in 0..<20 {
+            #expect(append("HTTP/1.1 103 Early Hints\r\n") == .incomplete)
+            #expect(parser.isInformational)
+            #expect(append("\r\n") == .incomplete)
+            #expect(parser.isInformational)
+        }
+        var last = parser
+        #expect(Array("HTTP/1.1 100 Continue\r\n".utf8).withUnsafeBytes { last.append($0) } == .tooManyInformational)
+        #expect(append("HTTP/1.1 200 OK\r\n") == .incomplete)
+        #expect(!parser.isInformational)
+        #expect(append("\r\n") == .complete)
+    }
+
     @Test mutating func ignoresTrailers() {
         for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] { _ = append(line) }
         #expect(append("X-Trailer: 1\r\n") == .incomplete)

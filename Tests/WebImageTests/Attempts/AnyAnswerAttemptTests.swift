@@ -20,16 +20,22 @@ import WebImageTestSupport
 
     private final class Receiver: AttemptReceiver {
         private let state = Lock((statuses: [Int?](), body: Data(), isEnded: false, isAbandoned: false))
+        private let metrics = Lock(LoaderMetrics?.none)
+        private let beginningCount = Lock(0)
 
         var statuses: [Int?] { state.withLock { $0.statuses } }
         var body: Data { state.withLock { $0.body } }
         var isEnded: Bool { state.withLock { $0.isEnded } }
         var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+        var activeDuration: Duration? { metrics.withLock { $0?.activeDuration } }
+        var hasBegunOnce: Bool { beginningCount.withLock { $0 == 1 } }
 
+        func begin() { beginningCount.withLock { $0 += 1 } }
         func attach(_ task: any LoaderTask) {}
         func abandon() { state.withLock { $0.isAbandoned = true } }
 
         func receive(_ event: LoaderEvent) {
+            if case .metrics(let metrics) = event { self.metrics.withLock { $0 = metrics } }
             state.withLock { state in
                 switch event {
                 case .response(let response): state.statuses.append(response.statusCode)
@@ -45,15 +51,17 @@ import WebImageTestSupport
     private let clock = ManualAnimationClock()
     private let record = Record()
 
-    private func start(maximumAttempts: Int) throws -> AttemptLoop {
+    private func start(maximumAttempts: Int, network: ScriptedConnectivity? = nil) throws -> AttemptLoop {
         var request = LoaderRequest(url: try ManagerFixture.url("any"))
         request.acceptsAnyAnswer = true
+        var options = AttemptOptions(policy: RetryPolicy(maximumAttempts: maximumAttempts))
+        options.waitsForConnectivity = network != nil
         let plan = AttemptPlan(
-            request, loader: loader, options: AttemptOptions(policy: RetryPolicy(maximumAttempts: maximumAttempts)),
-            alternativeLoader: { [loader] _ in loader })
+            request, loader: loader, options: options, alternativeLoader: { [loader] _ in loader })
         var surroundings = AttemptSurroundings()
         surroundings.clock = clock
         surroundings.random = { 1 }
+        if let network { surroundings.connectivity = network }
         let loop = AttemptLoop(
             plan, in: surroundings, priority: .normal, makeReceiver: { [record] _, _ in record.makeReceiver() },
             onAttempts: { [record] attempts in record.attempts.withLock { $0 = attempts } })
@@ -64,6 +72,35 @@ import WebImageTestSupport
         load.begin(expectedByteCount: nil, statusCode: status)
         load.send(Data(text.utf8))
         load.end(.success(()))
+    }
+
+    @Test func metricsCountTheTimeOfTheAttemptsBefore() async throws {
+        let loop = try start(maximumAttempts: 2)
+        var metrics = LoaderMetrics()
+        metrics.activeDuration = .seconds(4)
+        for status in [503, 200] {
+            let load = try await loader.loads.first()
+            load.report(metrics)
+            answer(load, status, "a")
+            clock.advance(by: .seconds(1))
+        }
+        let receivers = record.receivers.withLock { $0 }
+        #expect(receivers.map(\.activeDuration) == [nil, .seconds(8)])
+        let hasBegunOnce = receivers.allSatisfy { $0.hasBegunOnce }
+        #expect(hasBegunOnce)
+        withExtendedLifetime(loop) {}
+    }
+
+    @Test func anAttemptThatOnlyWaitsForANetworkDoesNotBegin() async throws {
+        let network = ScriptedConnectivity(isConnected: false)
+        let loop = try start(maximumAttempts: 1, network: network)
+        let load = try await loader.loads.first()
+        load.end(.failure(.transport(code: 6, message: "no such host", url: load.request.url)))
+        clock.advance(by: .seconds(300))
+        let receivers = record.receivers.withLock { $0 }
+        #expect(receivers.map(\.isEnded) == [false, true])
+        #expect(receivers.map(\.hasBegunOnce) == [true, false])
+        withExtendedLifetime(loop) {}
     }
 
     @Test func anAnswerOfTroubleIsPassedOverWhileThereAreAttempts() async throws {

@@ -78,6 +78,29 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 2 && fixture.clock.pendingCallCount == 0)
     }
 
+    @Test func attemptsShareTheTotalTimeLimit() async throws {
+        let fixture = try AttemptFixture(policy: RetryPolicy(maximumAttempts: 3))
+        let other = try ManagerFixture.url("other")
+        fixture.start { request in
+            request.totalTimeout = .seconds(10)
+            request.alternatives = [other]
+        }
+        var metrics = LoaderMetrics()
+        for (backoff, usedTime) in [(Duration.seconds(1), Duration.zero), (.seconds(2), .seconds(4))] {
+            let load = try await fixture.nextLoad()
+            #expect(load.request.totalTimeout == .seconds(10) && load.request.usedTime == usedTime)
+            metrics.activeDuration = .seconds(4)
+            load.report(metrics)
+            load.end(.failure(fixture.reset()))
+            fixture.clock.advance(by: backoff)
+        }
+        let last = try await fixture.nextLoad()
+        #expect(last.request.usedTime == .seconds(8))
+        let error = WebImageError.timedOut(reason: .total, seconds: 10, url: fixture.url)
+        last.end(.failure(error))
+        #expect(await fixture.error() == error, "no further attempt, and no other URL")
+    }
+
     @Test(arguments: [
         ("7", Duration.seconds(7.5)), ("Sun, 06 Nov 1994 08:49:46 GMT", .seconds(9.5)), ("0", .seconds(0.5)),
     ])

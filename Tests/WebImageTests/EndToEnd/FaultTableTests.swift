@@ -20,9 +20,18 @@ enum Fault: String, CaseIterable, Sendable {
     case stalledBeforeHeaders
     case stalledInBody
     case drippingSlowerThanTheIdleLimit
+    case drippingSlowerThanTheLeastRate
+    case drippingHeaders
+    case drippingBeyondTheTotalLimit
+    case slowRedirects
+    case silenceBetweenInformationalResponses
+    case endlessInformationalResponses
     case contentLengthTooLong
     case contentLengthTooShort
     case chunkedWithoutEnd
+    case unannouncedEndOverTLS
+    case resetWithoutErrorOverHTTP2
+    case bytesOnAnotherStreamOverHTTP2
     case endlessChunks
     case endlessBody
     case announcedBodyTooLong
@@ -55,12 +64,14 @@ enum Fault: String, CaseIterable, Sendable {
     case tooManyScans
     case decodingTimedOut
     case metadataTooLarge
+    case decodingMemoryExceeded
 }
 
 /// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of it is
 /// kept.
 @Suite(.timeLimit(.minutes(2))) struct FaultTableTests {
     private static let faults = Result { try FaultServer() }
+    private static let connections = Result { try ConnectionServer() }
     private static let nginx = Result {
         let server = try NGINXServer(
             certificates: TestCertificates.Name.allCases,
@@ -85,9 +96,10 @@ enum Fault: String, CaseIterable, Sendable {
         let manager = WebImageManager(
             configuration: WebImageManager.Configuration(
                 cache: cache, loaders: [downloader], decodingLimits: fault.decodingLimits))
-        let request = try fault.request(faults: Self.faults.get(), nginx: Self.nginx.get())
+        let request = try fault.request(
+            faults: Self.faults.get(), connections: Self.connections.get(), nginx: Self.nginx.get())
 
-        let error = try #require(await manager.failure(of: request))
+        let error = try #require(await manager.failure(of: request, asData: fault.isOfData))
         #expect(fault.isExpected(error), "\(error.caseName): \(error)")
         #expect(manager.cachedImage(for: request) == nil)
         await cache.disk?.flush()
@@ -122,9 +134,9 @@ enum Fault: String, CaseIterable, Sendable {
 }
 
 extension WebImageManager {
-    fileprivate func failure(of request: WebImageRequest) async -> WebImageError? {
+    fileprivate func failure(of request: WebImageRequest, asData: Bool) async -> WebImageError? {
         do throws(WebImageError) {
-            _ = try await image(for: request)
+            if asData { _ = try await data(for: request) } else { _ = try await image(for: request) }
             return nil
         } catch {
             return error
@@ -143,6 +155,14 @@ extension Fault {
         // Where nothing is to stall, a busy machine gets its time.
         let stalls: Set<Self> = [.stalledBeforeHeaders, .stalledInBody, .drippingSlowerThanTheIdleLimit]
         if stalls.contains(self) { configuration.idleTimeout = .seconds(1) }
+        switch self {
+        case .silenceBetweenInformationalResponses: configuration.idleTimeout = .seconds(1)
+        case .drippingSlowerThanTheLeastRate, .drippingHeaders:
+            configuration.minimumBytesPerSecond = 1024
+            configuration.minimumRateWindow = .seconds(1)
+        case .drippingBeyondTheTotalLimit, .slowRedirects: configuration.totalTimeout = .seconds(1)
+        default: break
+        }
         configuration.maximumResponseByteCount = 1 << 20
         let certificates = try TestCertificates.shared.get()
         if self != .certificateFromUnknownIssuer {
@@ -164,18 +184,27 @@ extension Fault {
         case .animationTooLarge: limits.animationByteCount = 1000
         case .decodingTimedOut: limits.seconds = 0
         case .metadataTooLarge: limits.metadataByteCount = 100
+        case .decodingMemoryExceeded: limits.memoryByteCount = 100
         default: break
         }
         return limits
     }
 
-    fileprivate func request(faults: FaultServer, nginx: NGINXServer) throws -> WebImageRequest {
-        var headers: [String: String] = [:]
-        if self == .lineBreakInHeader { headers["X-Note"] = "a\r\nHost: other.example" }
-        return WebImageRequest(try url(faults: faults, nginx: nginx), headers: headers)
+    /// Whether it is looked for in bytes of any kind: a decoder would notice that the rest of an image is missing.
+    fileprivate var isOfData: Bool {
+        [.unannouncedEndOverTLS, .resetWithoutErrorOverHTTP2, .bytesOnAnotherStreamOverHTTP2].contains(self)
     }
 
-    private func url(faults: FaultServer, nginx: NGINXServer) throws -> URL {
+    fileprivate func request(
+        faults: FaultServer, connections: ConnectionServer, nginx: NGINXServer
+    ) throws -> WebImageRequest {
+        var headers: [String: String] = [:]
+        if self == .lineBreakInHeader { headers["X-Note"] = "a\r\nHost: other.example" }
+        let url = try url(faults: faults, connections: connections, nginx: nginx)
+        return WebImageRequest(url, headers: headers)
+    }
+
+    private func url(faults: FaultServer, connections: ConnectionServer, nginx: NGINXServer) throws -> URL {
         switch self {
         case .refusedConnection: try parsed("http://127.0.0.1:\(refusedPort())/a.png")
         case .unresolvableName: try parsed("http://\(String(repeating: "a", count: 64)).example/a.png")
@@ -191,9 +220,18 @@ extension Fault {
         case .stalledBeforeHeaders: try faults.url("/stall-headers")
         case .stalledInBody: try faults.url("/stall-body")
         case .drippingSlowerThanTheIdleLimit: try faults.url("/drip?interval=60")
+        case .drippingSlowerThanTheLeastRate: try faults.url("/drip?size=1000")
+        case .drippingHeaders: try faults.url("/drip-head")
+        case .drippingBeyondTheTotalLimit: try faults.url("/drip?size=1000")
+        case .slowRedirects: try faults.url("/redirect-chain?left=9&wait=0.3")
+        case .silenceBetweenInformationalResponses: try faults.url("/informational?count=19&interval=0.2")
+        case .endlessInformationalResponses: try faults.url("/informational")
         case .contentLengthTooLong: try faults.url("/cut-body")
         case .contentLengthTooShort: try faults.url("/short-picture")
         case .chunkedWithoutEnd: try faults.url("/cut-chunked")
+        case .unannouncedEndOverTLS: try connections.url(.tls, "/unclosed")
+        case .resetWithoutErrorOverHTTP2: try connections.url(.http2Reset, "/a.png")
+        case .bytesOnAnotherStreamOverHTTP2: try connections.url(.http2Stray, "/a.png")
         case .endlessChunks: try faults.url("/endless-chunked")
         case .endlessBody: try faults.url("/endless")
         case .announcedBodyTooLong: try faults.url("/huge-length")
@@ -219,7 +257,7 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
-        case .tooManyPixels, .decodingTimedOut: try nginx.url("/solid.png")
+        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded: try nginx.url("/solid.png")
         case .tooManyFrames, .animationTooLarge: try nginx.url("/animated.gif")
         case .tooManyScans, .metadataTooLarge: try nginx.url("/scan-bomb.jpg")
         }
@@ -240,15 +278,22 @@ extension Fault {
             (.selfSignedCertificate, .certificate(.selfSigned, _)),
             (.certificateFromUnknownIssuer, .certificate(.unknownIssuer, _)),
             (.unpinnedPublicKey, .certificate(.publicKeyNotPinned, _)),
-            (.stalledBeforeHeaders, .timedOut(1, _)), (.stalledInBody, .timedOut(1, _)),
-            (.drippingSlowerThanTheIdleLimit, .timedOut(1, _)),
+            (.stalledBeforeHeaders, .timedOut(.idle, 1, _)), (.stalledInBody, .timedOut(.idle, 1, _)),
+            (.drippingSlowerThanTheIdleLimit, .timedOut(.idle, 1, _)),
+            (.drippingSlowerThanTheLeastRate, .timedOut(.slow(1024), 1, _)),
+            (.drippingHeaders, .timedOut(.slow(1024), 1, _)),
+            (.drippingBeyondTheTotalLimit, .timedOut(.total, 1, _)), (.slowRedirects, .timedOut(.total, 1, _)),
+            (.silenceBetweenInformationalResponses, .timedOut(.idle, 1, _)),
+            (.endlessInformationalResponses, .tooManyInformationalResponses(20, _)),
             (.contentLengthTooLong, .truncated(100_000, 5000, _)), (.chunkedWithoutEnd, .truncated(nil, 1000, _)),
+            (.unannouncedEndOverTLS, .truncated(nil, 10, _)), (.resetWithoutErrorOverHTTP2, .truncated(nil, 5, _)),
+            (.bytesOnAnotherStreamOverHTTP2, .truncated(nil, 5, _)),
             (.contentLengthTooShort, .decoding(.png, .truncated)),
             (.endlessChunks, .responseTooLarge), (.endlessBody, .responseTooLarge),
             (.announcedBodyTooLong, .responseTooLarge(1_000_000_000_000, _, _)), (.gzipBomb, .responseTooLarge),
             (.largeHeader, .headersTooLarge), (.manyHeaders, .headersTooLarge), (.endlessHeaders, .headersTooLarge),
             (.endlessTrailers, .headersTooLarge),
-            (.uninvitedTransferCoding, .unsupportedContentCoding("gzip, gzip, chunked", _)),
+            (.uninvitedTransferCoding, .unsupportedContentCoding("gzip", _)),
             (.uninvitedPart, .httpStatus(206, _)),
             (.redirectLoop, .tooManyRedirects(10, _)), (.redirectToFile, .unsupportedScheme("file", _)),
             (.redirectToInvalidURL, .invalidURL), (.urlWithoutHost, .invalidURL),
@@ -261,7 +306,8 @@ extension Fault {
             (.webPage, .unrecognizedFormat("text/html", _)),
             (.tooManyPixels, .imageTooLarge(_, 1)), (.tooManyFrames, .tooManyFrames(2)),
             (.animationTooLarge, .animationTooLarge(_, 1000)), (.tooManyScans, .tooManyScans(100)),
-            (.decodingTimedOut, .decodingTimedOut(0)), (.metadataTooLarge, .metadataTooLarge(_, 100)):
+            (.decodingTimedOut, .decodingTimedOut(0)), (.metadataTooLarge, .metadataTooLarge(_, 100)),
+            (.decodingMemoryExceeded, .decodingMemoryExceeded(_, 100)):
             true
         default: false
         }

@@ -139,6 +139,8 @@ final class ScriptedLoad: LoaderTask {
 
     func send(_ data: Data) { handler(.bytes(data)) }
 
+    func report(_ metrics: LoaderMetrics) { handler(.metrics(metrics)) }
+
     func end(_ result: Result<Void, WebImageError>) {
         let isFirst = ended.withLock { isEnded in
             defer { isEnded = true }

@@ -34,6 +34,29 @@ import WebImageTestSupport
         #expect(try await fixture.manager.response(for: asking).origin == .memoryCache, "memory still answers")
     }
 
+    @Test func theListIsAskedOnceTheDiskHasMissed() async throws {
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let asking = WebImageRequest(url, options: .ignoreFailedURL)
+        let reloading = WebImageRequest(url, options: [.ignoreFailedURL, .loaderOnly])
+        try await fail(reloading, with: notFound)
+        try #require(fixture.manager.isBlocked(url))
+        await fixture.cache.disk?.flush()
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: asking).origin == .diskCache)
+        await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
+            try await fixture.manager.response(for: reloading)
+        }
+        #expect(fixture.loader.loadCount == 2)
+    }
+
+    @Test(arguments: [401, 407]) func whereACredentialIsMissingTheURLIsNotBlocked(status: Int) async throws {
+        let refusal = WebImageError.httpStatus(code: status, url: url)
+        #expect(refusal.isLasting)
+        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: refusal)
+        #expect(fixture.manager.blockedURLs.isEmpty)
+        _ = try await fixture.load(WebImageRequest(url, options: .ignoreFailedURL), answeringWith: SolidPicture(1))
+    }
+
     @Test func retryFailedLoadsAndTakesOffTheList() async throws {
         let asking = WebImageRequest(url, options: .ignoreFailedURL)
         try await fail(asking, with: notFound)
@@ -78,6 +101,16 @@ import WebImageTestSupport
         #expect(!fixture.manager.isBlocked(url))
         try await fail(.timedOut(seconds: 1, url: url))
         #expect(fixture.manager.isBlocked(url))
+    }
+
+    @Test func fragmentsDoNotCount() throws {
+        let list = BlockList(duration: .seconds(60))
+        let (first, second) = (URL(string: "http://host/a#b"), URL(string: "http://host/a#c"))
+        list.add(try #require(first), .emptyBody(url: try #require(first)))
+        #expect(list.code(for: try #require(second)) != nil)
+        #expect(list.urls == [try #require(URL(string: "http://host/a"))])
+        list.remove(try #require(second))
+        #expect(list.urls.isEmpty)
     }
 
     @Test func forgetsAfterItsTime() throws {

@@ -28,15 +28,20 @@ import WebImageTestSupport
         let fixture = try ManagerFixture {
             $0.credential = mine
             $0.idleTimeout = .seconds(7)
+            $0.totalTimeout = .seconds(70)
         }
         fixture.manager.load(WebImageRequest(url)) { _ in }
         let first = try await fixture.nextLoad().request
         #expect(first.credential == mine)
         #expect(first.idleTimeout == .seconds(7))
-        fixture.manager.load(WebImageRequest(url, credential: own, idleTimeout: .seconds(1))) { _ in }
+        #expect(first.totalTimeout == .seconds(70))
+        var request = WebImageRequest(url, credential: own, idleTimeout: .seconds(1))
+        request.totalTimeout = .seconds(10)
+        fixture.manager.load(request) { _ in }
         let second = try await fixture.nextLoad().request
         #expect(second.credential == own)
         #expect(second.idleTimeout == .seconds(1))
+        #expect(second.totalTimeout == .seconds(10))
         #expect(fixture.manager.cacheKey(for: WebImageRequest(url)) != WebImageRequest(url).cacheKey)
         fixture.manager.cancelAll()
     }
@@ -89,6 +94,61 @@ import WebImageTestSupport
         await #expect(throws: WebImageError.requestRefused(url: url)) {
             try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         }
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func shouldLoadIsAskedOnceMemoryAndDiskHaveMissed() async throws {
+        let (asked, isAllowed) = (Lock<[String]>([]), Lock(true))
+        let fixture = try ManagerFixture {
+            $0.hooks.shouldLoad = { request in
+                asked.withLock { $0.append(request.url.lastPathComponent) }
+                return isAllowed.withLock { $0 }
+            }
+        }
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        #expect(asked.withLock { $0 } == ["a"])
+        isAllowed.withLock { $0 = false }
+        #expect(try await fixture.manager.response(for: WebImageRequest(url)).origin == .memoryCache)
+        await fixture.cache.disk?.flush()
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: WebImageRequest(url)).origin == .diskCache)
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        fixture.cache.memory.removeAll()
+        #expect(try await fixture.manager.response(for: processed).origin == .diskCache)
+        #expect(asked.withLock { $0 } == ["a"], "the caches had it")
+        await #expect(throws: WebImageError.requestRefused(url: url)) {
+            try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .reload))
+        }
+        let other = WebImageRequest(try ManagerFixture.url("b"), processors: [ProbeProcessor(name: "b")])
+        await #expect(throws: WebImageError.requestRefused(url: other.url)) {
+            try await fixture.manager.response(for: other)
+        }
+        #expect(asked.withLock { $0 } == ["a", "a", "b"])
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func aRefusedRequestIsServedWhatMayBeStale() async throws {
+        let isAllowed = Lock(true)
+        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { _ in isAllowed.withLock { $0 } } }
+        let request = WebImageRequest(url, cachePolicy: .http)
+        _ = try await fixture.load(request) {
+            try $0.answer(SolidPicture(1), "Cache-Control: max-age=1, stale-while-revalidate=60")
+        }
+        isAllowed.withLock { $0 = false }
+        fixture.time.advance(seconds: 30)
+        #expect(SolidPicture(1).matches(try await fixture.manager.response(for: request).image))
+        fixture.time.advance(seconds: 60)
+        await #expect(throws: WebImageError.requestRefused(url: url)) {
+            try await fixture.manager.response(for: request)
+        }
+        #expect(fixture.loader.loadCount == 1)
+    }
+
+    @Test func shouldLoadIsAskedAboutTheLowResolutionURLToo() async throws {
+        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { $0.url.lastPathComponent != "small" } }
+        var request = WebImageRequest(url)
+        request.lowResolutionURL = try ManagerFixture.url("small")
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(fixture.loader.loadCount == 1)
     }
 

@@ -191,6 +191,41 @@ import WebImageTestSupport
         #expect(counters.hitRate == 2.0 / 3)
     }
 
+    /// One request looks into memory several times, and counts once there too.
+    @Test func countsEachRequestOnceInMemory() async throws {
+        func counts() -> [Int] {
+            let (memory, counters) = (fixture.cache.memory.statistics, fixture.manager.counters)
+            return [memory.hitCount, memory.missCount, counters.requests, counters.memoryHits]
+        }
+        let request = WebImageRequest(url)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        #expect(counts() == [0, 1, 1, 0])
+        _ = try await fixture.manager.image(for: request)
+        #expect(counts() == [1, 1, 2, 1])
+        // As a view does, which is told at once or loads.
+        #expect(fixture.manager.imageBeforeLoad(for: request) != nil)
+        #expect(counts() == [2, 1, 3, 2])
+        let other = WebImageRequest(try ManagerFixture.url("b"), options: .firstFrameOnly)
+        #expect(fixture.manager.imageBeforeLoad(for: other) == nil)
+        #expect(counts() == [2, 1, 3, 2])
+        _ = try await fixture.load(other, answeringWith: SolidPicture(1))
+        #expect(counts() == [2, 2, 4, 2])
+        // Of a larger one in memory.
+        let small = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        #expect(fixture.manager.imageBeforeLoad(for: small) == nil)
+        _ = try await fixture.manager.image(for: small)
+        #expect(counts() == [2, 3, 5, 2])
+        // With processors, whose steps are looked for too.
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "p")])
+        _ = try await fixture.manager.image(for: processed)
+        // Made of what memory had, without a file.
+        #expect(counts() == [2, 4, 6, 3])
+        // Asked by the program, for its own sake.
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(try ManagerFixture.url("c"))) == nil)
+        #expect(counts() == [2, 5, 6, 3])
+        #expect(fixture.manager.counters.reusedVariants >= 1)
+    }
+
     @Test func countsCancelledLoads() async throws {
         let results = Results()
         let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
@@ -225,7 +260,10 @@ import WebImageTestSupport
 
     @Test func onlySuspensionMakesAnOperationWait() async throws {
         let queue = ManualCallbackQueue()
-        let fixture = try ManagerFixture(callbackQueue: queue) { $0.hooks.shouldLoad = { _ in false } }
+        // Without a disk to ask first, a refusal comes at once.
+        let fixture = try ManagerFixture(callbackQueue: queue, hasDisk: false) {
+            $0.hooks.shouldLoad = { _ in false }
+        }
         fixture.manager.store(try SolidPicture(1).image(), for: url)
         #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .running)
         let refused = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }

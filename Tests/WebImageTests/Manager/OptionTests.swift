@@ -206,6 +206,51 @@ import WebImageTestSupport
         _ = await results.wait(for: 3)
     }
 
+    @Test func showNetworkActivityCountsNothingFromDisk() async throws {
+        // Each change would be waiting to settle: this clock stands still.
+        let activity = NetworkActivity(clock: ManualClock())
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        await fixture.cache.disk?.flush()
+        fixture.cache.memory.removeAll()
+        let response = try await fixture.manager.response(for: WebImageRequest(url, options: .showNetworkActivity))
+        #expect(response.origin == .diskCache)
+        #expect(activity.count == 0 && !activity.isSettling)
+    }
+
+    @Test func showNetworkActivityCountsASharedTransferOnce() async throws {
+        let activity = NetworkActivity()
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        let results = Results()
+        fixture.manager.load(WebImageRequest(url), completion: results.note)
+        let load = try await fixture.nextLoad()
+        #expect(activity.count == 0)
+        // They join a transfer that has begun.
+        let operation = fixture.manager.load(
+            WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
+        fixture.manager.load(
+            WebImageRequest(url, options: .showNetworkActivity, processors: [ProbeProcessor(name: "a", red: 5)]),
+            completion: results.note)
+        #expect(activity.count == 1)
+        operation.cancel()
+        #expect(activity.count == 1)
+        try load.answer(SolidPicture(1).png())
+        _ = await results.wait(for: 3)
+        #expect(activity.count == 0)
+    }
+
+    @Test func showNetworkActivityEndsWithTheTransferThatIsCancelled() async throws {
+        let activity = NetworkActivity()
+        let fixture = try ManagerFixture { $0.networkActivity = activity }
+        let results = Results()
+        let operation = fixture.manager.load(
+            WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
+        let load = try await fixture.nextLoad()
+        operation.cancel()
+        _ = await load.cancellations.first { _ in true }
+        #expect(activity.count == 0)
+    }
+
     @Test func showNetworkActivityCountsNothingThatAsksNoServer() async throws {
         // A change of its count settles when the clock goes on.
         let clock = ManualClock()
@@ -217,6 +262,7 @@ import WebImageTestSupport
             #expect(!activity.isSettling)
         }
         fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity, cachePolicy: .http)) { _ in }
+        _ = try await fixture.nextLoad()
         #expect(activity.isSettling)
         #expect(activity.count == 1)
         fixture.manager.cancelAll()
@@ -440,8 +486,9 @@ import WebImageTestSupport
         fixture.manager.load(WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
         #expect(activity.count == 0)
         fixture.manager.isSuspended = false
+        let load = try await fixture.nextLoad()
         #expect(activity.count == 1)
-        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try load.answer(SolidPicture(1).png())
         _ = await results.wait(for: 1)
         #expect(activity.count == 0)
     }

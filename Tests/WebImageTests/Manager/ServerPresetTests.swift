@@ -13,6 +13,11 @@ import WebImageTestSupport
         manager = WebImageManager(configuration: configuration)
     }
 
+    @Test func itsDecodesTakeLittleMemory() {
+        let limits = WebImageManager.Configuration.server.decodingLimits
+        #expect(limits.memoryByteCount == 256 << 20)
+    }
+
     @Test func itReadsNoFiles() async throws {
         let directory = try TemporaryDirectory()
         for url in [try directory.write(Data("x".utf8), to: "a.png"), URL(string: "data:image/png;base64,AAAA")] {

@@ -48,6 +48,69 @@ import WebImageCore
         #expect(leaving.results.isEmpty)
     }
 
+    @Test func oneSubscriberThatAllowsItIsEnoughToAskALoader() {
+        let refusal = WebImageError.notInCache(key: "refused")
+        let asked = Lock(0)
+        func objection(_ error: WebImageError?) -> SharedWork<Int>.Objection {
+            {
+                asked.withLock { $0 += 1 }
+                return error
+            }
+        }
+        var work: SharedWork<Int>?
+        _ = table.join("a", priority: .normal, objection: objection(refusal), handler: { _ in }) { work = $0 }
+        _ = table.join("a", priority: .normal, objection: objection(nil), handler: { _ in }) { _ in }
+        _ = table.join("a", priority: .normal, objection: objection(refusal), handler: { _ in }) { _ in }
+        #expect(work?.objectionToLoading() == nil)
+        #expect(work?.objectionToLoading() == nil)
+        #expect(asked.withLock { $0 } == 2, "each is asked at most once, and none after the first that allows it")
+    }
+
+    @Test func noneJoinsWorkThatAllSubscribersRefuse() throws {
+        let refusal = WebImageError.notInCache(key: "refused")
+        let (first, late) = (Recorder<Int>(), Recorder<Int>())
+        var works: [SharedWork<Int>] = []
+        _ = table.join("a", priority: .normal, objection: { refusal }, handler: first.note) { works.append($0) }
+        let work = try #require(works.first)
+        #expect(work.objectionToLoading() == refusal)
+        _ = table.join("a", priority: .normal, handler: late.note) { works.append($0) }
+        #expect(works.count == 2, "the late one has work of its own")
+        work.finish(.failure(refusal))
+        #expect(first.results == [.failure(refusal)])
+        #expect(late.results.isEmpty && table.count == 1)
+    }
+
+    @Test func workThatLoadsAlthoughItsSubscribersRefuseCanBeJoined() throws {
+        let refusal = WebImageError.notInCache(key: "refused")
+        let late = Recorder<Int>()
+        var works: [SharedWork<Int>] = []
+        _ = table.join("a", priority: .normal, objection: { refusal }, handler: { _ in }) { works.append($0) }
+        let work = try #require(works.first)
+        #expect(work.objectionToLoading() == refusal)
+        // The bytes are those of another request, too.
+        work.report(LoaderActivity())
+        _ = table.join("a", priority: .normal, handler: late.note) { works.append($0) }
+        #expect(works.count == 1)
+        work.finish(.success(1))
+        #expect(late.results == [.success(1)])
+    }
+
+    @Test func oneThatJoinsWhileOthersAreAskedIsAskedToo() {
+        let refusal = WebImageError.notInCache(key: "refused")
+        let late = Recorder<Int>()
+        var work: SharedWork<Int>?
+        _ = table.join(
+            "a", priority: .normal,
+            objection: { [table] in
+                _ = table.join("a", priority: .normal, handler: late.note) { _ in }
+                return refusal
+            }, handler: { _ in }
+        ) { work = $0 }
+        #expect(work?.objectionToLoading() == nil)
+        work?.finish(.success(1))
+        #expect(late.results == [.success(1)])
+    }
+
     @Test func stopsWhenTheLastOneLeaves() throws {
         let step = StepProbe()
         let first = try #require(table.join("a", priority: .normal, handler: { _ in }) { $0.run { _ in step } })

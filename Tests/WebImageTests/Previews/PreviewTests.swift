@@ -113,6 +113,23 @@ import WebImageTestSupport
         #expect(NoisyPicture.roughness(blurred.result.image) == NoisyPicture.roughness(sharp.result.image))
     }
 
+    @Test func theBlurHasItsRadiusInPoints() async throws {
+        let data = try noise(progressive: true)
+        let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)
+        for scale in [1.0, 2, 3] {
+            let other = try ManagerFixture { $0.previewInterval = .zero }
+            let request = WebImageRequest(url, options: .progressiveBlur, scale: scale)
+            let blurred = try await previews(of: data, parts: [0.5], request, in: other)
+            let points = BlurRadius.points(
+                received: Int64(data.count / 2), expected: Int64(data.count), number: 1)
+            let expected = try sharp.previews[0].pixels.blurred(radius: points * scale)
+            #expect(blurred.previews[0].scale == scale)
+            #expect(Self.bytes(of: blurred.previews[0].pixels) == Self.bytes(of: expected))
+        }
+    }
+
+    private static func bytes(of pixels: PixelBuffer) -> Data { pixels.withUnsafeBytes { Data($0) } }
+
     @Test func interlacedPNGIsBlurredToo() async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/images/grey-8-adam7.png")
@@ -201,7 +218,7 @@ import WebImageTestSupport
         load.send(data[(data.count * 6 / 10)...])
         load.end(.success(()))
         _ = await results.wait(for: 1)
-        #expect(shown.withLock { $0 } == 2)
+        #expect(shown.withLock { $0 } >= 2)
     }
 
     @Test func attemptsThatShowNothingCostTheirTimeToo() async throws {
@@ -332,6 +349,11 @@ import WebImageTestSupport
         #expect(PassOrder(startOf: Data()) == nil)
         // Whatever the lengths in it say, it ends.
         #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0])) == nil)
-        #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == .rows)
+        #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == nil)
+        // Nor do they hide the order, where libjpeg passes over them.
+        for length in [0, 1, 2, 4] as [UInt8] {
+            let comment = Data([0xFF, 0xFE, 0, length]) + Data("text".utf8)
+            #expect(try PassOrder(startOf: jpeg(true).prefix(2) + comment + jpeg(true).dropFirst(2)) == .coarseToFine)
+        }
     }
 }

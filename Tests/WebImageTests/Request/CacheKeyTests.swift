@@ -29,6 +29,41 @@ import WebImage
         #expect(!keys.contains(WebImageRequest(url).cacheKey))
     }
 
+    /// No server and no file system is told of it.
+    @Test(arguments: [
+        "http://example.org/a.png", "HTTPS://example.org/a.png?b=c", "file:///a.png",
+        "http://me:secret@example.org/a.png",
+        "data:image/svg+xml,%3Csvg/%3E",
+    ])
+    func hasNoFragment(address: String) throws {
+        let (bare, whole) = (
+            try #require(URL(string: address)), try #require(URL(string: address + "#thumbnail=4x4,fit"))
+        )
+        #expect(WebImageRequest(whole).cacheKey == WebImageRequest(bare).cacheKey)
+        #expect(!WebImageRequest(whole).cacheKey.description.contains("#"))
+        let key = WebImageRequest(whole, thumbnail: Thumbnail(width: 4, height: 4)).cacheKey
+        #expect(key == WebImageRequest(bare, thumbnail: Thumbnail(width: 4, height: 4)).cacheKey)
+    }
+
+    /// A loader of a program's own is given all of the URL.
+    @Test func keepsTheFragmentOfAProgramsOwnScheme() throws {
+        let (first, second) = (try #require(URL(string: "asset:icons#1")), try #require(URL(string: "asset:icons#2")))
+        #expect(WebImageRequest(first).cacheKey != WebImageRequest(second).cacheKey)
+        #expect(WebImageRequest(first).cacheKey.description == "asset:icons\\#1")
+    }
+
+    @Test func keepsWhatAFilterGivesApartFromWhatIsAdded() {
+        var keys: Set<String> = []
+        let options: [WebImageOptions] = [[], .handleCookies, .useCredentialStorage]
+        for text in ["a", "a|cookies=jar", "a\\|cookies=jar", "a\\", "a#first-frame", "a|vary=0"] {
+            for options in options + [.firstFrameOnly] {
+                var request = WebImageRequest(url, options: options)
+                request.cacheKeyFilter = { _ in text }
+                #expect(keys.insert(request.cacheKey.description).inserted, "\(text) \(options)")
+            }
+        }
+    }
+
     @Test(arguments: [(0, 0), (-10, -10), (0, -1)])
     func isTheURLForABoxWithoutSides(width: Int, height: Int) {
         let request = WebImageRequest(url, thumbnail: Thumbnail(width: width, height: height))
@@ -88,7 +123,29 @@ import WebImage
         #expect(try key("AAAA").description == "data:image/png;base64,AAAA")
     }
 
-    @Test func leavesHeadersWithoutCredentialsOut() {
-        #expect(WebImageRequest(url, headers: ["X-Trace": "1"]).cacheKey == WebImageRequest(url).cacheKey)
+    @Test(arguments: [
+        "Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Referer", "Range", "If-None-Match", "If-Range",
+        "If-Modified-Since", "Cache-Control", "Pragma", "traceparent", "tracestate", "X-Request-ID",
+        "X-Correlation-ID", "b3", "X-B3-TraceId", "X-Amzn-Trace-Id", "Content-Type", "ACCEPT", "x-request-id",
+    ])
+    func leavesHarmlessHeadersOut(name: String) {
+        #expect(WebImageRequest(url, headers: [name: "1"]).cacheKey == WebImageRequest(url).cacheKey)
+    }
+
+    @Test(arguments: [
+        "X-Session", "Api-Token", "Private-Token", "X-Api-Key", "X-Csrf-Token", "Authorization", "Cookie",
+        "Proxy-Authorization", "X-Unknown", "Acceptance", "If", "Host", "Origin",
+    ])
+    func everyOtherHeaderSeparatesKeys(name: String) {
+        func key(_ value: String) -> ImageCacheKey { WebImageRequest(url, headers: [name: value]).cacheKey }
+        #expect(Set([key("1"), key("2"), WebImageRequest(url).cacheKey]).count == 3)
+    }
+
+    @Test func aRequestNamesMoreHarmlessHeaders() {
+        var request = WebImageRequest(url, headers: ["X-App-Version": "1", "X-Session": "1"])
+        let session = WebImageRequest(url, headers: ["X-Session": "1"]).cacheKey
+        #expect(request.cacheKey != session)
+        request.headersIgnoredByCacheKey = ["x-APP-version"]
+        #expect(request.cacheKey == session)
     }
 }

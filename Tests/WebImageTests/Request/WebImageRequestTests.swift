@@ -33,6 +33,7 @@ import WebImage
         request.damage = .showGoodPart
         request.credential = Credential(username: "u", password: "p")
         request.idleTimeout = .seconds(2)
+        request.totalTimeout = .seconds(20)
         #expect(request.cache === cache)
         #expect(request.decodedByteLimit == 400)
         #expect(request.cacheAccess == .all)
@@ -40,6 +41,7 @@ import WebImage
         #expect(request.lowResolutionURL?.path() == "/small.jpg")
         #expect(request.damage == .showGoodPart)
         #expect(request.idleTimeout == .seconds(2))
+        #expect(request.totalTimeout == .seconds(20))
         request.cacheAccess = .memory
         #expect(request.decodedByteLimit == 400, "one field leaves the others alone")
     }
@@ -49,11 +51,13 @@ import WebImage
         source.handlesCookies = true
         source.allowsInvalidCertificates = true
         source.idleTimeout = .seconds(3)
+        source.totalTimeout = .seconds(30)
         let request = WebImageRequest(source)
         #expect(request.url == url)
         #expect(request.headers == ["X": "1"])
         #expect(request.options == [.handleCookies, .allowInvalidCertificates])
         #expect(request.idleTimeout == .seconds(3))
+        #expect(request.totalTimeout == .seconds(30))
     }
 
     @Test(arguments: [

@@ -67,8 +67,13 @@ import WebImageTestSupport
     }
 
     @Test func aStretchedOneServesNobody() async throws {
-        _ = try await fixture.load(request(40, 10, .stretch), answeringWith: picture)
-        #expect(try await fixture.manager.response(for: request(20, 20)).origin == .diskCache)
+        // Of sides long enough to tell proportions, though wrong ones.
+        let stretched = try await fixture.load(request(40, 20, .stretch), answeringWith: picture)
+        #expect(stretched.image.pixels.size == PixelSize(width: 40, height: 20))
+        let response = try await fixture.manager.response(for: request(20, 20))
+        #expect(response.origin == .diskCache)
+        #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
+        #expect(fixture.manager.counters.reusedVariants == 0)
     }
 
     @Test func processorsGoOnFromTheSizeThatWasFound() async throws {

@@ -5,6 +5,8 @@ import WebImageLoading
 
 /// Gets what one attempt brings: its bytes are for it alone, so that those of a failed attempt go with it.
 protocol AttemptReceiver: Sendable {
+    /// A loader is about to be asked. An attempt that only waited for a network ends without this.
+    func begin()
     /// Names the load that brings them.
     func attach(_ task: any LoaderTask)
     func receive(_ event: LoaderEvent)
@@ -47,6 +49,8 @@ final class AttemptLoop: WorkStep {
         var waitingAttempt: Int?
         var waits: [@Sendable () -> Void] = []
         var attemptStart = Duration.zero
+        /// How long the transfers of the attempts before this one took.
+        var usedTime = Duration.zero
         /// What comes right before an end, held back until it is known to be the last.
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
@@ -57,6 +61,13 @@ final class AttemptLoop: WorkStep {
         var networkWaitCount = 0
         var networkWaitDuration = Duration.zero
         var isCancelled = false
+
+        /// What to tell: metrics that count the attempts before this one.
+        var summedMetrics: LoaderMetrics? {
+            var summed = metrics
+            summed?.activeDuration += usedTime
+            return summed
+        }
 
         mutating func appendAttempt(at url: URL, wait: LoadAttempt.Wait = .none) {
             attempts.append(LoadAttempt(number: attempts.count + 1, url: url, wait: wait))
@@ -137,14 +148,17 @@ final class AttemptLoop: WorkStep {
 
     private func begin() {
         let now = surroundings.clock.now
-        let beginning = state.withLock { state -> (number: Int, source: AttemptPlan.Source, priority: LoadPriority)? in
+        let beginning = state.withLock { state -> (Int, AttemptPlan.Source, LoadPriority, usedTime: Duration)? in
             guard !state.isCancelled else { return nil }
             state.attemptStart = now
-            return (state.attempts.count, plan.sources[state.sourceIndex], state.priority)
+            return (state.attempts.count, plan.sources[state.sourceIndex], state.priority, state.usedTime)
         }
-        guard let (number, source, priority) = beginning else { return }
+        guard let (number, source, priority, usedTime) = beginning else { return }
         let receiver = makeReceiver(source, number)
-        let task = source.loader.load(source.request, priority: priority) { [self] event in
+        var request = source.request
+        request.usedTime += usedTime
+        receiver.begin()
+        let task = source.loader.load(request, priority: priority) { [self] event in
             receive(event, receiver)
         }
         receiver.attach(task)
@@ -179,7 +193,7 @@ final class AttemptLoop: WorkStep {
             let (attempts, metrics) = state.withLock { state in
                 state.task = nil
                 state.endAttempt(after: now - state.attemptStart, nil)
-                return (state.attempts, state.metrics)
+                return (state.attempts, state.summedMetrics)
             }
             onAttempts(attempts)
             if let metrics { receiver.receive(.metrics(metrics)) }
@@ -222,7 +236,8 @@ final class AttemptLoop: WorkStep {
             && !surroundings.connectivity.isConnected
         let (now, date, random) = (surroundings.clock.now, surroundings.date(), surroundings.random())
         return state.withLock { state in
-            let failure = Failure(error: error, refused: state.refused, metrics: state.metrics)
+            let failure = Failure(error: error, refused: state.refused, metrics: state.summedMetrics)
+            state.usedTime += state.metrics?.activeDuration ?? .zero
             (state.task, state.refused, state.metrics, state.isPassedOver) = (nil, nil, nil, false)
             state.endAttempt(after: now - state.attemptStart, error)
             if state.sourceIndex == 0 { state.ownFailure = failure }

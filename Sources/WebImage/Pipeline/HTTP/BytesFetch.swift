@@ -149,12 +149,17 @@ final class BytesFetch: Sendable {
         if sources.contains(.loader) { ask(nil, knows: answers) } else { giveUp() }
     }
 
-    /// - Parameter answers: what is stored; `nil` where nobody has looked.
-    private func ask(_ question: Question?, knows answers: StoredAnswers?) {
+    /// - Parameters:
+    ///   - answers: what is stored; `nil` where nobody has looked.
+    ///   - usedTime: how long the load's transfers have taken so far.
+    private func ask(_ question: Question?, knows answers: StoredAnswers?, usedTime: Duration = .zero) {
         guard sources.contains(.loader) else { return giveUp() }
+        if let objection = work.objectionToLoading() { return refuse(objection, question) }
         let conditions = question?.revalidation.conditions ?? []
-        let request = pipeline.complete(request, for: context, conditions: conditions)
-        work.run { priority in
+        var request = pipeline.complete(request, for: context, conditions: conditions)
+        request.usedTime = usedTime
+        let url = request.url
+        work.run { [request] priority in
             pipeline.attempts(at: request, context, for: work, priority: priority) { [self] source, number in
                 let start = ContinuousClock.now
                 return BytesLoad(
@@ -163,13 +168,20 @@ final class BytesFetch: Sendable {
                     attempt: number, now: pipeline.now
                 ) { [self] answer in
                     var answer = answer
-                    answer.isFromAlternative = source.request.url != request.url
+                    answer.isFromAlternative = source.request.url != url
                     answer.isCacheable = source.loader.isCacheable(source.request.url)
                     work.trace.note(.transfer, since: start, .answered(answer, conditions: conditions))
                     receive(answer, question, knows: answers)
                 }
             }
         }
+    }
+
+    /// Ends without asking the loader: with what is stored, if that is an answer without the server.
+    private func refuse(_ objection: WebImageError, _ question: Question?) {
+        guard let question, question.standsIn else { return work.finish(.failure(objection)) }
+        work.trace.note(.validation, .standsIn)
+        finish(with: question.stored, question.response)
     }
 
     private func receive(_ answer: LoaderAnswer, _ question: Question?, knows answers: StoredAnswers?) {
@@ -180,7 +192,7 @@ final class BytesFetch: Sendable {
                 case .confirmed(let response): return confirm(question.stored, response, answer, answers)
                 case .unconfirmed:
                     work.trace.note(.validation, .unconfirmed)
-                    return ask(nil, knows: answers)
+                    return ask(nil, knows: answers, usedTime: answer.metrics?.activeDuration ?? .zero)
                 case .usableDespiteError, .replaced: break
                 }
             }

@@ -1,0 +1,4 @@
+/// The version of this library and its tool.
+package enum LibraryVersion {
+    package static let text = "0.1"
+}

@@ -1,0 +1,80 @@
+internal import Glibc
+internal import WebImageCore
+
+/// A socket of a connection.
+final class CurlSocket {
+    let descriptor: Int32
+    /// The transfers that use the connection, or have used it and are about to end.
+    var transferCount = 0
+    /// Whether it carries several requests at once, as HTTP/2 does; `nil` before the first answer. libcurl itself reads what has
+    /// come on such a connection before it uses it again.
+    var isMultiplexed: Bool?
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Whether it is open, and nothing has come that is not read.
+    var isSilent: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
+    }
+
+    /// When it was looked at last.
+    var lastLocalPort: Int?
+
+    /// `nil` before it is connected, and once it is closed.
+    var localPort: Int? { end(getsockname)?.port }
+
+    /// Whether it leads there.
+    func leads(to address: IPAddress?, port: Int?) -> Bool {
+        guard let end = end(getpeername) else { return false }
+        return (address == nil || end.address == address) && (port == nil || end.port == port)
+    }
+
+    private typealias Name = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+
+    private func end(_ name: Name) -> (address: IPAddress?, port: Int)? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let status = withUnsafeMutablePointer(to: &storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { name(descriptor, $0, &length) }
+        }
+        guard status == 0 else { return nil }
+        return withUnsafeBytes(of: storage) { bytes in
+            // The port lies at the same place in addresses of either length.
+            let offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 2
+            let port = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: in_port_t.self)))
+            return port == 0 ? nil : (IPAddress(bytes), port)
+        }
+    }
+}
+
+/// The sockets that libcurl has opened, by which a connection can be looked at before it carries another request. Used on the
+/// network thread alone.
+final class CurlSocketTable {
+    private var sockets: [Int32: CurlSocket] = [:]
+
+    func add(_ descriptor: Int32) {
+        if descriptor >= 0 { sockets[descriptor] = CurlSocket(descriptor) }
+    }
+
+    /// The socket of a connection, which libcurl names by its ends alone. Where several have the same local port and can't be
+    /// told apart, as behind a proxy, all of them.
+    func sockets(localPort: Int, remote address: IPAddress?, port: Int) -> [CurlSocket] {
+        var found: [CurlSocket] = []
+        var closed: [CurlSocket] = []
+        for socket in sockets.values where socket.lastLocalPort == nil || socket.lastLocalPort == localPort {
+            let current = socket.localPort
+            if current == localPort { found.append(socket) }
+            if current == nil, socket.lastLocalPort != nil { closed.append(socket) }
+            socket.lastLocalPort = current
+        }
+        for socket in closed { sockets[socket.descriptor] = nil }
+        guard found.count > 1 else { return found }
+        for (address, port) in [(address, port), (address, nil)] as [(IPAddress?, Int?)] {
+            let exact = found.filter { $0.leads(to: address, port: port) }
+            if !exact.isEmpty { return exact }
+        }
+        return found
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// Standard input and output, and what is printed besides.
+@Suite struct StreamTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test func readsStandardInput() async throws {
+        let data = try TestPicture().data(.png)
+        let path = try tool.write(data, to: "in.png")
+        let info = try await tool.run("info", "-", "--json", input: path)
+        #expect(info.status == 0, "\(info.errors)")
+        let object = try info.object(InfoObject.self)
+        #expect(object.url == "-" && object.format == "png" && object.bytes == data.count)
+        #expect(try await tool.run("info", "-", input: path).output.hasPrefix("standard input: png, 64×48"))
+
+        let get = try await tool.run("get", "-", "-o", "copy.png", "--json", input: path)
+        #expect(try get.object(LoadObject.self).source == "stdin")
+        #expect(try tool.contents(of: "copy.png") == data)
+        #expect(try await tool.run("get", "-", "-o", "dir/", input: path).status == 0)
+        #expect(tool.names(in: "dir") == ["stdin.png"])
+
+        #expect(try await tool.run("convert", "-", "out.webp", "--lossless", input: path).status == 0)
+        let decoded = try CodecRegistry.shared.decode(tool.contents(of: "out.webp"))
+        #expect(largestDifference(decoded, try TestPicture().image()) == 0)
+    }
+
+    @Test func writesToStandardOutput() async throws {
+        let data = try TestPicture().data(.png)
+        let path = try tool.write(data, to: "in.png")
+        let get = try await tool.run("get", path, "-o", "-")
+        #expect(get.status == 0 && get.errors.isEmpty)
+        #expect(get.outputData == data, "the image and nothing else")
+
+        let convert = try await tool.run("convert", "-", "-", "--format", "jpeg", "--size", "16x", input: path)
+        #expect(convert.status == 0, "\(convert.errors)")
+        let info = try CodecRegistry.shared.info(of: convert.outputData)
+        #expect(info.format == .jpeg && info.size == PixelSize(width: 16, height: 12))
+        #expect(tool.names(in: ".").filter { $0.hasPrefix("-") }.isEmpty)
+    }
+
+    @Test func aFileMayBeCalledLikeAStream() async throws {
+        _ = try tool.write(TestPicture().data(.png), to: "-")
+        #expect(try await tool.run("convert", "./-", "./-", "--format", "jpeg").status == 0)
+        #expect(try CodecRegistry.shared.info(of: tool.contents(of: "-")).format == .jpeg)
+    }
+
+    @Test(arguments: [["info", "-"], ["get", "-"], ["convert", "-", "out.png"]])
+    func standardInputWithoutAnImageFails(arguments: [String]) async throws {
+        let empty = try await tool.run(arguments)
+        #expect(empty.status == 1)
+        #expect(empty.errors.contains("standard input: ") && empty.errors.contains("No data available"))
+        let text = try tool.write(Data("no image".utf8), to: "text")
+        let handle = try #require(FileHandle(forReadingAtPath: text))
+        let run = try await tool.start(arguments, input: handle).wait()
+        #expect(run.status == 1)
+        #expect(run.errors.contains("standard input"))
+        #expect(tool.names(in: ".").contains("out.png") == false)
+    }
+
+    @Test func quietPrintsErrorsOnly() async throws {
+        let path = try tool.write(TestPicture().data(.png), to: "in.png")
+        for arguments in [
+            ["get", "-q", path], ["get", "--quiet", path, "-o", "a.png"], ["info", "--quiet", path],
+            ["convert", "--quiet", path, path, "-o", "dir"], ["cache", "--quiet", "stats"],
+        ] {
+            let run = try await tool.run(arguments)
+            #expect(run.status == 0 && run.output.isEmpty && run.errors.isEmpty, "\(arguments): \(run)")
+        }
+        for command in ["get", "info"] {
+            let run = try await tool.run(command, "--quiet", path, "missing.png")
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(run.errors.contains("missing.png"))
+        }
+    }
+
+    // MARK: No clobber
+
+    @Test(arguments: [
+        ["get", "in.png", "-o", "out.png"], ["convert", "in.png", "out.png"],
+        ["convert", "in.png", "-o", "out.png"], ["convert", "in.png", "in.png"],
+    ])
+    func noClobberKeepsAFileThatExists(arguments: [String]) async throws {
+        let data = try TestPicture().data(.png)
+        let old = try TestPicture(number: 1).data(.png)
+        _ = try tool.write(data, to: "in.png")
+        _ = try tool.write(old, to: "out.png")
+        let run = try await tool.run(arguments + ["--no-clobber"])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("File exists"), "\(run.errors)")
+        #expect(try tool.contents(of: "out.png") == old)
+        #expect(try tool.contents(of: "in.png") == data)
+        #expect(tool.names(in: ".").filter { $0.hasSuffix(".part") }.isEmpty)
+    }
+
+    @Test func noClobberWritesFilesThatDoNotExist() async throws {
+        let path = try tool.write(TestPicture().data(.png), to: "in.png")
+        #expect(try await tool.run("get", path, "-o", "out.png", "--no-clobber").status == 0)
+        #expect(try await tool.run("convert", path, "other.webp", "--no-clobber").status == 0)
+        #expect(try tool.contents(of: "out.png") == TestPicture().data(.png))
+        let again = try await tool.run("get", path, "missing.png", "-o", "dir", "--no-clobber")
+        #expect(again.status == 1 && tool.names(in: "dir") == ["in.png"])
+        let second = try await tool.run("get", path, "-o", "dir/", "--no-clobber", "--json")
+        #expect(try second.object(LoadObject.self).source == "none", "nothing is loaded that could not be written")
+    }
+
+    @Test func noClobberNeedsNoLoad() async throws {
+        let root = try TemporaryDirectory()
+        let server = try NGINXServer(root: root.path)
+        try root.write(TestPicture().data(.png), to: "a.png")
+        _ = try tool.write(Data("old".utf8), to: "a.png")
+        let run = try await tool.run("get", server.url("/a.png").absoluteString, "-o", "a.png", "--no-clobber")
+        #expect(run.status == 1)
+        #expect(try await server.accessLog().isEmpty)
+    }
+
+    // MARK: Several inputs
+
+    @Test func convertsSeveralFilesIntoADirectory() async throws {
+        for number in 1...3 { _ = try tool.write(TestPicture(number: number).data(.png), to: "\(number)/a.png") }
+        let inputs = (1...3).map { tool.path("\($0)/a.png") }
+        let run = try await tool.run(["convert", "-o", "out", "--format", "webp", "--lossless", "--json"] + inputs)
+        #expect(run.status == 0, "\(run.errors)")
+        let objects = try run.objects(ConversionObject.self)
+        #expect(Set(objects.map(\.input)) == Set(inputs))
+        #expect(tool.names(in: "out") == ["a-2.webp", "a-3.webp", "a.webp"])
+        for (number, name) in [(1, "a.webp"), (2, "a-2.webp"), (3, "a-3.webp")] {
+            let image = try CodecRegistry.shared.decode(tool.contents(of: "out/" + name))
+            #expect(largestDifference(image, try TestPicture(number: number).image()) == 0)
+            #expect(objects.first { $0.input == inputs[number - 1] }?.path == "out/" + name)
+        }
+    }
+
+    @Test func eachKeepsItsOwnFormatWithoutOne() async throws {
+        let inputs = try [
+            tool.write(TestPicture().data(.png), to: "a.png"), tool.write(TestPicture().data(.jpeg), to: "b.jpg"),
+            tool.write(TestPicture.animation, to: "c.gif"),
+        ]
+        let run = try await tool.run(["convert", "--output", "out/", "--size", "32x"] + inputs)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.split(separator: "\n").count == 3)
+        #expect(run.output.contains("a.png: png, 32×24, ") && run.output.contains("→ out/a.png"))
+        #expect(tool.names(in: "out") == ["a.png", "b.jpg", "c.gif"])
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out/b.jpg")).size == PixelSize(width: 32, height: 24))
+    }
+
+    @Test func oneFailureOfSeveralDoesNotStopTheOthers() async throws {
+        let good = try tool.write(TestPicture().data(.png), to: "good.png")
+        let bad = try tool.write(TestPicture.damaged(), to: "bad.png")
+        let run = try await tool.run("convert", bad, good, "missing.png", "-o", "out/", "--format", "jpeg")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("bad.png") && run.errors.contains("missing.png"))
+        #expect(tool.names(in: "out") == ["good.jpg"])
+    }
+
+    @Test func noInputIsReplacedByWhatIsMadeOfOne() async throws {
+        let data = try TestPicture().data(.png)
+        _ = try tool.write(data, to: "a.png")
+        for arguments in [["convert", "a.png", "-o", "."], ["convert", "a.png", "."]] {
+            let run = try await tool.run(arguments + ["--size", "8x"])
+            #expect(run.status == 1 && run.errors.contains("File exists"))
+        }
+        #expect(try tool.contents(of: "a.png") == data)
+    }
+}

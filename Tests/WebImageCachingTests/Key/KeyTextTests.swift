@@ -1,0 +1,48 @@
+import FoundationEssentials
+import Testing
+
+@testable import WebImageCaching
+
+@Suite struct KeyTextTests {
+    @Test(arguments: ["http://example.org/a%23b.png?c=d", "avatars/3|x.png", "caf\u{e9}", ""])
+    func plainSourcesAreTheirOwnText(source: String) {
+        #expect(ImageCacheKey(source: source).description == source)
+        #expect(ImageCacheKey(source: source, variant: "tint=#fff").description == "\(source)#tint=#fff")
+    }
+
+    /// Of short sources and variants of the marks and others.
+    @Test func noTwoKeysHaveOneTextAndEachIsReadBack() {
+        let parts = [
+            "", "a", "#", "\\", "#\\", "\\#", "a#b", "\\\\", "a\\", "|vary=0", "\\vary=0", "##", "\n", "\\x0a",
+            "\u{7f}", "caf\u{e9}",
+        ]
+        var texts: Set<String> = []
+        for source in parts {
+            for variant in [nil] + parts.map(Optional.some) {
+                let key = ImageCacheKey(source: source, variant: variant)
+                #expect(texts.insert(key.description).inserted, "\(key)")
+                #expect(ImageCacheKey(text: key.description) == key)
+            }
+            for alternate in ImageCacheKey(source: source).alternates {
+                #expect(texts.insert(alternate).inserted, "\(alternate)")
+                #expect(ImageCacheKey(text: alternate) == nil)
+            }
+        }
+    }
+
+    @Test(arguments: ["\\", "a\\b", "\\\\\\", "\n", "\\x", "\\x0", "\\x41", "\\x0A", "a#\\#"])
+    func whatIsNoKeysTextIsNone(text: String) { #expect(ImageCacheKey(text: text) == nil) }
+
+    /// An original whose source looks like a variant of another one.
+    @Test func aSourceWithTheMarkIsNoVariant() async throws {
+        let fixture = try ImageCacheFixture()
+        let (original, other) = (try solidPNG(), try solidPNG(4, 4))
+        let cache = fixture.cache()
+        let (variant, custom) = (ImageCacheKey(source: "a", variant: "b"), ImageCacheKey(source: "a#b"))
+        await cache.store(nil, data: original, for: variant, in: .disk, attributes: .init())
+        #expect(await cache.data(for: custom, in: .disk) == nil)
+        await cache.store(nil, data: other, for: custom, in: .disk, attributes: .init())
+        #expect(await cache.data(for: variant, in: .disk)?.data == original)
+        #expect(await cache.data(for: custom, in: .disk)?.data == other)
+    }
+}

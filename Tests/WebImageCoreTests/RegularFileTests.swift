@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageCore
+
+@Suite struct RegularFileTests {
+    /// What a scripted call of `write` answers, `nil` for all it is given.
+    private func write(_ answers: [(count: Int, errno: Int32)?]) -> (bytes: [UInt8], failure: Int32?, callCount: Int) {
+        let source = Array(UInt8(0)..<20)
+        var (written, callCount): ([UInt8], Int) = ([], 0)
+        let failure = source.withUnsafeBytes { bytes -> Int32? in
+            do throws(RegularFile.Failure) {
+                try RegularFile.writeAll(bytes) { rest, offset in
+                    defer { callCount += 1 }
+                    // Whoever asks for ever is stopped.
+                    guard callCount < 100 else {
+                        errno = E2BIG
+                        return -1
+                    }
+                    let answer = callCount < answers.count ? answers[callCount] : nil
+                    errno = answer?.errno ?? 0
+                    let count = answer?.count ?? rest.count
+                    #expect(offset == written.count)
+                    written += rest.prefix(max(0, count))
+                    return count
+                }
+                return nil
+            } catch {
+                return error.errno
+            }
+        }
+        return (written, failure, callCount)
+    }
+
+    @Test func writesWhatACallHasLeft() {
+        let result = write([(7, 0), (-1, EINTR), (3, EINTR), nil])
+        #expect(result.bytes == Array(UInt8(0)..<20))
+        #expect(result.failure == nil && result.callCount == 4)
+    }
+
+    /// A call that writes nothing does not touch the number that an earlier one has left.
+    @Test(arguments: [0, EINTR, ENOSPC]) func endsWhereACallWritesNothing(staleNumber: Int32) {
+        let result = write([(7, 0), (0, staleNumber), (0, staleNumber)])
+        #expect(result.failure == EIO && result.callCount == 2)
+    }
+
+    @Test func endsWithTheFirstFailure() {
+        #expect(write([(7, 0), (-1, ENOSPC)]).failure == ENOSPC)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func opensRegularFilesAlone() throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write(Data([1]), to: "file").path
+        try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+        try #require(symlink(file, folder.path("link")) == 0)
+        try #require(symlink(folder.path("victim"), folder.path("dangling")) == 0)
+        for flags in [O_RDONLY, O_WRONLY, O_RDWR | O_CREAT] {
+            for name in ["pipe", "link", "dangling", ""] {
+                #expect {
+                    close(try RegularFile.open(folder.path(name), flags))
+                } throws: { error in
+                    (error as? RegularFile.Failure)?.isObstacle == true
+                }
+            }
+            close(try RegularFile.open(file, flags))
+        }
+        #expect(access(folder.path("victim"), F_OK) != 0)
+    }
+}

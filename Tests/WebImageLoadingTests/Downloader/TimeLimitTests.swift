@@ -1,0 +1,188 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageLoading
+
+/// How long a load may take, and what of its time counts.
+@Suite(.timeLimit(.minutes(1))) struct TimeLimitTests {
+    private let faults: FaultServer
+
+    init() throws { faults = try SharedServers.faults.get() }
+
+    @Test func theDefaultsSuitSlowNetworksAndThoseOfAServerDoNot() {
+        let standard = ImageDownloader.Configuration()
+        #expect(standard.totalTimeout == nil && standard.idleTimeout == .seconds(15))
+        #expect(standard.minimumBytesPerSecond == 100 && standard.minimumRateWindow == .seconds(60))
+        let server = ImageDownloader.Configuration.server
+        #expect(server.totalTimeout == .seconds(60) && server.idleTimeout == .seconds(10))
+        #expect(server.minimumBytesPerSecond == 1024 && server.minimumRateWindow == .seconds(10))
+        #expect(server.maximumResponseByteCount == 50 << 20)
+    }
+
+    @Test func aRequestMayHaveLongerOrShorterInTotalThanTheOthers() async throws {
+        let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(200) }
+        var request = LoaderRequest(url: try faults.url("/drip/total?size=8&interval=0.1"))
+        #expect(
+            try await downloader.error(request) == .timedOut(reason: .total, seconds: 0.2, url: request.url))
+        request.totalTimeout = .seconds(30)
+        #expect(try await downloader.body(request) == FaultServer.pattern(8))
+    }
+
+    @Test func theTotalLimitHoldsForAllHopsTogether() async throws {
+        let downloader = ImageDownloader.forTests { $0.totalTimeout = .seconds(1) }
+        let error = try await downloader.error(faults.url("/redirect-chain/total?left=9&wait=0.3"))
+        guard case .timedOut(.total, 1, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let count = try #require(try await faults.statistics().requests["/redirect-chain/total"])
+        #expect((2...4).contains(count), "\(count)")
+    }
+
+    /// The redirect is known, and would be followed after an error in its body.
+    @Test func aRedirectIsNotFollowedAfterTheTotalLimit() throws {
+        let url = try #require(URL(string: "http://host/a"))
+        var state = try DownloadState(LoaderRequest(url: url), configuration: Self.limited)
+        let head = TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: "/b")])
+        _ = state.receive(head)
+        guard case .redirected = state.conclude(.timedOut(.idle)) else {
+            Issue.record("The redirect was lost")
+            return
+        }
+        guard case .finished(.failure(.timedOut(.total, 5, url))) = state.conclude(.timedOut(.total)) else {
+            Issue.record("The limit was not kept")
+            return
+        }
+        _ = state.receive(TransferHead(statusCode: 404))
+        guard case .finished(.failure(.httpStatus(404, url))) = state.conclude(.timedOut(.total)) else {
+            Issue.record("The status was lost")
+            return
+        }
+    }
+
+    private static var limited: ImageDownloader.Configuration {
+        var configuration = ImageDownloader.Configuration()
+        configuration.totalTimeout = .seconds(5)
+        return configuration
+    }
+
+    @Test func whatEarlierAttemptsUsedIsNoLongerThere() throws {
+        let url = try #require(URL(string: "http://host/a"))
+        var request = LoaderRequest(url: url)
+        request.usedTime = .seconds(2)
+        let state = try DownloadState(request, configuration: Self.limited)
+        #expect(state.limits(after: .seconds(1)).total == .seconds(2))
+        #expect(state.limits(after: .seconds(4)).total == .zero)
+    }
+
+    @Test func noTimeCountsWhileALoadWaitsForASlot() async throws {
+        let downloader = ImageDownloader.forTests { $0.maximumConnections = 1 }
+        let other = ImageDownloader.forTests()
+        let first = downloader.record(try faults.url("/held/total/first"))
+        try await faults.wait(for: .requests, path: "/held/total/first")
+        var request = LoaderRequest(url: try faults.url("/bytes/total/second?size=9"))
+        request.totalTimeout = .milliseconds(800)
+        let second = downloader.record(request)
+        let deadline = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < deadline { _ = try await other.body(faults.url("/bytes/total/beside?size=9")) }
+        try await faults.release("/held/total/first")
+        try await first.recording.body()
+        #expect(try await second.recording.body().count == 9)
+    }
+
+    @Test func noTimeCountsWhileTheReaderHoldsALoadBack() async throws {
+        let downloader = ImageDownloader.forTests {
+            $0.minimumBytesPerSecond = 1 << 30
+            $0.minimumRateWindow = .milliseconds(800)
+        }
+        var request = LoaderRequest(url: try faults.url("/bytes/total/held?size=300000"))
+        request.totalTimeout = .milliseconds(800)
+        let load = downloader.record(request)
+        load.task.pause()
+        try await load.recording.waitForResponse()
+        let deadline = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < deadline { _ = try await downloader.body(faults.url("/bytes/total/beside?size=9")) }
+        load.task.resume()
+        #expect(try await load.recording.body() == FaultServer.pattern(300_000))
+        let metrics = try #require(load.recording.metrics)
+        #expect(metrics.totalDuration >= .seconds(1))
+        #expect(metrics.activeDuration < .milliseconds(800))
+    }
+
+    @Test(arguments: ["/drip/rate?size=1000", "/drip-head/rate"])
+    func aTransferThatIsTooSlowEnds(path: String) async throws {
+        let downloader = ImageDownloader.forTests {
+            $0.minimumBytesPerSecond = 1000
+            $0.minimumRateWindow = .milliseconds(500)
+        }
+        let url = try faults.url(path)
+        let reason = WebImageError.TimeoutReason.slow(bytesPerSecond: 1000)
+        #expect(try await downloader.error(url) == .timedOut(reason: reason, seconds: 0.5, url: url))
+        try await faults.wait(for: .dropped, path: url.path())
+    }
+
+    @Test func withoutALeastRateATransferMayTakeItsTime() async throws {
+        let downloader = ImageDownloader.forTests {
+            $0.minimumBytesPerSecond = 0
+            $0.minimumRateWindow = .milliseconds(100)
+        }
+        #expect(try await downloader.body(faults.url("/drip/unlimited?size=5")) == FaultServer.pattern(5))
+    }
+
+    @Test func aServerThatThinksIsNotSlow() async throws {
+        let downloader = ImageDownloader.forTests {
+            $0.minimumBytesPerSecond = 1000
+            $0.minimumRateWindow = .milliseconds(100)
+        }
+        #expect(try await downloader.body(faults.url("/redirect-chain/thinks?left=1&wait=0.4")).count == 10)
+    }
+
+    /// On one connection, each stream has its own clocks.
+    @Test func aSlowHTTP2StreamEndsAlone() async throws {
+        let nginx = try NGINXServer(certificates: [.valid], locations: "location = /slow.png { limit_rate 300; }")
+        for name in ["slow.png", "fast.png"] { try nginx.write(FaultServer.pattern(50_000), to: name) }
+        let authority = try TestCertificates.shared.get().authority
+        let downloader = ImageDownloader.forTests {
+            $0.certificateAuthorities = .file(authority)
+            $0.minimumBytesPerSecond = 10_000
+            $0.minimumRateWindow = .seconds(1)
+        }
+        let url = try nginx.secureURL("/slow.png")
+        let slow = downloader.record(url)
+        try await slow.recording.waitForResponse()
+        #expect(try await downloader.body(nginx.secureURL("/fast.png")).count == 50_000)
+        let reason = WebImageError.TimeoutReason.slow(bytesPerSecond: 10_000)
+        #expect(try await slow.recording.error() == .timedOut(reason: reason, seconds: 1, url: url))
+        #expect(try await downloader.body(nginx.secureURL("/fast.png?again")).count == 50_000)
+        let log = try await nginx.accessLog()
+        #expect(log.count == 3 && Set(log.map(\.connection)).count == 1)
+    }
+
+    @Test func aFewInformationalAnswersDoNoHarm() async throws {
+        let downloader = ImageDownloader.forTests()
+        #expect(try await downloader.body(faults.url("/informational/few?count=20")).count == 10)
+    }
+
+    @Test(arguments: ["/informational/many?count=21", "/informational/endless"])
+    func tooManyInformationalAnswersEndTheLoad(path: String) async throws {
+        let url = try faults.url(path)
+        #expect(
+            try await ImageDownloader.forTests().error(url) == .tooManyInformationalResponses(limit: 20, url: url))
+    }
+
+    @Test func informationalAnswersAreNoSignOfLife() async throws {
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(1) }
+        let url = try faults.url("/informational/silent?count=19&interval=0.2")
+        #expect(try await downloader.error(url) == .timedOut(seconds: 1, url: url))
+    }
+
+    @Test func aBodyThatIsSentCountsToo() async throws {
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(500) }
+        var request = LoaderRequest(url: try faults.url("/mirror/sent"))
+        request.method = .put
+        request.body = FaultServer.pattern(300_000)
+        #expect(try await downloader.body(request).count > 300_000)
+    }
+}

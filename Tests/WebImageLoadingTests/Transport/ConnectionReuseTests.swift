@@ -1,0 +1,173 @@
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageLoading
+import WebImageTestSupport
+
+/// Which connections carry another request, and that no answer but the request's own ever counts as such.
+@Suite(.timeLimit(.minutes(2))) struct ConnectionReuseTests {
+    typealias Port = ConnectionServer.Port
+
+    private let server: ConnectionServer
+
+    init() throws { server = try ConnectionServer() }
+
+    private static func downloader() throws -> ImageDownloader {
+        let authority = try TestCertificates.shared.get().authority
+        return ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+    }
+
+    private func connectionCount(_ port: Port) async throws -> Int {
+        try await server.statistics().connections[port.rawValue] ?? 0
+    }
+
+    /// libcurl 7.88 reads and frees memory that it has freed, with a handle that is used again. This fails as a crash, and always
+    /// under AddressSanitizer (`make test-asan`).
+    @Test func aHeaderThatBeginsWithASpaceDoesNoHarmAfterARedirect() async throws {
+        let downloader = try Self.downloader()
+        for number in 0..<20 {
+            let url = try server.url(.plain, "/spaces/\(number)")
+            switch try await downloader.error(url) {
+            // Versions differ in whether such a line is an error.
+            case nil, .transport: break
+            case let error: Issue.record("\(String(describing: error))")
+            }
+        }
+        #expect(try await downloader.body(server.url(.plain, "/bytes/after")) == ConnectionServer.body)
+    }
+
+    @Test(arguments: [Port.plain, .tls]) func bytesOnAnIdleConnectionAnswerNoRequest(port: Port) async throws {
+        let downloader = try Self.downloader()
+        #expect(try await downloader.body(server.url(port, "/kept/1")) == ConnectionServer.body)
+        #expect(try await server.push() == 1)
+        #expect(try await downloader.body(server.url(port, "/bytes/2")) == ConnectionServer.body)
+        #expect(try await connectionCount(port) == (port == .plain ? 4 : 2), "two of plain are for push and this")
+    }
+
+    @Test(arguments: [Port.plain, .tls]) func bytesBehindAnAnswerAnswerNoRequest(port: Port) async throws {
+        let downloader = try Self.downloader()
+        #expect(try await downloader.body(server.url(port, "/trailing/1")) == ConnectionServer.body)
+        #expect(try await downloader.body(server.url(port, "/bytes/2")) == ConnectionServer.body)
+    }
+
+    @Test(arguments: [Port.plain, .tls]) func aConnectionThatWasClosedMeanwhileIsNotUsed(port: Port) async throws {
+        let downloader = try Self.downloader()
+        #expect(try await downloader.body(server.url(port, "/close-kept/1")) == ConnectionServer.body)
+        #expect(try await server.push() == 1)
+        #expect(try await downloader.body(server.url(port, "/bytes/2")) == ConnectionServer.body)
+    }
+
+    @Test func aBodyIsSentOnceAlthoughTheFirstConnectionIsNotUsed() async throws {
+        let downloader = try Self.downloader()
+        try await downloader.record(server.url(.plain, "/kept/1")).recording.body()
+        #expect(try await server.push() == 1)
+        var request = LoaderRequest(url: try server.url(.plain, "/bytes/2"))
+        (request.method, request.body) = (.post, Data("a".utf8))
+        #expect(try await downloader.body(request) == ConnectionServer.body)
+        // Two of them are for push and this.
+        #expect(try await server.statistics().requests["plain"] == 4)
+    }
+
+    /// The tickets of TLS 1.3 and the control frames of HTTP/2 are no answers.
+    @Test(arguments: [Port.plain, .tls, .http2]) func oneConnectionCarriesOneRequestAfterTheOther(port: Port)
+        async throws
+    {
+        let downloader = try Self.downloader()
+        var isReused: [Bool] = []
+        for number in 0..<5 {
+            let recording = downloader.record(try server.url(port, "/bytes/\(number)")).recording
+            #expect(try await recording.body() == ConnectionServer.body)
+            isReused.append(try #require(recording.metrics?.exchanges.first).isConnectionReused)
+        }
+        #expect(isReused == [false, true, true, true, true])
+        #expect(try await connectionCount(port) == (port == .plain ? 2 : 1))
+    }
+
+    @Test(arguments: [false, true]) func newConnectionsResumeTheTLSSession(withCookies usesCookies: Bool) async throws {
+        let downloader = try Self.downloader()
+        var answers: [String] = []
+        for number in 0..<4 {
+            var request = LoaderRequest(url: try server.url(.tls, "/session/\(number)"))
+            request.handlesCookies = usesCookies
+            answers.append(String(decoding: try await downloader.body(request), as: UTF8.self))
+        }
+        #expect(answers == ["new", "resumed", "resumed", "resumed"])
+        #expect(try await connectionCount(.tls) == 4)
+    }
+}
+
+/// Where the end of a body is, when no length says so.
+@Suite(.timeLimit(.minutes(2))) struct BodyEndTests {
+    private let server: ConnectionServer
+    private let downloader: ImageDownloader
+
+    init() throws {
+        server = try ConnectionServer()
+        let authority = try TestCertificates.shared.get().authority
+        downloader = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+    }
+
+    private func request(_ port: ConnectionServer.Port, _ path: String = "/a") throws -> LoaderRequest {
+        var request = LoaderRequest(url: try server.url(port, path))
+        request.acceptsAnyAnswer = true
+        return request
+    }
+
+    @Test func overTLSTheEndOfTheConnectionHasToBeAnnounced() async throws {
+        for acceptsAnyAnswer in [false, true] {
+            var request = try request(.tls, "/unclosed/\(acceptsAnyAnswer)")
+            request.acceptsAnyAnswer = acceptsAnyAnswer
+            guard case .truncated(nil, 10, _) = try await downloader.error(request) else {
+                Issue.record("a body that may be cut counts as whole")
+                continue
+            }
+        }
+        #expect(try await downloader.body(request(.tls, "/closed/1")) == ConnectionServer.body)
+        #expect(try await downloader.body(request(.plain, "/unclosed/2")) == ConnectionServer.body)
+    }
+
+    @Test func aResetWithoutAnErrorIsNoEnd() async throws {
+        let error = try await downloader.error(request(.http2Reset))
+        guard case .truncated(nil, 5, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    /// Only the status line says HTTP/2: asked for over HTTP/1.1, the answer is the same.
+    @Test func aStatusLineOfHTTP2OnAnHTTP1ConnectionIsNotAskedForAgainAndAgain() async throws {
+        switch try await downloader.error(request(.tls, "/framed/1")) {
+        // Versions of libcurl differ in whether they take it.
+        case .truncated(nil, 0, _), .transport: break
+        case let error: Issue.record("\(String(describing: error))")
+        }
+        let requestCount = try await server.statistics().requests["tls"] ?? 0
+        #expect(requestCount <= 2)
+    }
+
+    @Test func aRefusalWithoutALengthOrABodyIsAnAnswer() async throws {
+        var request = try request(.http2Digest)
+        request.credential = Credential(username: "user", password: "wrong")
+        let recording = downloader.record(request).recording
+        #expect(try await recording.body().isEmpty)
+        #expect(recording.response?.statusCode == 401 && recording.isInOrder)
+    }
+
+    @Test func bytesOnAStreamThatIsNotOpenAreNoAnswer() async throws {
+        #expect(try await downloader.error(request(.http2Stray)) != nil)
+    }
+
+    @Test func aWholeBodyWithoutALengthIsOne() async throws {
+        for number in 0..<3 {
+            #expect(try await downloader.body(request(.http2, "/\(number)")) == ConnectionServer.body)
+        }
+        // The first over both; the origin is known then.
+        #expect(try await server.statistics().requests["h2"] == 4)
+    }
+
+    @Test func whatIsDecodedGoesOverHTTP2() async throws {
+        let recording = downloader.record(try server.url(.http2, "/a")).recording
+        #expect(try await recording.body() == ConnectionServer.body)
+        #expect(recording.metrics?.exchanges.first?.httpVersion == .http2)
+    }
+}

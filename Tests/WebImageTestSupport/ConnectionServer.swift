@@ -1,0 +1,61 @@
+public import FoundationEssentials
+import Glibc
+
+/// The server of `Tests/Servers/connection_server.py`, whose first lines name what it can do.
+public final class ConnectionServer: Sendable {
+    private let ports: [Port: Int]
+    private let process: ChildProcess
+
+    /// What is spoken on a port.
+    public enum Port: String, CaseIterable, Sendable {
+        case plain, tls, http2 = "h2"
+        /// HTTP/2 whose bodies are cut by a reset without an error.
+        case http2Reset = "h2-reset"
+        /// HTTP/2 whose bodies come on another stream.
+        case http2Stray = "h2-stray"
+        /// HTTP/2 that refuses every password, without a body.
+        case http2Digest = "h2-digest"
+    }
+
+    /// What has happened so far, by the raw value of a port.
+    public struct Statistics: Decodable, Sendable {
+        public let connections: [String: Int], requests: [String: Int]
+    }
+
+    /// The body of its answers, and of the answer that nobody has asked for.
+    public static let body = FaultServer.pattern(10), strayBody = Data("STRAY".utf8)
+
+    /// Starts the server with ``TestCertificates/Name/valid``; it stops with its last reference or the process.
+    public init() throws {
+        let certificates = try TestCertificates.shared.get()
+        process = try ChildProcess([
+            "python3", TestServers.path("connection_server.py"), certificates.certificate(.valid),
+            certificates.privateKey(.valid),
+        ])
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        let numbers = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == Port.allCases.count else {
+            throw TestServerError("the connection server does not start")
+        }
+        ports = Dictionary(uniqueKeysWithValues: zip(Port.allCases, numbers))
+    }
+
+    /// A URL on it; `path` begins with a slash.
+    public func url(_ port: Port, _ path: String) throws -> URL {
+        try TestServers.url(scheme: port == .plain ? "http" : "https", port: ports[port] ?? 0, path: path)
+    }
+
+    /// Makes it send what `/kept` and `/close-kept` announce, and waits until it has. Returns the number of connections.
+    public func push() async throws -> Int {
+        let body = try await LoopbackRequest.get("/control/push", port: ports[.plain] ?? 0).body
+        return Int(String(decoding: body, as: UTF8.self)) ?? 0
+    }
+
+    /// What has happened so far.
+    public func statistics() async throws -> Statistics {
+        let body = try await LoopbackRequest.get("/control/statistics", port: ports[.plain] ?? 0).body
+        return try JSONDecoder().decode(Statistics.self, from: Data(body))
+    }
+}
