@@ -58,7 +58,7 @@
         ) throws -> Played {
             PixelBufferPool.shared.removeAll()
             let shared = try AnimatedImage(data: sample.data)
-            let clock = MonotonicAnimationClock()
+            let clock = MonotonicTimerClock()
             let shown = Lock(0)
             let memoryBefore = residentByteCount()
             let pools = (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
@@ -105,7 +105,7 @@
 
         /// A change of frame, from the clock's call to the player's: 20 µs is what the main thread may spend on a cell.
         private static func measureChanges(of sample: AnimationSample, in table: BenchmarkTable) throws {
-            let clock = ManualAnimationClock()
+            let clock = ManualTimerClock()
             let image = try AnimatedImage(data: sample.data)
             let player = AnimationPlayer(
                 image, configuration: .init(loopLimit: .endless, latePolicy: .slowDown), clock: clock,

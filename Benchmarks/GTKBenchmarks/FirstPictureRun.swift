@@ -70,7 +70,7 @@ import WebImageGTK
             throw WrongResult(description: "\(peer.rawValue): the picture was not drawn")
         }
         // The server is asked once, what it sent is to be there the next time.
-        if let disk = manager?.configuration.cache.disk {
+        if let disk = (manager?.configuration.cache as? ImageCache)?.disk {
             let isStored = DispatchSemaphore(value: 0)
             Task.detached {
                 await disk.flush()

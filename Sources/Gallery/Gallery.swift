@@ -45,7 +45,7 @@ import WebImageGTK
             self.exitStatus = isComplete ? 0 : 1
             Task {
                 // What was loaded must be on the disk for the next start.
-                await loads.manager.configuration.cache.disk?.flush()
+                await (loads.manager.configuration.cache as? ImageCache)?.disk?.flush()
                 g_application_quit(application.address.assumingMemoryBound(to: GApplication.self))
             }
         }

@@ -31,6 +31,7 @@ final class LoadRecording: Sendable {
                 if !state.metrics.isEmpty { state.isInOrder = false }
                 state.refused.append(response)
             case .metrics(let metrics): state.metrics.append(metrics)
+            case .queued, .started, .retrying, .waited: break
             case .finished(let result): state.results.append(result)
             }
         }
@@ -38,7 +39,7 @@ final class LoadRecording: Sendable {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
         case .response: responded.signal()
-        case .refused, .metrics: break
+        case .queued, .started, .retrying, .waited, .refused, .metrics: break
         }
     }
 

@@ -24,7 +24,7 @@ enum WebPictureClient {
             let manager = manager(cacheDirectory: arguments[3])
             try load(addresses, with: manager, into: samples)
             end = .current
-            manager.configuration.cache.disk?.waitUntilWritten()
+            (manager.configuration.cache as? ImageCache)?.disk?.waitUntilWritten()
             // What is written behind the last picture costs all the same.
             end.processor = ResourceUsage.current.processor
         }

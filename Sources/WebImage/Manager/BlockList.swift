@@ -85,7 +85,7 @@ extension WebImageError {
 extension WebImageError {
     /// Whether another request for the URL can expect the same. Not after what the request's own limits or codecs refuse, nor
     /// where the server wants to know who asks.
-    func speaksAgainstURL(of request: WebImageRequest) -> Bool {
+    func countsAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false
         case .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans, .metadataTooLarge,

@@ -9,9 +9,9 @@ import WebImageLoading
 final class PipelineTable: Sendable {
     let standard: Pipeline
     private let configuration: WebImageManager.Configuration
-    private let others = Lock<[Parts: Reference]>([:])
+    private let others = Lock<[Key: Reference]>([:])
 
-    private struct Parts: Hashable {
+    private struct Key: Hashable {
         let cache: ObjectIdentifier
         let originals: ObjectIdentifier
         let loaders: ObjectIdentifier
@@ -39,15 +39,15 @@ final class PipelineTable: Sendable {
         configuration.loaders = details.loaders ?? configuration.loaders
         configuration.codecs = details.codecs ?? configuration.codecs
         let originals = details.originalCache ?? configuration.cache
-        let parts = Parts(
-            cache: ObjectIdentifier(configuration.cache), originals: ObjectIdentifier(originals),
+        let key = Key(
+            cache: ObjectIdentifier(configuration.cache as AnyObject), originals: ObjectIdentifier(originals as AnyObject),
             loaders: ObjectIdentifier(configuration.loaders), codecs: ObjectIdentifier(configuration.codecs))
         return others.withLock { [configuration, standard] others in
-            if let pipeline = others[parts]?.pipeline { return pipeline }
+            if let pipeline = others[key]?.pipeline { return pipeline }
             let pipeline = Pipeline(
                 configuration, undecoded: standard.undecoded, originals: originals, sharing: standard)
             others = others.filter { $0.value.pipeline != nil }
-            others[parts] = Reference(pipeline: pipeline)
+            others[key] = Reference(pipeline: pipeline)
             return pipeline
         }
     }

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import Synchronization
 public import WebImageCore
 
 extension WebImageManager {
@@ -27,39 +26,17 @@ extension WebImageManager {
     }
 
     private func response(forPrepared request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
-        let cancellation = OperationCancellation()
+        let (waiter, task) = (Waiter<Result<WebImageResponse, WebImageError>>(), DeferredTask())
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) {
-                    continuation.resume(returning: $0)
-                }
-                let operation = start(request, callbacks, manner: StartManner())
-                cancellation.attach(operation)
+                waiter.attach(continuation)
+                let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) { waiter.resume($0) }
+                task.attach(start(request, callbacks))
             }
         } onCancel: {
-            cancellation.cancel()
+            // The operation ends with the error.
+            task.cancel()
         }
         return try result.get()
-    }
-}
-
-/// Cancels an operation for a task that may be cancelled before the operation exists.
-private final class OperationCancellation: Sendable {
-    private let state = Lock((operation: WebImageOperation?.none, isCancelled: false))
-
-    func attach(_ operation: WebImageOperation) {
-        let isCancelled = state.withLock { state in
-            state.operation = operation
-            return state.isCancelled
-        }
-        if isCancelled { operation.cancel() }
-    }
-
-    func cancel() {
-        let operation = state.withLock { state in
-            state.isCancelled = true
-            return state.operation
-        }
-        operation?.cancel()
     }
 }

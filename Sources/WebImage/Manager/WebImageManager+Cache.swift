@@ -4,81 +4,86 @@ public import WebImageCore
 import WebImageLoading
 
 extension WebImageManager {
-    /// Where a request's picture is, or the original it can be made of: in memory, or on disk; `nil` where no cache has either.
-    /// Asking does not count as a use.
+    /// Returns the tier that has a request's image, or the original it can be made from; `nil` if none has. This does not count
+    /// as a use.
     public func tier(holding request: WebImageRequest) async -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
-        if pipeline.cache.isInMemory(context.request) { return .memory }
+        if pipeline.isInMemory(context.request) { return .memory }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
-        if let tier = await pipeline.cache.tier(holding: context.key, in: tiers) { return tier }
-        guard let tier = await pipeline.originals.tier(holding: context.key.original, in: .disk) else { return nil }
-        let entry = await pipeline.originals.disk?.entry(for: context.key.original.description)
-        return entry.isAnError ? nil : tier
+        if let tier = await pipeline.cache.base.tier(holding: context.key, in: tiers) { return tier }
+        let key = context.key.original
+        guard let tier = await pipeline.originals.base.tier(holding: key, in: .disk) else { return nil }
+        let record = await withCheckedContinuation { continuation in
+            pipeline.originals.readRecord(of: key) { continuation.resume(returning: $0) }
+        }
+        return record.isError ? nil : tier
     }
 
-    /// As ``tier(holding:)``; blocks on the disk.
+    /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:)")
     public func cachedTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
-        if pipeline.cache.isInMemory(context.request) { return .memory }
+        if pipeline.isInMemory(context.request) { return .memory }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
-        if let tier = pipeline.cache.cachedTier(holding: context.key, in: tiers) { return tier }
-        guard let tier = pipeline.originals.cachedTier(holding: context.key.original, in: .disk) else { return nil }
-        let entry = pipeline.originals.disk?.cachedEntry(for: context.key.original.description)
-        return entry.isAnError ? nil : tier
+        let (cache, originals) = (pipeline.cache.base as? ImageCache, pipeline.originals.base as? ImageCache)
+        if let tier = cache?.cachedTier(holding: context.key, in: tiers) { return tier }
+        guard let originals, let tier = originals.cachedTier(holding: context.key.original, in: .disk) else {
+            return nil
+        }
+        let entry = originals.disk?.cachedEntry(for: context.key.original.description)
+        let record = entry.map { StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata) }
+        return record.isError ? nil : tier
     }
 
-    /// Whether memory has a request's picture; without touching the disk.
+    /// Whether a request's image is in memory.
     public func isInMemory(_ request: WebImageRequest) -> Bool {
         let request = prepared(request)
-        return pipelines.pipeline(for: request).cache.isInMemory(request)
+        return pipelines.pipeline(for: request).isInMemory(request)
     }
 
-    /// Stores a picture for a URL, as if it had been loaded whole: in memory, and on disk its bytes, or it encoded.
+    /// Stores an image for a URL as if it had been loaded: in memory, and on disk its bytes or the encoded image.
     public func store(_ image: Image, data: Data? = nil, for url: URL) {
         store(image, data: data, for: WebImageRequest(url))
     }
 
-    /// Stores a picture as a request's result: one for the original in memory and on disk, a variant where
+    /// Stores an image as a request's result: an original in memory and on disk, a variant where
     /// ``WebImageRequest/cacheAccess`` says.
     ///
-    /// A partial picture, and one for a URL that no loader of this manager handles, is not stored.
+    /// A partial image, and one for a URL that no loader of this manager loads, is not stored.
     ///
-    /// - Parameter data: the bytes of this very picture, if there are any.
+    /// - Parameter data: the bytes of this image, if there are any.
     public func store(_ image: Image, data: Data? = nil, for request: WebImageRequest) {
         guard !image.isPartial, let (pipeline, context) = place(of: prepared(request)) else { return }
-        guard context.request.wantsWholePicture else {
+        guard context.request.wantsWholeImage else {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         }
-        // All that was made of other bytes is out of date.
+        // Everything that was made from other bytes is out of date.
         pipeline.supersedeAll(of: context.key.source)
         pipeline.noteVariant(image, context)
-        let disk: ImageCache.Tiers = context.usesDiskCache ? .disk : []
-        if pipeline.originals === pipeline.cache, context.key.variant == nil {
+        let disk: ImageCache.Tiers = context.storesOnDisk ? .disk : []
+        if pipeline.hasOneCache, context.key.variant == nil {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store.union(disk))
         }
-        // Under a key with a scale, memory has it with that scale; the bytes are the original's.
-        var picture = image
-        if context.key.variant != nil { picture.scale = context.request.resolvedScale }
-        pipeline.cache.store(picture, data: data, for: context.key, in: context.cacheAccess.store)
+        // Under a key with a scale, memory holds the image with that scale; the bytes are the original's.
+        var scaled = image
+        if context.key.variant != nil { scaled.scale = context.request.resolvedScale }
+        pipeline.cache.store(scaled, data: data, for: context.key, in: context.cacheAccess.store)
         pipeline.originals.store(image, data: data, for: context.key.original, in: disk)
     }
 }
 
-extension ImageCache {
-    /// Whether memory has the picture, or for a first frame the animation that it can be taken of.
+extension Pipeline {
+    /// Whether memory has the image, or the animation that its first frame can be taken from.
     fileprivate func isInMemory(_ request: WebImageRequest) -> Bool {
         let key = request.cacheKey
-        return isInMemory(key) || request.options.contains(.firstFrameOnly) && isInMemory(key.withAllFrames)
+        return cache.isInMemory(key)
+            || request.options.contains(.firstFrameOnly) && cache.isInMemory(key.withAllFrames)
     }
 }
 
-extension DiskCache.Entry? {
-    /// Whether it is an error that a server let be kept.
-    fileprivate var isAnError: Bool {
-        let response = self?.responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response
-        return response?.isSuccess == false
-    }
+extension StoredRecord? {
+    /// Whether it is an error that a server allowed to be stored.
+    fileprivate var isError: Bool { self?.response?.isSuccess == false }
 }
 
 /// The URLs that are not tried again for now: those of requests with ``WebImageOptions/ignoreFailedURL`` that failed for good
@@ -105,8 +110,8 @@ extension WebImageManager {
         counters.running = running.count
         counters.suspended = running.waitingCount
         for pipeline in pipelines.atWork {
-            counters.picturesUnderWay += pipeline.pictures.count
-            counters.filesUnderWay += pipeline.bytes.count
+            counters.picturesUnderWay += pipeline.imageJobs.count
+            counters.filesUnderWay += pipeline.byteJobs.count
         }
         counters.decodingQueueDepth = pipeline.decodingQueue.waitingCount
         counters.undecodedByteCount = pipeline.undecoded.heldByteCount

@@ -8,7 +8,7 @@ extension WebImageManager {
     /// What a manager is made of.
     public struct Configuration: Sendable {
         /// Where pictures are kept; by default the program's shared cache.
-        public var cache: ImageCache
+        public var cache: any ImageCaching
         /// Who fetches bytes; by default the program's shared group: http and https, files, `data:` URLs.
         public var loaders: ImageLoaderGroup
         /// Who turns bytes into pixels.
@@ -33,18 +33,18 @@ extension WebImageManager {
 
         /// Whether, how often and when a loader is asked again after a failure; ``RetryPolicy/none``. A request may have a policy
         /// of its own.
-        public var retryPolicy = RetryPolicy.none
+        public var retryPolicy: any RetryStrategy = RetryPolicy.none
         /// Who tells whether there is a network, for requests that wait for one; the kernel's routes.
         public var connectivity: any ConnectivityMonitor {
-            get { attempts.connectivity }
-            set { attempts.connectivity = newValue }
+            get { environment.connectivity }
+            set { environment.connectivity = newValue }
         }
         /// How long one load may wait for a network, in all; 5 minutes.
         public var connectivityTimeLimit: Duration {
-            get { attempts.connectivityTimeLimit }
-            set { attempts.connectivityTimeLimit = newValue }
+            get { environment.connectivityTimeLimit }
+            set { environment.connectivityTimeLimit = newValue }
         }
-        var attempts = AttemptSurroundings()
+        package var environment = LoadEnvironment()
         /// What the age of stored answers is counted by: a clock that tests can set.
         package var now: @Sendable () -> Date = { Date() }
 
@@ -100,7 +100,7 @@ extension WebImageManager {
 
         /// Makes a configuration; the defaults suit most programs.
         public init(
-            cache: ImageCache = .shared, loaders: ImageLoaderGroup = .shared,
+            cache: any ImageCaching = ImageCache.shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
             callbackQueue: (any CallbackQueue)? = nil
         ) {

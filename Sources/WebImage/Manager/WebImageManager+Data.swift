@@ -30,96 +30,44 @@ extension WebImageManager {
         guard let (pipeline, context) = place(of: prepared(request), call: call) else {
             throw ImageLoaderGroup.error(forUnloadable: request.url)
         }
-        let wait = DataWait(pipeline: pipeline, context: context)
+        let (waiter, task) = (Waiter<Result<WebDataResponse, WebImageError>>(), DeferredTask())
+        let (recorder, start) = (TraceRecorder(), ContinuousClock.now)
+        @Sendable func response(of bytes: LoadedBytes) -> WebDataResponse {
+            WebDataResponse(bytes, context, now: pipeline.now, trace: recorder.trace(from: start))
+        }
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { wait.start($0) }
+            await withCheckedContinuation { continuation in
+                waiter.attach(continuation)
+                let subscription = pipeline.joinData(for: context) { event in
+                    switch event {
+                    case .news(let news): if let trace = news.trace { recorder.include(trace) }
+                    // The server is asked all the same, for later requests.
+                    case .provisional(let bytes, _):
+                        if context.request.cachePolicy == .http { waiter.resume(.success(response(of: bytes))) }
+                    case .finished(let result): waiter.resume(result.map(response))
+                    }
+                }
+                if let subscription { task.attach(subscription) }
+            }
         } onCancel: {
-            wait.cancel()
+            if waiter.resume(.failure(.cancelled)) { task.cancel() }
         }
         return try result.get()
     }
 }
 
-/// Somebody who waits for bytes: gets the first answer that will do.
-private final class DataWait: Sendable {
-    typealias Answer = Result<WebDataResponse, WebImageError>
-
-    private struct State {
-        var continuation: CheckedContinuation<Answer, Never>?
-        var step: (any WorkStep)?
-        var isAnswered = false
-        /// The task was cancelled before there was an answer. What goes on behind an answer that was given goes on.
-        var isGivenUp = false
-    }
-
-    private let pipeline: Pipeline
-    private let context: LoadContext
-    private let recorder = TraceRecorder()
-    private let start = ContinuousClock.now
-    private let state = Lock(State())
-
-    init(pipeline: Pipeline, context: LoadContext) {
-        self.pipeline = pipeline
-        self.context = context
-    }
-
-    func start(_ continuation: CheckedContinuation<Answer, Never>) {
-        let isGivenUp = state.withLock { state in
-            if !state.isGivenUp { state.continuation = continuation }
-            return state.isGivenUp
-        }
-        // The task was cancelled before it came here.
-        if isGivenUp { return continuation.resume(returning: .failure(.cancelled)) }
-        let step = pipeline.joinData(for: context, trace: recorder) { [self] event in
-            switch event {
-            case .progress, .loading, .attempts, .bytes: break
-            case .provisional(let bytes, _):
-                // Going by HTTP it is the answer; the server is asked behind it, for the next one's sake.
-                if context.request.cachePolicy == .http { end(.success(response(of: bytes))) }
-            case .finished(let result): end(result.map(response))
-            }
-        }
-        let isUnwanted = state.withLock { state in
-            if !state.isGivenUp, !state.isAnswered { state.step = step }
-            return state.isGivenUp
-        }
-        // It was cancelled while there was nothing yet to cancel.
-        if isUnwanted { step?.cancel() }
-    }
-
-    func cancel() {
-        let (continuation, step) = state.withLock { state -> (CheckedContinuation<Answer, Never>?, (any WorkStep)?) in
-            guard !state.isAnswered else { return (nil, nil) }
-            state.isGivenUp = true
-            defer { (state.continuation, state.step) = (nil, nil) }
-            return (state.continuation, state.step)
-        }
-        step?.cancel()
-        continuation?.resume(returning: .failure(.cancelled))
-    }
-
-    private func end(_ answer: Answer) {
-        // Let go outside the lock, as the continuation.
-        let (continuation, step) = state.withLock { state in
-            state.isAnswered = true
-            defer { (state.continuation, state.step) = (nil, nil) }
-            return (state.continuation, state.step)
-        }
-        withExtendedLifetime(step) { continuation?.resume(returning: answer) }
-    }
-
-    private func response(of bytes: LoadedBytes) -> WebDataResponse {
-        let now = pipeline.now()
+extension WebDataResponse {
+    fileprivate init(_ bytes: LoadedBytes, _ context: LoadContext, now: Date, trace: LoadTrace) {
         let stored = bytes.record.response
         let isFromCache = bytes.origin != .remote
         let isFresh = stored.map { Freshness(of: $0, now: now).isFresh } ?? true
         let storedURL = stored?.finalURL.flatMap { URL(string: $0) } ?? context.request.url
-        return WebDataResponse(
+        self.init(
             data: context.call?.method == .head ? Data() : bytes.data,
             statusCode: isFromCache ? stored?.statusCode : bytes.head?.statusCode,
             headers: (isFromCache ? stored?.headers(servedAt: now) : bytes.head?.headers) ?? [],
             url: isFromCache ? storedURL : bytes.head?.url ?? context.request.url, origin: bytes.origin,
             isConfirmed: bytes.isConfirmed, isStale: isFromCache && !bytes.isConfirmed && !isFresh,
-            metrics: bytes.metrics, trace: recorder.trace(from: start))
+            metrics: bytes.metrics, trace: trace)
     }
 }

@@ -30,7 +30,7 @@ public struct LoadEvents: AsyncSequence, Sendable {
             DirectCallbackQueue(), progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
             preview: { inbox.put($0) }, completion: { inbox.end($0) })
         let operation = manager.start(
-            manager.prepared(request), callbacks, manner: WebImageManager.StartManner())
+            manager.prepared(request), callbacks)
         return Iterator(session: LoadSession(operation: operation, inbox: inbox))
     }
 

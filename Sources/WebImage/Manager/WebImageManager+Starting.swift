@@ -4,51 +4,47 @@ import WebImageCore
 import WebImageLoading
 
 extension WebImageManager {
-    /// Who starts a load.
-    struct StartManner {
-        /// Whether the thread may wait for the disk: none of Swift's cooperative ones.
-        var mayBlock = false
-        /// Whether nobody waits for the picture yet.
-        var isPrefetch = false
-    }
-
-    /// - Parameter request: as ``prepared(_:)`` makes it.
+    /// - Parameters:
+    ///   - request: from ``prepared(_:)``.
+    ///   - mayBlock: whether this thread may wait for the disk. Swift's cooperative threads must not.
+    ///   - isPrefetch: whether nothing waits for the image yet.
     func start(
-        _ request: WebImageRequest, _ callbacks: WebImageOperation.Callbacks, manner: StartManner
+        _ request: WebImageRequest, _ callbacks: WebImageOperation.Callbacks, mayBlock: Bool = false,
+        isPrefetch: Bool = false
     ) -> WebImageOperation {
         let pipeline = pipelines.pipeline(for: request)
         let context = pipeline.context(for: request)
         let operation = WebImageOperation(
-            request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache, callbacks,
+            request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache.base, callbacks,
             counters: pipeline.counters, didFinish: configuration.hooks.didFinish)
         pipeline.counters.change { $0.requests += 1 }
         guard let context else {
-            running.insert(operation, isPrefetch: manner.isPrefetch)
-            end(operation, .failure(ImageLoaderGroup.error(forUnloadable: request.url)), pipeline)
+            running.insert(operation, isPrefetch: isPrefetch)
+            end(operation, .failure(ImageLoaderGroup.error(forUnloadable: request.url)))
             return operation
         }
         if let image = pipeline.imageInMemory(for: context) {
             operation.recorder.note(.memory, .memoryAnswered)
-            finish(operation, image, context, pipeline, manner)
-        } else if manner.mayBlock, request.options.contains(.queryDiskSync),
+            finish(operation, image, context, pipeline, mayBlock: mayBlock, isPrefetch: isPrefetch)
+        } else if mayBlock, request.options.contains(.queryDiskSync),
             let response = pipeline.responseFromDisk(for: context, trace: operation.recorder)
         {
-            end(operation, .success(response), pipeline)
+            end(operation, .success(response))
         } else {
-            running.insert(operation, isPrefetch: manner.isPrefetch)
+            running.insert(operation, isPrefetch: isPrefetch)
             startLater(operation, context, pipeline)
         }
         return operation
     }
 
-    /// What may keep a request that no cache has answered from being loaded; `nil` where nothing can.
+    /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
     private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
-        let mindsBlockList =
+        let respectsBlockList =
             request.options.contains(.ignoreFailedURL) && !request.options.contains(.retryFailed)
         let shouldLoad = configuration.hooks.shouldLoad
-        guard mindsBlockList || shouldLoad != nil else { return nil }
+        guard respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
-            if mindsBlockList, let code = blockList.code(for: request.url) {
+            if respectsBlockList, let code = blockList.code(for: request.url) {
                 return .blocked(url: request.url.separatedFromUserInfo.url, cause: .failedBefore(code: code))
             }
             let isAllowed = shouldLoad?(request) ?? true
@@ -68,45 +64,44 @@ extension WebImageManager {
     }
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
-        configuration.log.write(.debug) { "Started \(context.addressForPeople)" }
+        configuration.log.write(.debug) { "Started \(context.displayURL)" }
         // First in every queue where both have to wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
-        let step = pipeline.join(
-            context, trace: operation.recorder, objection: objection(to: context.request)
-        ) { [self] event in
+        let task = pipeline.join(context, objection: objection(to: context.request)) { [self] event in
             switch event {
-            case .progress(let progress): operation.report(progress)
-            case .loading(let activity): show(activity, of: context)
-            case .attempts(let attempts): operation.report(attempts)
-            case .bytes: break
+            case .news(let news):
+                if let trace = news.trace { operation.recorder.include(trace) }
+                if let progress = news.progress { operation.report(progress) }
+                if let activity = news.activity { show(activity, of: context) }
+                if let attempts = news.attempts { operation.report(attempts) }
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
-                if case .success = result, context.request.options.contains(.waitForStore) {
-                    pipeline.whenStored(context) { [self] in end(operation, result, pipeline) }
+                if case .success(let response) = result, context.request.options.contains(.waitForStore) {
+                    pipeline.whenStored(response) { [self] in end(operation, result) }
                 } else {
-                    end(operation, result, pipeline)
+                    end(operation, result)
                 }
             }
         }
-        switch (step, lowResolution) {
-        case (let step?, let lowResolution?): operation.attach(StepPair(first: step, second: lowResolution))
-        case (let step?, nil): operation.attach(step)
+        switch (task, lowResolution) {
+        case (let task?, let lowResolution?): operation.attach(TaskPair(first: task, second: lowResolution))
+        case (let task?, nil): operation.attach(task)
         case (nil, _): break
         }
     }
 
-    /// Counts the attempt at the loader if the request asks for it.
+    /// Counts the attempt in the manager's network activity, if the request asks for that.
     private func show(_ activity: LoaderActivity, of context: LoadContext) {
         guard context.request.options.contains(.showNetworkActivity), context.mayUseNetwork else { return }
         activity.count(in: configuration.networkActivity)
     }
 
-    /// Loads the picture with fewer bytes, to be seen until something better is there.
+    /// Loads the image with fewer bytes, to show until something better is there.
     private func joinLowResolution(
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
-    ) -> (any WorkStep)? {
+    ) -> (any LoaderTask)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
-        // Another server is shown as little as one of the alternatives.
+        // Another server receives no more than those of the alternatives.
         let wanted = context.loaderRequest.alternative(url)
         var request = context.request
         request.url = url
@@ -117,67 +112,56 @@ extension WebImageManager {
             details.isForAnotherOrigin = wanted.isForAnotherOrigin
             details.lowResolutionURL = nil
             details.provider = nil
-            // They have the picture, not this one.
+            // They are alternatives of the full image.
             details.alternatives = []
         }
         guard let lowContext = pipeline.context(for: request) else { return nil }
-        let step = pipeline.join(lowContext, objection: objection(to: request)) { [self] event in
+        let task = pipeline.join(lowContext, objection: objection(to: request)) { [self] event in
             switch event {
-            case .loading(let activity): show(activity, of: lowContext)
-            // Every preview of the picture itself has a higher number.
+            case .news(let news): if let activity = news.activity { show(activity, of: lowContext) }
+            // Every preview of the image itself has a higher number.
             case .finished(.success(let response)): operation.report(response.image, number: 0)
             default: break
             }
         }
-        if let step { operation.whenEnded { step.cancel() } }
-        return step
+        if let task { operation.whenEnded { task.cancel() } }
+        return task
     }
 
     // MARK: Ends
 
-    /// Ends with a picture from memory, and with its file's bytes if those are wanted.
+    /// Ends with an image from memory, and with its bytes if those are wanted.
     private func finish(
-        _ operation: WebImageOperation, _ image: Image, _ context: LoadContext, _ pipeline: Pipeline,
-        _ manner: StartManner
+        _ operation: WebImageOperation, _ image: Image, _ context: LoadContext, _ pipeline: Pipeline, mayBlock: Bool,
+        isPrefetch: Bool
     ) {
         var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
-        guard context.request.options.wantsMemoryData else {
-            return end(operation, .success(response), pipeline)
+        response.data = context.request.options.wantsMemoryData ? image.data : nil
+        guard context.request.options.wantsMemoryData, response.data == nil else {
+            return end(operation, .success(response))
         }
-        response.data = image.data
-        if response.data != nil {
-            end(operation, .success(response), pipeline)
-        } else if manner.mayBlock, context.request.options.contains(.queryMemoryDataSync) {
-            let stored = pipeline.originals.cachedOriginal(of: context.key)
-            response.data = pipeline.bytes(of: image, from: stored, context)
-            end(operation, .success(response), pipeline)
-        } else {
-            running.insert(operation, isPrefetch: manner.isPrefetch)
-            let item = pipeline.originals.readOriginal(of: context.key, priority: operation.priority) {
-                [self, response] stored in
-                var response = response
-                response.data = pipeline.bytes(of: image, from: stored, context)
-                end(operation, .success(response), pipeline)
-            }
-            if let item {
-                operation.attach(QueuedStep(item: item))
-            } else {
-                end(operation, .success(response), pipeline)
-            }
+        if mayBlock, context.request.options.contains(.queryMemoryDataSync) {
+            response.data = pipeline.bytesBlocking(of: image, context)
+            return end(operation, .success(response))
         }
+        running.insert(operation, isPrefetch: isPrefetch)
+        let task = pipeline.readBytes(of: image, context, priority: operation.priority) { [self, response] data in
+            var response = response
+            response.data = data
+            end(operation, .success(response))
+        }
+        if let task { operation.attach(task) }
     }
 
-    private func end(
-        _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>, _ pipeline: Pipeline
-    ) {
+    private func end(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
         note(result, of: operation.request)
         operation.finish(result)
     }
 
-    /// The image in memory, for who needs no operation. It counts as a load all the same; what is not there counts when it
-    /// is loaded, as it is next.
+    /// Returns the image in memory, for callers that need no operation. A hit counts as a load; a miss counts when the load
+    /// follows.
     ///
-    /// - Parameter request: as ``prepared(_:)`` makes it.
+    /// - Parameter request: from ``prepared(_:)``.
     func imageAtOnce(for request: WebImageRequest) -> Image? {
         // The hook gets the operation.
         guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
@@ -186,7 +170,7 @@ extension WebImageManager {
         return noteAnswer(image, to: request, pipeline)
     }
 
-    /// As ``cachedImage(for:)-(WebImageRequest)``, for a view, which loads what it does not get here: one request in all.
+    /// Like ``cachedImage(for:)-(WebImageRequest)``, for a view, which loads the image after a miss: both count as one request.
     package func imageBeforeLoad(for request: WebImageRequest) -> Image? {
         let request = prepared(request)
         guard let (pipeline, context) = place(of: request) else { return nil }
@@ -217,7 +201,7 @@ extension WebImageManager {
         case .success(let response):
             if request.options.contains(.retryFailed) { blockList.remove(request.url) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
-                "Loaded \(request.addressForPeople) (\(response.origin.rawValue))"
+                "Loaded \(request.displayURL) (\(response.origin.rawValue))"
             }
         case .failure(let error):
             note(error, of: request)
@@ -230,16 +214,16 @@ extension WebImageManager {
     private func note(_ error: WebImageError, of request: WebImageRequest) {
         guard request.options.contains(.ignoreFailedURL), error != .cancelled else { return }
         if case .blocked(_, .failedBefore) = error { return }
-        if configuration.hooks.shouldBlock?(request.url, error) ?? error.speaksAgainstURL(of: request) {
+        if configuration.hooks.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
             blockList.add(request.url, error)
         }
     }
 }
 
-/// Two steps that end together.
-private struct StepPair: WorkStep {
-    let first: any WorkStep
-    let second: any WorkStep
+/// Two tasks that end together.
+private struct TaskPair: LoaderTask {
+    let first: any LoaderTask
+    let second: any LoaderTask
 
     func cancel() {
         first.cancel()
@@ -253,16 +237,10 @@ private struct StepPair: WorkStep {
 }
 
 extension LoadContext {
-    /// Whether another machine may be asked for the bytes, as far as the URL and the policy tell.
-    var mayUseNetwork: Bool {
-        !(loader is DataProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
-            && byteSources.contains(.loader)
-    }
-
-    var addressForPeople: String { request.addressForPeople }
+    var displayURL: String { request.displayURL }
 }
 
 extension WebImageRequest {
-    /// Where the picture is, without credentials, and not for pages.
-    var addressForPeople: String { String(url.separatedFromUserInfo.url.absoluteString.prefix(200)) }
+    /// The URL for messages: without credentials, and not too long.
+    var displayURL: String { String(url.separatedFromUserInfo.url.absoluteString.prefix(200)) }
 }

@@ -76,7 +76,7 @@ public final class WebImageManager: Sendable {
         let queue = callbackQueue ?? (request.hasStandardDetails ? nil : request.callbackQueue) ?? self.callbackQueue
         return start(
             request, WebImageOperation.Callbacks(queue, progress: progress, preview: preview, completion: completion),
-            manner: StartManner(mayBlock: true))
+            mayBlock: true)
     }
 
     /// Cancels every load that is under way; each completion gets ``WebImageError/cancelled``. Not

@@ -4,13 +4,13 @@ public import WebImageCore
 /// A load under way, as one caller sees it: several may share the work behind it.
 ///
 /// Dropping it does not cancel the load.
-public final class WebImageOperation: Sendable {
+public final class WebImageOperation: LoaderTask {
     /// What it loads, with what the manager has added.
     public let request: WebImageRequest
     /// What its picture is found by.
     public let cacheKey: ImageCacheKey
-    /// Where its picture is kept.
-    public let cache: ImageCache
+    /// The cache that stores its image.
+    public let cache: any ImageCaching
 
     /// What has happened so far, also after a failure; made of notes each time it is asked for.
     public var trace: LoadTrace { recorder.trace(from: start) }
@@ -68,7 +68,7 @@ public final class WebImageOperation: Sendable {
         var isHeldUp = false
         var response: WebImageResponse?
         var priority: LoadPriority
-        var subscription: (any WorkStep)?
+        var subscription: (any LoaderTask)?
         var progressHandler: ProgressHandler?
         var previewHandler: PreviewHandler?
         var completionHandler: CompletionHandler?
@@ -101,11 +101,11 @@ public final class WebImageOperation: Sendable {
         let progress: ProgressHandler?
         let previewHandler: PreviewHandler?
         let preview: Image?
-        let subscription: (any WorkStep)?
+        let subscription: (any LoaderTask)?
     }
 
     init(
-        request: WebImageRequest, key: ImageCacheKey, cache: ImageCache, _ callbacks: Callbacks,
+        request: WebImageRequest, key: ImageCacheKey, cache: any ImageCaching, _ callbacks: Callbacks,
         counters: PipelineCounters, didFinish: WebImageManager.FinishHook? = nil
     ) {
         self.request = request
@@ -163,7 +163,7 @@ public final class WebImageOperation: Sendable {
     /// nothing else is delivered from now on; called elsewhere, a callback that runs already may finish. Work that others
     /// share goes on for them; otherwise it stops at its next checkpoint.
     public func cancel() {
-        let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any WorkStep)?) in
+        let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any LoaderTask)?) in
             guard !storage.isEnded, !storage.isCancelled else { return (false, nil) }
             storage.isCancelled = true
             defer { storage.subscription = nil }
@@ -173,6 +173,9 @@ public final class WebImageOperation: Sendable {
         subscription?.cancel()
         callbackQueue.enqueue { [self] in end(with: .failure(.cancelled)) }
     }
+
+    /// Sets ``priority``.
+    public func setPriority(_ priority: LoadPriority) { self.priority = priority }
 
     // MARK: For the manager
 
@@ -189,7 +192,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// Names the work this operation waits for.
-    func attach(_ subscription: any WorkStep) {
+    func attach(_ subscription: any LoaderTask) {
         let isWanted = storage.withLock { storage in
             let isWanted = !storage.isCancelled && !storage.isEnded
             if isWanted { storage.subscription = subscription }

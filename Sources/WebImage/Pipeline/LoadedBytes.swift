@@ -4,38 +4,36 @@ import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
-/// A whole body, as the bytes stage hands it to everybody who waits for it.
+/// The bytes of a bytes job, and where they come from.
 final class LoadedBytes: Sendable {
     let data: Data
     let origin: ImageOrigin
-    /// What is known of the answer they came with.
+    /// What is known about the response.
     let record: ResponseRecord
-    /// The head of the answer, where a loader has just brought it.
+    /// The head of the server's response, also of one that confirmed stored bytes.
     let head: LoaderResponse?
-    /// How the transfer went, if there was one.
     let metrics: LoaderMetrics?
-    /// How the disk cache has them, where they come from there.
-    let stored: ImageCache.StoredOriginal?
-    /// Whether the server has just been asked about them, and they are still good.
+    /// The stored bytes; `nil` for new ones.
+    let stored: StoredImage?
+    /// Whether the server has confirmed stored bytes.
     let isConfirmed: Bool
-    /// What is to become of bytes that a loader has brought, once they have proved to be a picture.
+    /// What to store; `nil` for stored bytes.
     let arrival: Arrival?
     private let isArrivalClaimed: Atomic<Bool>
-    /// Counts them as long as somebody is to decode them.
-    private let share: BodyBudget.Share
+    private let share: ByteBudget.Share
 
-    /// Brought by a loader just now.
+    /// From a loader.
     init(
         _ data: Data, head: LoaderResponse?, metrics: LoaderMetrics?, record: ResponseRecord, arrival: Arrival,
-        share: BodyBudget.Share
+        share: ByteBudget.Share
     ) {
         (self.data, self.head, self.metrics, self.record, self.arrival) = (data, head, metrics, record, arrival)
         (origin, stored, isConfirmed, self.share) = (.remote, nil, false, share)
         isArrivalClaimed = Atomic(false)
     }
 
-    /// Read from the disk cache.
-    init(_ stored: ImageCache.StoredOriginal, record: ResponseRecord, share: BodyBudget.Share) {
+    /// From a cache.
+    init(_ stored: StoredImage, record: ResponseRecord, share: ByteBudget.Share) {
         (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)
         (origin, head, metrics, arrival, isConfirmed) = (.diskCache, nil, nil, nil, false)
         isArrivalClaimed = Atomic(false)
@@ -47,40 +45,34 @@ final class LoadedBytes: Sendable {
         isArrivalClaimed = Atomic(false)
     }
 
-    /// The same, after the server has said that they are still good.
+    /// The same bytes after the server has confirmed them.
     func confirmed(by answer: LoaderAnswer) -> LoadedBytes { LoadedBytes(confirming: self, answer) }
 
-    /// Whether memory may keep what is made of them.
     var isForMemory: Bool { arrival?.isForMemory ?? true }
-
-    /// What the server called them.
     var contentType: String? { head?.headerValue("Content-Type") }
 
-    /// What is to become of them, for the first caller: several pictures may be decoded from the same bytes.
+    /// Returns what to store, for the first of the image jobs that share the bytes; `nil` for the others.
     func claimArrival() -> Arrival? {
         guard let arrival, !isArrivalClaimed.exchange(true, ordering: .relaxed) else { return nil }
         return arrival
     }
 }
 
-/// What the caches do with an answer that a loader has brought.
+/// What to store of a response.
 struct Arrival: Sendable {
-    /// What the disk cache does.
     enum DiskUse: Sendable, Equatable {
-        /// It has no part in the request.
+        /// The disk stays as it is.
         case none
-        /// It keeps the answer.
-        case keeps
-        /// It keeps it, and may have to leave room for other answers that Vary tells apart.
-        case keepsBesideOthers
-        /// The server forbids to keep it; what there was is out of date all the same, the answers that Vary tells apart
-        /// included where there may be `others`.
-        case forgets(others: Bool)
+        /// The bytes replace what is stored.
+        case stores
+        /// The bytes are stored beside responses that `Vary` distinguishes.
+        case storesBesideOthers
+        /// What is stored is removed.
+        case removes(others: Bool)
     }
 
     let disk: DiskUse
-    /// Whether memory may keep what is made of it.
     let isForMemory: Bool
-    /// Of the request that it answers.
+    /// The request's, for `Vary`.
     let requestHeaders: [HTTPField]
 }

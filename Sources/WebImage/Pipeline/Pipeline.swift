@@ -3,206 +3,291 @@ import WebImageCaching
 import WebImageCoding
 import WebImageCore
 import WebImageLoading
-import WebImageProcessing
 
-/// The way from a request to its picture, in stages that are joined separately.
+/// Loads images for a manager. Requests share work at two stages:
 ///
 /// ```
-///  pictures[variant, a|b] ─┐                     memory? ─ picture[a] ─ process ─► memory ─► requests
-///  pictures[variant, a] ───┴► pictures[variant] ─┐         memory? ─ bytes ─ decode ─► memory, disk ─► requests
-///  pictures[variant] ────────────────────────────┴─► bytes[source]   BytesFetch: disk? ─ loader
+///  request ─► image job ─► memory ─► variant on disk ─► larger variant in memory ─► decode ─► process ─► store
+///                │ one for each variant                                                ▲
+///                └─► image job of the same request without its last processor          │
+///                └─► bytes job ─► disk ─► HTTP policy ─► loader ─► body ───────────────┘
+///                      one for each request to a server
 /// ```
 ///
-/// Two sizes of one URL share its bytes; two requests for one size share the decode as well, and processors as far as
-/// theirs begin alike. What is only a step to something else is not kept in memory. Bytes are stored on disk
-/// only after they have proved to be a picture, as they came, under the original's key; a picture goes to memory under
-/// its own key.
+/// ``ImageLoad`` does the work of an image job, ``BytesLoad`` that of a bytes job.
 final class Pipeline: Sendable {
-    let cache: ImageCache
-    /// Where the bytes of originals are kept; mostly the same.
-    let originals: ImageCache
+    let configuration: WebImageManager.Configuration
+    /// For images in memory, and variants on disk.
+    let cache: any PipelineCache
+    /// For original bytes.
+    let originals: any PipelineCache
     let loaders: ImageLoaderGroup
     let codecs: CodecRegistry
-    let decodingLimits: DecodingLimits
-    let damage: DecodingOptions.Damage
-    let decodingQueue: WorkQueue
-    let bodyStorage: BodyStorage
-    let minimumProgressInterval: Double
-    let retryPolicy: RetryPolicy
-    let attempts: AttemptSurroundings
-    /// Where interrupted bodies are kept; `nil` for nowhere.
     let partialBodies: PartialBodyStore?
-    /// What the age of answers is counted by.
-    let now: @Sendable () -> Date
     let previewTiming: PreviewTiming
-    let hooks: WebImageManager.Hooks
     let counters: PipelineCounters
-    /// What memory has of a source besides its original.
+    /// The sizes of images in memory.
     let variants: VariantIndex
-    let reusesVariants: Bool
-    /// Variants on their way to the disk.
-    let variantStores = PendingStores()
+    /// The bytes that wait to be decoded.
+    let undecoded: ByteBudget
+    let decodingQueue = DecodingQueue.shared
+    let imageJobs = JobTable<ImageJobKey, WebImageResponse, LoadNews>()
+    let byteJobs = JobTable<BytesJobKey, LoadedBytes, LoadNews>()
 
-    /// What has been fetched and not been decoded yet.
-    let undecoded: BodyBudget
-
-    let pictures = WorkTable<PictureKey, WebImageResponse>()
-    let bytes = WorkTable<BytesKey, LoadedBytes>()
-
+    /// - Parameters:
+    ///   - originals: the configuration's cache by default.
+    ///   - other: a pipeline to share counters and, with the same cache, the sizes of images with.
     init(
-        _ configuration: WebImageManager.Configuration, undecoded: BodyBudget = BodyBudget(),
-        originals: ImageCache? = nil, previewTiming: PreviewTiming? = nil, sharing other: Pipeline? = nil
+        _ configuration: WebImageManager.Configuration, undecoded: ByteBudget = ByteBudget(),
+        originals: (any ImageCaching)? = nil, previewTiming: PreviewTiming? = nil, sharing other: Pipeline? = nil
     ) {
-        counters = other?.counters ?? PipelineCounters()
-        // What one cache has, another has not.
-        variants = other.flatMap { $0.cache === configuration.cache ? $0.variants : nil } ?? VariantIndex()
-        self.undecoded = undecoded
-        self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
-        self.originals = originals ?? configuration.cache
-        hooks = configuration.hooks
-        reusesVariants = configuration.reusesVariants
-        cache = configuration.cache
+        self.configuration = configuration
+        let cache = CacheAdapter.pipelineCache(configuration.cache)
+        self.cache = cache
+        self.originals = originals.map(CacheAdapter.pipelineCache) ?? cache
         loaders = configuration.loaders
         codecs = configuration.codecs
-        decodingLimits = configuration.decodingLimits
-        damage = configuration.damage
-        bodyStorage = configuration.bodyStorage
-        minimumProgressInterval = configuration.minimumProgressInterval
-        retryPolicy = configuration.retryPolicy
-        attempts = configuration.attempts
-        // With the rest of the file, wherever that is to be.
-        partialBodies = configuration.resumption.store(for: self.originals)
-        now = configuration.now
-        decodingQueue = DecodingQueue.shared
+        partialBodies = configuration.resumption.store(for: self.originals.base)
+        self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
+        self.undecoded = undecoded
+        counters = other?.counters ?? PipelineCounters()
+        let shared = other.flatMap { $0.cache === cache ? $0.variants : nil }
+        variants = shared ?? VariantIndex()
     }
 
-    /// What `request` comes to here; `nil` when no loader handles its URL.
-    ///
-    /// - Parameter call: for what is no picture.
+    var hasOneCache: Bool { originals === cache }
+    var now: Date { configuration.now() }
+
+    /// Returns `nil` for a URL that no loader loads.
     func context(for request: WebImageRequest, call: LoadContext.Call? = nil) -> LoadContext? {
         var loader = loaders.loader(for: request.url)
         if !request.hasStandardDetails, let provider = request.details.provider, provider.canLoad(request.url) {
             loader = provider
         }
-        return loader.map { LoadContext(request: request, loader: $0, call: call, retryPolicy: retryPolicy) }
-    }
-}
-
-/// A request with what was found out about it once: an object, since every step keeps it.
-final class LoadContext: Sendable {
-    let request: WebImageRequest
-    let loader: any ImageLoader
-    let key: ImageCacheKey
-    /// What is wanted, where that is no picture.
-    let call: Call?
-    /// Whether the request is for a part, which no cache stores or has.
-    let isForPart: Bool
-    /// For a request that has none of its own.
-    private let retryPolicy: RetryPolicy
-
-    /// A request for something that need not be a picture.
-    struct Call: Sendable {
-        var method: LoaderRequest.Method
-        var body: Data?
-    }
-
-    init(request: WebImageRequest, loader: any ImageLoader, call: Call? = nil, retryPolicy: RetryPolicy = .none) {
-        self.request = request
-        self.loader = loader
-        self.call = call
-        self.retryPolicy = retryPolicy
-        key = request.cacheKey
-        isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
-    }
-
-    /// The request's last processor, and the request for what it is to work on; `nil` where nothing is processed.
-    var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
-        guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
-        // Chains are taken apart: each of their steps can be joined. One that leaves pictures as they are has the key of what it
-        // would work on, and would wait for itself.
-        var processors = ProcessorChain(request.processors).processors.filter { $0.identifier != .identity }
-        guard let last = processors.popLast() else { return nil }
-        var input = request
-        input.processors = processors
-        // What is only a step is not written to the disk.
-        if !input.hasStandardDetails {
-            input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
-        }
-        return (last, LoadContext(request: input, loader: loader, retryPolicy: retryPolicy))
-    }
-}
-
-/// What makes two requests ask for the same picture.
-struct PictureKey: Hashable, Sendable {
-    let variant: KeyText?
-    let bytes: BytesKey
-    let manner: DecodingManner
-}
-
-/// What makes two requests ask for the same bytes, from the same places.
-struct BytesKey: Hashable, Sendable {
-    let source: KeyText
-    /// Its `LoaderRequest.identity`: all that can change the answer.
-    let request: LoaderRequest
-    let attempts: AttemptOptions
-    let sources: ByteSources
-    /// What stored answers count for.
-    let policy: CachePolicy
-    /// Whether the answer goes to the disk cache: work that stores nothing is no substitute for work that does, nor the
-    /// other way round.
-    let isStored: Bool
-
-    /// By the source alone: it is hardly ever the same where the rest is not.
-    func hash(into hasher: inout Hasher) { hasher.combine(source) }
-}
-
-/// Where bytes may come from.
-struct ByteSources: OptionSet, Hashable, Sendable {
-    let rawValue: Int
-
-    static let disk = ByteSources(rawValue: 1)
-    static let loader = ByteSources(rawValue: 2)
-}
-
-extension LoadContext {
-    var byteSources: ByteSources {
-        let disk: ByteSources = queriesDiskCache ? .disk : []
-        return switch request.cachePolicy {
-        case .cacheFirst, .http, .refresh: disk.union(.loader)
-        case .reload: .loader
-        case .cacheOnly: disk
-        // What lies on this machine anyway needs no server.
-        case .offline: loader.isCacheable(request.url) ? disk : .loader
+        return loader.map {
+            LoadContext(request: request, loader: $0, call: call, retryStrategy: configuration.retryPolicy)
         }
     }
 
-    func bytesKey(sources: ByteSources) -> BytesKey {
-        BytesKey(
-            source: KeyText(key.source), request: loaderRequest.identity, attempts: attemptOptions, sources: sources,
-            policy: request.cachePolicy, isStored: usesDiskCache)
-    }
+    // MARK: Jobs
 
-    /// How often, and where, the loader is asked.
-    var attemptOptions: AttemptOptions {
-        AttemptOptions(
-            policy: request.retryPolicy ?? retryPolicy, alternatives: request.alternatives,
-            waitsForConnectivity: request.waitsForConnectivity)
-    }
-
-    /// What the loader is asked for.
-    var loaderRequest: LoaderRequest {
-        var wanted = LoaderRequest(url: request.url, headers: request.headers, credential: request.credential)
-        if let call {
-            wanted.method = call.method
-            wanted.body = call.body
-            wanted.acceptsAnyAnswer = true
+    /// Joins or starts the job of an image.
+    ///
+    /// - Parameters:
+    ///   - wantsResult: `false` if a processor makes something else of the image.
+    ///   - objection: see ``Job/objectionToLoading()``.
+    /// - Returns: the subscription; `nil` if the job ended within the call.
+    func join(
+        _ context: LoadContext, priority: LoadPriority? = nil, wantsResult: Bool = true,
+        objection: Job<WebImageResponse, LoadNews>.Objection? = nil,
+        handler: @escaping Job<WebImageResponse, LoadNews>.Handler
+    ) -> (any LoaderTask)? {
+        imageJobs.join(
+            ImageJobKey(context), priority: priority ?? context.request.priority,
+            wantsResult: wantsResult && context.storesInMemory, objection: objection, handler: handler
+        ) { job in
+            ImageLoad(self, context, job).start()
         }
-        wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
-        wanted.idleTimeout = request.idleTimeout
-        wanted.totalTimeout = request.totalTimeout
-        wanted.handlesCookies = request.options.contains(.handleCookies)
-        wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)
-        wanted.allowsInvalidCertificates = request.options.contains(.allowInvalidCertificates)
-        return wanted
+    }
+
+    /// Joins or starts the job of an image's bytes.
+    func joinBytes(
+        for context: LoadContext, sources: ByteSources, priority: LoadPriority,
+        objection: Job<LoadedBytes, LoadNews>.Objection? = nil,
+        handler: @escaping Job<LoadedBytes, LoadNews>.Handler
+    ) -> (any LoaderTask)? {
+        byteJobs.join(
+            context.bytesKey(sources: sources), priority: priority, objection: objection, handler: handler
+        ) { job in
+            BytesLoad(self, job, context, sources: sources).start()
+        }
+    }
+
+    /// Calls `body` when everything stored before, and the variant of a response, is on disk.
+    func whenStored(_ response: WebImageResponse, _ body: @escaping @Sendable () -> Void) {
+        originals.whenWritten {
+            let subscription = response.variantStore?.subscribe(priority: .normal) { event in
+                if case .finished = event { body() }
+            }
+            if subscription == nil { body() }
+        }
+    }
+}
+
+// MARK: Memory
+
+extension Pipeline {
+    /// Returns an image in memory that the request's cache policy accepts.
+    func imageInMemory(for context: LoadContext, counting: ImageCache.LookUpCount = .all) -> Image? {
+        guard context.queriesMemory else { return nil }
+        return latestInMemory(for: context, counting: counting) { mayAnswer($0, context) }
+    }
+
+    /// Returns the image in memory, whatever the cache policy.
+    func latestInMemory(
+        for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
+    ) -> Image? {
+        if context.request.options.contains(.firstFrameOnly) {
+            return cache.image(
+                inMemoryFor: context.key.withAllFrames, allowsAnimated: false, counting: counting, where: isUsable)
+        }
+        let allowsAnimated = context.request.options.contains(.matchAnimatedKind) || cache.holdsAnimations
+        return cache.image(
+            inMemoryFor: context.key, allowsAnimated: allowsAnimated, counting: counting, where: isUsable)
+    }
+
+    /// Returns a stale image in memory to show while the server is asked.
+    func previewInMemory(for context: LoadContext) -> Image? {
+        guard [.http, .refresh].contains(context.request.cachePolicy), context.queriesMemory,
+            let image = latestInMemory(for: context, counting: [])
+        else { return nil }
+        if case .serveAndRevalidate = decision(on: image.provenance as? ResponseRecord, context) { return image }
+        return nil
+    }
+
+    func expirationInMemory(for context: LoadContext) -> CacheExpiration? {
+        cache.expirationInMemory(for: context.key) ?? cache.expirationInMemory(for: context.key.withAllFrames)
+    }
+
+    /// Whether the request's cache policy accepts an image in memory.
+    func mayAnswer(_ image: Image, _ context: LoadContext) -> Bool {
+        if context.acceptsAnyAge, image.provenance?.mayDependOnRequest != true { return true }
+        let record = image.provenance as? ResponseRecord
+        if context.request.cachePolicy == .http, context.request.headers.isEmpty,
+            record?.isPlainlyFresh(at: now) == true
+        {
+            return true
+        }
+        if case .serve = decision(on: record, context) { return true }
+        return false
+    }
+
+    /// Whether the server would send this image for the request, as far as `Vary` tells.
+    func isForRequest(_ image: Image, _ context: LoadContext) -> Bool {
+        guard image.provenance?.mayDependOnRequest == true else { return true }
+        return rules(for: context).isForRequest((image.provenance as? ResponseRecord)?.response)
+    }
+
+    private func decision(on record: ResponseRecord?, _ context: LoadContext) -> HTTPCachePolicy.Decision {
+        let rules = rules(for: context, comparesHeaders: record?.mayDependOnRequest == true)
+        return rules.decide([record?.response], now: now)
+    }
+
+    /// Returns what memory may hold of an image; `nil` for nothing.
+    func imageToKeep(_ image: Image, _ context: LoadContext, isWanted: Bool) -> Image? {
+        guard isWanted, !image.isPartial else { return nil }
+        guard let willCache = configuration.hooks.willCache else { return image }
+        return willCache(image, context.request)
+    }
+}
+
+// MARK: HTTP
+
+extension Pipeline {
+    /// - Parameter comparesHeaders: `false` where no stored response has a `Vary`: the loader need not be asked then.
+    func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
+        let headers =
+            comparesHeaders
+            ? context.loader.requestHeaders(for: loaderRequest(for: context))
+            : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
+        return rules(for: context, headers: headers)
+    }
+
+    func rules(for context: LoadContext, headers: [HTTPField]) -> AnswerRules {
+        AnswerRules(
+            policy: context.request.cachePolicy,
+            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
+            usesCookieJar: context.request.options.contains(.handleCookies), wantsImage: context.call == nil)
+    }
+
+    /// The request of a loader, with what the codecs accept.
+    func loaderRequest(for context: LoadContext) -> LoaderRequest {
+        var request = context.loaderRequest
+        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
+        return request
+    }
+
+    /// The loader of a request: it resumes, tries again, and tries the alternatives.
+    func loader(for context: LoadContext) -> any ImageLoader {
+        let (environment, strategy) = (configuration.environment, context.retryStrategy)
+        func retrying(_ loader: any ImageLoader) -> any ImageLoader {
+            RetryingLoader(
+                resuming(loader, context), strategy: strategy,
+                waitsForConnectivity: context.request.waitsForConnectivity, environment: environment)
+        }
+        let loader = retrying(context.loader)
+        let alternatives = context.request.alternatives
+        guard !alternatives.isEmpty else { return loader }
+        let others = alternatives.map { retrying(loaders.loader(for: $0) ?? loaders) }
+        return AlternativesLoader(
+            loader, alternatives: alternatives, strategy: strategy, environment: environment
+        ) { url in
+            others[alternatives.firstIndex(of: url) ?? 0]
+        }
+    }
+
+    private func resuming(_ loader: any ImageLoader, _ context: LoadContext) -> any ImageLoader {
+        guard let partialBodies, context.storesOnDisk, loader is any ResumableLoader else { return loader }
+        return ResumingLoader(loader, store: partialBodies)
+    }
+
+    // A record is known in both caches.
+
+    /// Returns the record of a stored response.
+    func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
+        let record = originals.provenances.record(of: stored, source: source)
+        if !hasOneCache { cache.provenances.include(record, source: source) }
+        return record
+    }
+
+    /// Notes a new response. Images made from those that it replaces are superseded.
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
+        originals.provenances.adopt(new, source: source, requestHeaders: requestHeaders)
+        if !hasOneCache { cache.provenances.adopt(new, source: source, requestHeaders: requestHeaders) }
+    }
+
+    /// Supersedes all images of a source that are in memory.
+    func supersedeAll(of source: String) {
+        originals.provenances.supersedeAll(of: source)
+        if !hasOneCache { cache.provenances.supersedeAll(of: source) }
+    }
+
+    /// The provenance of an image made from another.
+    func provenance(ofImageMadeFrom image: Image, _ context: LoadContext) -> any ImageProvenance {
+        image.provenance ?? record(of: nil, source: context.key.source)
+    }
+}
+
+extension LoaderRequest {
+    func hasHeader(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
+}
+
+extension WebImageManager.Configuration {
+    /// Where interrupted transfers are kept to be resumed.
+    public enum Resumption: Sendable {
+        /// In the disk cache's directory; nowhere without a disk cache.
+        case besideDiskCache
+        /// In a store of its own.
+        case store(PartialBodyStore)
+        /// Nowhere: interrupted transfers start again.
+        case off
+
+        func store(for cache: any ImageCaching) -> PartialBodyStore? {
+            switch self {
+            case .off: nil
+            case .store(let store): store
+            case .besideDiskCache: (cache as? ImageCache)?.disk?.partialBodies
+            }
+        }
+    }
+}
+
+extension DiskCache {
+    /// The store of interrupted transfers in this cache's directory.
+    public var partialBodies: PartialBodyStore {
+        var configuration = PartialBodyStore.Configuration(
+            directory: self.configuration.directory.appending(path: "partial"))
+        configuration.freeSpaceFloor = self.configuration.freeSpaceFloor
+        return PartialBodyStore(configuration: configuration)
     }
 }

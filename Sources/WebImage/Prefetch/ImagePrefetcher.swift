@@ -98,22 +98,12 @@ public final class ImagePrefetcher: Sendable {
 
     /// Loads a batch and returns at its end; a task that is cancelled cancels it.
     public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {
-        let holder = Lock<(batch: PrefetchBatch?, isCancelled: Bool)>((nil, false))
+        let waiter = Waiter<PrefetchProgress>()
+        let batch = prefetch(requests) { waiter.resume($0) }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let batch = prefetch(requests) { continuation.resume(returning: $0) }
-                let isCancelled = holder.withLock { holder in
-                    holder.batch = batch
-                    return holder.isCancelled
-                }
-                if isCancelled { batch.cancel() }
-            }
+            await withCheckedContinuation { waiter.attach($0) }
         } onCancel: {
-            let batch = holder.withLock { holder in
-                holder.isCancelled = true
-                return holder.batch
-            }
-            batch?.cancel()
+            batch.cancel()
         }
     }
 

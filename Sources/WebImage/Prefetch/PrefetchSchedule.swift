@@ -91,7 +91,7 @@ extension ImagePrefetcher {
                 startNext()
             }
             let operation = manager.start(
-                manager.prepared(request), callbacks, manner: WebImageManager.StartManner(isPrefetch: true))
+                manager.prepared(request), callbacks, isPrefetch: true)
             batch.attach(operation, number)
         }
     }

@@ -13,12 +13,8 @@ import WebImageProcessing
 /// One at a time, so that a slow decoder falls back behind the network instead of piling work up; the bytes of a preview left
 /// out are in the next one.
 final class ArrivingPreviews: Sendable {
-    private let work: SharedWork<WebImageResponse>
-    private let context: LoadContext
+    private let load: ImageLoad
     private let style: PreviewStyle
-    private let pipeline: Pipeline
-    /// The stored picture that is shown before.
-    private let stored: Preview
     /// Stops the decoder for good, once nobody waits.
     private let abandonment: Cancellation
     private let state: Lock<State>
@@ -46,20 +42,16 @@ final class ArrivingPreviews: Sendable {
         }
     }
 
-    init(
-        for work: SharedWork<WebImageResponse>, _ context: LoadContext, _ style: PreviewStyle, after stored: Preview,
-        _ pipeline: Pipeline
-    ) {
-        self.work = work
-        self.context = context
+    init(for load: ImageLoad, _ style: PreviewStyle) {
+        self.load = load
         self.style = style
-        self.pipeline = pipeline
-        self.stored = stored
         state = Lock(State(decoder: PreviewDecoder(style: style)))
-        abandonment = Cancellation { flag in
-            if !work.isLive { flag.cancel() }
+        abandonment = Cancellation { [job = load.job] flag in
+            if !job.isLive { flag.cancel() }
         }
     }
+
+    private var pipeline: Pipeline { load.pipeline }
 
     func note(_ progress: LoadProgress) { state.withLock { $0.expected = progress.expected } }
 
@@ -75,11 +67,11 @@ final class ArrivingPreviews: Sendable {
             state.newest = body
             return true
         }
-        if isNews { goOn() }
+        if isNews { update() }
     }
 
     /// Begins the next preview, if one is due and there is something new to show.
-    private func goOn() {
+    private func update() {
         let now = pipeline.previewTiming.now()
         let delay = state.withLock { state -> Duration? in
             guard !state.isOver, !state.isNearlyThere, state.newest?.byteCount ?? 0 > state.shownByteCount
@@ -91,17 +83,15 @@ final class ArrivingPreviews: Sendable {
             // The transfer may stall, with rows that nobody has seen.
             return pipeline.previewTiming.call(delay) { [weak self] in
                 self?.state.withLock { $0.pace.endWait() }
-                self?.goOn()
+                self?.update()
             }
         }
-        stored.cover { [weak self] in self?.begin() }
+        load.preview.cover { [weak self] in self?.begin() }
     }
 
     private func begin() {
-        work.runBeside { priority in
-            let cancellation = Cancellation()
-            let item = pipeline.decodingQueue.submit(priority: priority) { [self] in makePreview(cancellation) }
-            return QueuedStep(item: item, cancellation: cancellation)
+        load.job.runBeside { priority in
+            pipeline.decodingQueue.run(priority: priority) { [self] cancellation in makePreview(cancellation) }
         }
     }
 
@@ -109,16 +99,16 @@ final class ArrivingPreviews: Sendable {
         let begun = pipeline.previewTiming.now()
         let (body, expected, decoder) = state.withLock { ($0.newest, $0.expected, $0.decoder) }
         guard let body else { return }
-        let options = context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: abandonment)
+        let options = load.context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: abandonment)
         let result = Result { () throws(WebImageError) in
             try decoder.preview(
                 of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)
         }
         if case .success(.preview(let image)) = result, !cancellation.isCancelled {
             pipeline.counters.change { $0.previews += 1 }
-            var response = WebImageResponse(image: image, url: context.request.url, origin: .remote)
+            var response = load.response(image, .remote)
             response.previewKind = .arriving
-            work.report(provisional: response)
+            load.job.report(provisional: response)
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
@@ -142,7 +132,7 @@ final class ArrivingPreviews: Sendable {
             }
         }
         // More may have arrived meanwhile, and nothing after it.
-        if !cancellation.isCancelled { goOn() }
+        if !cancellation.isCancelled { update() }
     }
 }
 

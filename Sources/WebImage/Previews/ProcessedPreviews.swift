@@ -6,21 +6,16 @@ import WebImageProcessing
 /// One at a time, and then the newest: a slow processor falls back behind what arrives, and is not stopped by it. One that
 /// can't be processed is not shown.
 final class ProcessedPreviews: Sendable {
-    private let work: SharedWork<WebImageResponse>
-    private let context: LoadContext
+    private let load: ImageLoad
     private let processor: any ImageProcessor
-    private let pipeline: Pipeline
     private let state = Lock((newest: WebImageResponse?.none, pace: PreviewPace()))
 
-    init(
-        for work: SharedWork<WebImageResponse>, _ context: LoadContext, with processor: any ImageProcessor,
-        _ pipeline: Pipeline
-    ) {
-        self.work = work
-        self.context = context
+    init(for load: ImageLoad, with processor: any ImageProcessor) {
+        self.load = load
         self.processor = processor
-        self.pipeline = pipeline
     }
+
+    private var pipeline: Pipeline { load.pipeline }
 
     /// Takes one, in place of one that waits.
     func show(_ response: WebImageResponse) {
@@ -29,37 +24,35 @@ final class ProcessedPreviews: Sendable {
             return state.newest
         }
         withExtendedLifetime(last) {}
-        goOn()
+        update()
     }
 
-    private func goOn() {
+    private func update() {
         let now = pipeline.previewTiming.now()
         let delay = state.withLock { $0.newest == nil ? nil : $0.pace.next(at: now) }
         guard let delay else { return }
         guard delay == .zero else {
             return pipeline.previewTiming.call(delay) { [weak self] in
                 self?.state.withLock { $0.pace.endWait() }
-                self?.goOn()
+                self?.update()
             }
         }
-        work.runBeside { priority in
-            let cancellation = Cancellation()
-            let item = pipeline.decodingQueue.submit(priority: priority) { [self] in process(cancellation) }
-            return QueuedStep(item: item, cancellation: cancellation)
+        load.job.runBeside { priority in
+            pipeline.decodingQueue.run(priority: priority) { [self] cancellation in process(cancellation) }
         }
     }
 
     private func process(_ cancellation: Cancellation) {
         let begun = pipeline.previewTiming.now()
         if var response = state.withLock({ $0.newest.take() }),
-            let image = try? pipeline.process(response.image, with: processor, context, cancellation),
+            let image = try? pipeline.process(response.image, with: processor, load.context, cancellation),
             !cancellation.isCancelled
         {
             response.image = image
-            work.report(provisional: response)
+            load.job.report(provisional: response)
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { $0.pace.end(due: PreviewTiming.earliest(begun: begun, ended: ended)) }
-        if !cancellation.isCancelled { goOn() }
+        if !cancellation.isCancelled { update() }
     }
 }

@@ -15,14 +15,14 @@ struct RequestDetails: Sendable {
     var isForAnotherOrigin = false
     var idleTimeout: Duration?
     var totalTimeout: Duration?
-    var retryPolicy: RetryPolicy?
+    var retryPolicy: (any RetryStrategy)?
     var alternatives: [URL] = []
     var waitsForConnectivity = false
     var lowResolutionURL: URL?
     var provider: DataProvider?
 
-    var cache: ImageCache?
-    var originalCache: ImageCache?
+    var cache: (any ImageCaching)?
+    var originalCache: (any ImageCaching)?
     var loaders: ImageLoaderGroup?
     var codecs: CodecRegistry?
     var cacheAccess = CacheAccess.memory

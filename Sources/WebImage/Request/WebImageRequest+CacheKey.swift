@@ -112,7 +112,7 @@ extension WebImageRequest {
     }
 
     /// Whether it is for the original's own pixels, all of them, be it with another scale.
-    var wantsWholePicture: Bool {
+    var wantsWholeImage: Bool {
         thumbnail?.isBounded != true && pixelByteLimit == nil && !options.contains(.firstFrameOnly)
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
     }

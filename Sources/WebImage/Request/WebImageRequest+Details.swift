@@ -50,7 +50,7 @@ extension WebImageRequest {
 
     /// Whether, how often and when the loader is asked again after a failure; `nil`, the default, leaves it to the manager's
     /// ``WebImageManager/Configuration/retryPolicy``.
-    public var retryPolicy: RetryPolicy? {
+    public var retryPolicy: (any RetryStrategy)? {
         get { box?.details.retryPolicy }
         set { changeDetails { $0.retryPolicy = newValue } }
     }
@@ -88,13 +88,13 @@ extension WebImageRequest {
 /// Who works on it, where that is not what the manager has.
 extension WebImageRequest {
     /// Where the picture is kept; `nil`, the default, for the manager's cache.
-    public var cache: ImageCache? {
+    public var cache: (any ImageCaching)? {
         get { details.cache }
         set { changeDetails { $0.cache = newValue } }
     }
 
     /// Where the original's bytes are kept, if elsewhere than the picture; `nil` by default.
-    public var originalCache: ImageCache? {
+    public var originalCache: (any ImageCaching)? {
         get { details.originalCache }
         set { changeDetails { $0.originalCache = newValue } }
     }

@@ -31,6 +31,8 @@ public struct WebImageResponse: Sendable {
     var expiration: CacheExpiration?
     /// Whether memory may keep what is made of it.
     var isForMemory = true
+    /// Stores the variant on disk, if the request asks for that.
+    var variantStore: Job<Bool, NoNews>?
     /// What has noted how it came about, and when that began for whoever asked.
     var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
 

@@ -80,7 +80,7 @@ public final class AnimationPlayer: Sendable {
         case frameFailed(index: Int, error: WebImageError)
     }
 
-    private let clock: any AnimationClock
+    private let clock: any TimerClock
     private let state: Lock<State>
 
     private struct State {
@@ -97,7 +97,7 @@ public final class AnimationPlayer: Sendable {
     ///   - pools: where it finds its frames; those of the process unless told otherwise.
     public init(
         _ image: AnimatedImage, configuration: Configuration = Configuration(),
-        clock: any AnimationClock = MonotonicAnimationClock.shared, pools: FramePools = .shared
+        clock: any TimerClock = MonotonicTimerClock.shared, pools: FramePools = .shared
     ) {
         self.clock = clock
         state = Lock(State(playback: Playback(image, configuration: configuration, pools: pools)))

@@ -46,7 +46,7 @@ extension CacheCommand {
         for key in keys {
             let failure = await failure(about: key) { () async throws(WebImageError) in
                 guard await disk.contains(key) else { throw await absence(of: key, in: disk) }
-                for alternate in ImageCacheKey(text: key)?.alternates ?? [] { disk.remove(for: alternate) }
+                for alternate in ImageCacheKey(text: key)?.alternates ?? [] { disk.remove(for: alternate.description) }
                 await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
                 // What could not be removed is still there, and the cache has told why.
                 if await disk.contains(key), let failure = failures.withLock(\.last) { throw failure }

@@ -14,7 +14,7 @@ final class LoadingSession: Sendable {
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
         var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)
-        configuration.retryPolicy.maximumAttempts += options.retryCount
+        configuration.retryPolicy = RetryPolicy(maximumAttempts: 1 + options.retryCount)
         manager = WebImageManager(configuration: configuration)
     }
 
@@ -62,7 +62,7 @@ final class LoadingSession: Sendable {
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .response, .refused, .metrics: break
+                case .queued, .started, .retrying, .waited, .response, .refused, .metrics: break
                 case .bytes(let bytes): body.withLock { $0.append(bytes) }
                 case .finished(let result): continuation.resume(returning: result)
                 }

@@ -3,37 +3,37 @@ internal import WebImageCoding
 internal import WebImageCore
 
 extension ImageCache {
-    /// The picture; `nil` when none of the tiers has it, or the task was cancelled.
+    /// Returns the image; `nil` if none of the tiers has it, or the task was cancelled.
     ///
-    /// Memory answers without a turn of another thread. What comes from the disk is decoded once for all who ask at the
-    /// same time, and put into memory only if `tiers` has memory.
+    /// Memory answers on the calling thread. Bytes from disk are decoded once for all queries at the same time, and put into
+    /// memory only if `tiers` contains it.
     public func image(
         for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
     ) async -> ImageCacheResult? {
         let options = permitted(options)
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
         guard tiers.contains(.disk) else { return nil }
-        // Who asks after a change must not share an answer from before it. All who wait for an answer keep the count alive:
-        // it begins anew when nobody is at work on the key.
-        let passage = changes.begin(key)
-        defer { _ = changes.end(passage) }
-        let question = Question(
+        // A query after a change must not join one from before it. Queries keep the count alive while they run.
+        let watch = watch(key)
+        defer { withExtendedLifetime(watch) {} }
+        let query = Query(
             key: key, tiers: tiers, decodesForDisplay: options.decodesForDisplay,
             allowsAnimated: options.allowsAnimated, changeCount: changes.changeCount(of: key))
-        return await queries.answer(to: question, priority: options.priority) { urgency in
-            await self.answer(to: question, options, urgency)
-        }
+        let result = await queries.result(for: query, priority: options.priority) { start(query, options, $0) }
+        return (try? result.get()).flatMap { $0 }
     }
 
-    /// The bytes as they are stored, without decoding them; `nil` when none of the tiers has any. Memory has those that a
-    /// picture kept.
+    /// Returns the stored bytes without decoding them; `nil` if none of the tiers has any. Memory has bytes only if the image
+    /// kept them.
     public func data(for key: ImageCacheKey, in tiers: Tiers = .all) async -> ImageCacheResult? {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
         guard tiers.contains(.disk) else { return nil }
-        return await storedBytes(for: key)?.result
+        return await withCheckedContinuation { continuation in
+            _ = readBytes(for: key, priority: .normal) { continuation.resume(returning: $0?.result) }
+        }
     }
 
-    /// Where the picture is; `nil` when none of the tiers has it. Asking does not count as a use.
+    /// Returns the tier that has the image; `nil` if none has. This does not count as a use.
     public func tier(holding key: ImageCacheKey, in tiers: Tiers = .all) async -> CacheTier? {
         if tiers.contains(.memory), isInMemory(key) { return .memory }
         guard tiers.contains(.disk) else { return nil }
@@ -48,7 +48,7 @@ extension ImageCache {
 
     // MARK: Blocking
 
-    /// As ``image(for:in:options:)``; blocks on the disk and decodes on the calling thread.
+    /// Like ``image(for:in:options:)``, but blocks on the disk and decodes on the calling thread.
     @available(*, noasync, message: "It blocks on the disk; use image(for:in:options:)")
     public func cachedImage(
         for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
@@ -56,22 +56,19 @@ extension ImageCache {
         let options = permitted(options)
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
         guard tiers.contains(.disk) else { return nil }
-        let passage = changes.begin(key)
-        guard let stored = storedBytesBlocking(for: key) else {
-            _ = changes.end(passage)
-            return nil
-        }
-        return decode(stored, passage, promotes: tiers.contains(.memory), options, Cancellation())
+        let watch = watch(key)
+        guard let stored = bytesOnDisk(for: key) else { return nil }
+        return decode(stored, watch, promotes: tiers.contains(.memory), options, Cancellation())
     }
 
-    /// As ``data(for:in:)``; blocks on the disk.
+    /// Like ``data(for:in:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use data(for:in:)")
     public func cachedData(for key: ImageCacheKey, in tiers: Tiers = .all) -> ImageCacheResult? {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
-        return tiers.contains(.disk) ? storedBytesBlocking(for: key)?.result : nil
+        return tiers.contains(.disk) ? bytesOnDisk(for: key)?.result : nil
     }
 
-    /// As ``tier(holding:in:)``; blocks on the disk.
+    /// Like ``tier(holding:in:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:in:)")
     public func cachedTier(holding key: ImageCacheKey, in tiers: Tiers = .all) -> CacheTier? {
         if tiers.contains(.memory), isInMemory(key) { return .memory }
@@ -92,74 +89,138 @@ extension ImageCache {
     private func resultInMemory(
         for key: ImageCacheKey, _ options: ImageQueryOptions, counting: LookUpCount = .all
     ) -> ImageCacheResult? {
-        image(inMemoryFor: key, allowsAnimated: options.allowsAnimated, counting: counting).map { image in
-            ImageCacheResult(image: image, data: image.originalData, tier: .memory, extendedData: image.extendedData)
-        }
+        image(inMemoryFor: key, allowsAnimated: options.allowsAnimated, counting: counting).map(Self.result)
     }
 
     private func dataInMemory(for key: ImageCacheKey) -> ImageCacheResult? {
-        guard let image = currentImage(for: key, where: { $0.originalData != nil }), let data = image.originalData
-        else { return nil }
-        return ImageCacheResult(image: image, data: data, tier: .memory, extendedData: image.extendedData)
+        currentImage(for: key, where: { $0.originalData != nil }).map(Self.result)
     }
 
-    /// Whether ``image(inMemoryFor:)`` would find a picture; asking does not count as a use.
-    package func isInMemory(_ key: ImageCacheKey) -> Bool {
-        hasCurrentImage(for: key) || !configuration.allowsAnimated && hasCurrentImage(for: key.firstFrame)
+    private static func result(inMemory image: Image) -> ImageCacheResult {
+        ImageCacheResult(
+            image: image, data: image.originalData, tier: .memory,
+            attributes: DiskCache.Attributes(extendedData: image.extendedData))
     }
 
-    private func hasCurrentImage(for key: ImageCacheKey) -> Bool {
-        memory.peek(key).map { $0.provenance?.isSuperseded != true } ?? false
+    // MARK: Bytes
+
+    /// Bytes from the disk cache or a read-only file, and what is known about them.
+    struct StoredBytes: Sendable {
+        let data: Data
+        let record: ImageRecord
+        var responseMetadata: Data?
+        var expires: Date?
+        /// When they were stored; long ago for a read-only file.
+        var created = Date.distantPast
+        /// The read-only file; `nil` for the disk cache.
+        var path: String?
+
+        init(_ item: DiskCache.Item) {
+            data = item.data
+            record = ImageRecord(item.entry.extendedData)
+            responseMetadata = item.entry.responseMetadata
+            expires = item.entry.expires
+            created = item.entry.created
+        }
+
+        init(_ data: Data, path: String) {
+            self.data = data
+            self.path = path
+            record = ImageRecord(nil as Data?)
+        }
+
+        var result: ImageCacheResult {
+            ImageCacheResult(
+                data: data, tier: path == nil ? .disk : .bundled,
+                attributes: DiskCache.Attributes(
+                    expiration: expires.map { .date($0) }, extendedData: record.extendedData,
+                    responseMetadata: responseMetadata), created: created)
+        }
     }
 
-    // MARK: Disk
+    /// Reads on threads of the library.
+    private func readBytes(
+        for key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredBytes?) -> Void
+    ) -> (any LoaderTask)? {
+        guard let disk else {
+            guard !configuration.bundled.isEmpty else {
+                completion(nil)
+                return nil
+            }
+            return QueuedTask(
+                BundledImages.queue.submit(priority: priority) { completion(self.bundledBytes(for: key)) })
+        }
+        let item = disk.loadItem(key.description, priority: priority) { [self] item in
+            if let item { return completion(StoredBytes(item)) }
+            guard !configuration.bundled.isEmpty else { return completion(nil) }
+            BundledImages.queue.submit(priority: priority) { completion(self.bundledBytes(for: key)) }
+        }
+        return QueuedTask(item)
+    }
 
-    /// What has one answer for all who ask at the same time.
-    struct Question: Hashable, Sendable {
+    /// Blocks.
+    private func bytesOnDisk(for key: ImageCacheKey) -> StoredBytes? {
+        disk?.cachedItem(for: key.description).map(StoredBytes.init) ?? bundledBytes(for: key)
+    }
+
+    private func bundledBytes(for key: ImageCacheKey) -> StoredBytes? {
+        for images in configuration.bundled {
+            guard let path = images.path(key), let data = BundledImages.read(path) else { continue }
+            return StoredBytes(data, path: path)
+        }
+        return nil
+    }
+
+    private func bundledPath(for key: ImageCacheKey) -> String? {
+        configuration.bundled.lazy.compactMap { $0.path(key) }.first(where: BundledImages.isFile)
+    }
+
+    // MARK: Decoding
+
+    /// What queries that join have in common.
+    struct Query: Hashable, Sendable {
         let key: ImageCacheKey
         let tiers: Tiers
         let decodesForDisplay: Bool
         let allowsAnimated: Bool
+        /// How often the key had changed during the work on it.
         let changeCount: Int
     }
 
-    private func answer(
-        to question: Question, _ options: ImageQueryOptions, _ urgency: Urgency
-    ) async -> ImageCacheResult? {
-        guard await turns.begin(urgency) else { return nil }
-        defer { turns.end() }
-        let passage = changes.begin(question.key)
-        guard let stored = await storedBytes(for: question.key) else {
-            _ = changes.end(passage)
-            return nil
+    private func start(_ query: Query, _ options: ImageQueryOptions, _ job: Job<ImageCacheResult?, NoNews>) {
+        job.run { priority in
+            undecoded.admit(priority: priority) { [self] share in
+                let watch = watch(query.key)
+                job.run { priority in
+                    readBytes(for: query.key, priority: priority) { [self] stored in
+                        guard let stored else { return job.finish(.success(nil)) }
+                        share.settle(stored.data.count)
+                        job.run { priority in
+                            DecodingQueue.shared.run(priority: priority) { [self] cancellation in
+                                let promotes = query.tiers.contains(.memory)
+                                let result = decode(stored, watch, promotes: promotes, options, cancellation)
+                                share.settle(0)
+                                job.finish(.success(result))
+                            }
+                        }
+                    }
+                }
+            }
         }
-        let promotes = question.tiers.contains(.memory)
-        let result = await DecodingQueue.run(
-            priority: urgency.priority, onQueued: { item in urgency.apply { item.setPriority($0) } },
-            { self.decode(stored, passage, promotes: promotes, options, $0) })
-        guard let result else {
-            // It never ran.
-            _ = changes.end(passage)
-            return nil
-        }
-        return result
     }
 
-    /// Decodes, puts the picture into memory if that is wanted, and ends the passage.
+    /// Decodes on the calling thread.
     private func decode(
-        _ stored: StoredBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, promotes: Bool,
-        _ options: ImageQueryOptions, _ cancellation: Cancellation
+        _ stored: StoredBytes, _ watch: Watch, promotes: Bool, _ options: ImageQueryOptions,
+        _ cancellation: Cancellation
     ) -> ImageCacheResult? {
-        // Somebody may have decoded it in the meantime, or stored it.
-        if promotes, let result = resultInMemory(for: passage.key, options, counting: []) {
-            _ = changes.end(passage)
-            return result
-        }
+        let key = watch.passage.key
+        // Another query may have been faster; this one counts as a miss already.
+        if promotes, let result = resultInMemory(for: key, options, counting: []) { return result }
         var result = stored.result
         do throws(WebImageError) {
             guard options.decodesForDisplay else {
                 result.info = try configuration.codecs.info(of: stored.data)
-                _ = changes.end(passage)
                 return result
             }
             let decoding = DecodingOptions(
@@ -169,47 +230,34 @@ extension ImageCache {
             stored.record.apply(to: &image)
             // The frames after the first are in the bytes alone.
             if image.isAnimated { image.data = stored.data }
-            let picture = options.allowsAnimated ? image : image.firstFrame
-            promote(promotes ? picture : nil, isWhole: options.allowsAnimated || !image.isAnimated, stored, passage)
-            result.image = picture
+            let isWhole = options.allowsAnimated || !image.isAnimated
+            result.image = options.allowsAnimated ? image : image.firstFrame
+            if promotes, let image = result.image {
+                insert(
+                    image, for: isWhole ? key : key.firstFrame, expiration: stored.expires.map { .date($0) },
+                    unlessChangedSince: [watch])
+            }
             return result
         } catch {
-            giveUp(stored.path.map(DamagedBytes.file) ?? .disk, passage, error)
+            discard(stored.path.map(DamagedBytes.file) ?? .disk, watch.passage, error)
             return nil
         }
     }
 
-    /// - Parameter isWhole: whether it is all that the key stands for, and not the first frame of it.
-    private func promote(
-        _ image: Image?, isWhole: Bool, _ stored: StoredBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage
-    ) {
-        let key = isWhole ? passage.key : passage.key.firstFrame
-        var isInserted = false
-        if let image, !changes.hasChanged(since: passage) {
-            isInserted = memory.insert(
-                image, for: key, cost: image.memoryCost, expiration: stored.expires.map(CacheExpiration.date))
-        }
-        if changes.end(passage), isInserted { memory.remove(for: key) }
-    }
-
-    /// Where bytes came from that can't be decoded.
+    /// Where bytes that cannot be decoded came from.
     enum DamagedBytes {
         case disk
-        /// A read-only file, which stays.
         case file(path: String)
-        /// They are in no cache.
         case caller
     }
 
-    /// Ends the passage of what could not be decoded: it is removed, unless somebody has stored something else in the
-    /// meantime. What is only too large for the limits, or for the memory that is left now, stays.
-    ///
-    func giveUp(
+    /// Removes damaged bytes from disk, unless others were stored meanwhile, and reports them once. Bytes that only exceed the
+    /// limits, or the memory that is available now, stay.
+    func discard(
         _ bytes: DamagedBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError
     ) {
         var passage = passage
         let key = passage.key
-        defer { _ = changes.end(passage) }
         switch error {
         case .cancelled:
             return

@@ -1,46 +1,45 @@
-internal import FoundationEssentials
-internal import WebImageCoding
+public import FoundationEssentials
+public import WebImageCoding
 public import WebImageCore
 
-/// The caches of a manager: decoded pictures in memory, bytes on disk.
+/// Decoded images in memory, and their bytes on disk.
 ///
 /// ```
 ///  image(for:) ──► memory ──► disk ──► read-only files ──► decode ──► memory, if the query names it
-///                   key        key's text                 CPU queue
-///  store(…)    ──► memory ──► disk: the bytes as they came, else the picture encoded
+///  store(…)    ──► memory ──► disk: the bytes as they came, else the encoded image
 /// ```
 ///
-/// Originals and variants have keys of their own, in memory and on disk (``ImageCacheKey/description``). A variant goes to
-/// the disk only when asked for: it can be made of its original again. Every call names the ``Tiers`` it is about, and
-/// answers say where they come from. What can't be decoded is removed from the disk, reported once, and counts as
-/// missing.
+/// Originals and variants have different keys, in memory and on disk (``ImageCacheKey/description``). A variant is stored on disk
+/// only when asked for, because it can be made from its original. Every call names its ``Tiers``, and results say which one
+/// answered. Bytes that cannot be decoded are removed from disk, reported once, and count as missing.
 ///
-/// Every method may be called from any thread. `async` ones read and decode on threads of the library; those whose names
-/// begin with `cached` block.
+/// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names begin with
+/// `cached` block.
 public final class ImageCache: ImageCaching {
-    /// Decoded pictures; an entry costs its bytes.
+    /// Decoded images; the cost of an entry is its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>
-    /// The bytes as they came; `nil` where nothing is to be kept on disk.
+    /// The original bytes; `nil` if nothing is stored on disk.
     public let disk: DiskCache?
-    /// How this cache was set up.
+    /// The configuration, which does not change.
     public let configuration: Configuration
 
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
-    /// Where the pictures in memory came from, by ``ImageCacheKey/source``.
+    /// Where the images in memory came from, by ``ImageCacheKey/source``.
     package let provenances = ProvenanceTable()
-    let queries = SharedQueries<Question, ImageCacheResult>()
-    /// Bytes wait in memory for a thread that decodes: those of so many pictures that none of the threads has to wait.
-    let turns = Turns(count: DecodingQueue.shared.threadCount + 2)
-    /// Pictures to encode and bytes to decode that nobody waits for.
-    let backlog: Backlog
+    /// Queries of the same image at the same time.
+    let queries = JobTable<Query, ImageCacheResult?, NoNews>()
+    /// Bytes that queries have read and not decoded yet.
+    let undecoded = ByteBudget(byteLimit: 64 << 20)
+    /// Images to encode and bytes to decode that no caller waits for.
+    let backlog: ByteBudget
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
-    /// The cache of ``DiskCache/Configuration``'s default directory, and ``defaultMemory()``.
+    /// The cache in ``DiskCache/Configuration``'s default directory, with ``defaultMemory()``.
     public static let shared = ImageCache()
 
-    /// Pairs the caches.
+    /// Combines a memory cache and a disk cache.
     public convenience init(
         memory: MemoryCache<ImageCacheKey, Image> = ImageCache.defaultMemory(), disk: DiskCache? = DiskCache(),
         configuration: Configuration = Configuration()
@@ -55,24 +54,80 @@ public final class ImageCache: ImageCaching {
         self.memory = memory
         self.disk = disk
         self.configuration = configuration
-        backlog = Backlog(byteLimit: backlogByteLimit)
+        backlog = ByteBudget(byteLimit: backlogByteLimit)
         onFailure =
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
 
-    /// A memory cache with the configuration for pictures (``MemoryCache/Configuration/images``): 20 % of the memory available
-    /// to the process, at most 1 GiB; 12 hours without a use; what is still on the screen is found again.
+    /// Returns a memory cache for images (``MemoryCache/Configuration/images``): 20 % of the memory available to the process, at
+    /// most 1 GiB; entries expire 12 hours after their last use; images on screen are found even after they were evicted.
     public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> { MemoryCache(configuration: .images) }
 
-    /// The picture, if memory has it: at once, without a look at the disk.
+    /// The configuration of an image cache. Memory and disk have configurations of their own.
+    public struct Configuration: Sendable {
+        /// Decodes bytes from disk, and encodes images without bytes.
+        public var codecs: CodecRegistry
+        /// What is not decoded.
+        public var decodingLimits: DecodingLimits
+        /// Whether queries decode; `false` overrides ``ImageQueryOptions/decodesForDisplay``.
+        public var decodesForDisplay = true
+        /// Whether queries may return animations, and memory holds them; `false` overrides
+        /// ``ImageQueryOptions/allowsAnimated``.
+        public var allowsAnimated = true
+        /// Read-only files that are looked up, in order, for what is not on disk.
+        public var bundled: [BundledImages] = []
+        /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores those
+        /// bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an image are
+        /// never changed. `nil` by default.
+        public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)?
+        /// The quality of lossy formats for images without bytes, 0 to 1; 0.9 by default, because the image may be encoded again
+        /// later.
+        public var encodingQuality = 0.9
+        /// Called with the error of bytes that could not be decoded and images that could not be encoded, on a thread of the
+        /// library or of the caller; by default the disk cache's.
+        public var onFailure: (@Sendable (WebImageError) -> Void)?
+
+        /// Creates the default configuration.
+        public init(codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default) {
+            self.codecs = codecs
+            self.decodingLimits = decodingLimits
+        }
+    }
+
+    /// The tiers of a cache that a call is about.
+    public struct Tiers: OptionSet, Sendable, Hashable {
+        /// The bits.
+        public let rawValue: Int
+
+        /// Creates a set from its bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Decoded images.
+        public static let memory = Tiers(rawValue: 1)
+        /// Bytes on disk, and read-only files (``BundledImages``).
+        public static let disk = Tiers(rawValue: 2)
+        /// Both, memory first.
+        public static let all: Tiers = [.memory, .disk]
+
+        /// Where an image is stored by default: an original in all tiers, a variant in memory.
+        public static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
+    }
+
+    func report(_ error: WebImageError) { onFailure(error) }
+}
+
+// MARK: Memory
+
+extension ImageCache {
+    /// Returns the image if it is in memory, without I/O.
     public func image(inMemoryFor key: ImageCacheKey) -> Image? {
         image(inMemoryFor: key, allowsAnimated: configuration.allowsAnimated)
     }
 
-    /// As the other of that name, whatever the configuration says of animations: `false` gives the first frame of one.
+    /// Returns the image if it is in memory; `allowsAnimated: false` returns the first frame of an animation.
     ///
     /// - Parameters:
-    ///   - counting: what the memory's statistics learn of it, once for all the keys it looks for.
+    ///   - counting: what the statistics count, once for all keys.
     ///   - isUsable: whether an image is an answer; one that is not counts as missing.
     package func image(
         inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount = .all,
@@ -83,7 +138,7 @@ public final class ImageCache: ImageCaching {
             ?? currentImage(for: key.firstFrame, counting: counting, where: isUsable)
     }
 
-    /// What the memory's statistics learn of a look-up. A request may look several times, and counts once.
+    /// What the memory's statistics count of a look-up. A request may look several times, and counts once.
     package struct LookUpCount: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
@@ -93,8 +148,8 @@ public final class ImageCache: ImageCaching {
         package static let all: LookUpCount = [.hits, .misses]
     }
 
-    /// What memory has, unless newer bytes have come since from where it came from. Such an image goes, lest it keep the
-    /// place from a newer one.
+    /// Returns the image in memory unless newer bytes have arrived since. A superseded image is removed, so that it does not
+    /// keep a newer one out.
     func currentImage(
         for key: ImageCacheKey, counting: LookUpCount = .all, where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
@@ -107,5 +162,52 @@ public final class ImageCache: ImageCaching {
         }
     }
 
-    func report(_ error: WebImageError) { onFailure(error) }
+    package func isInMemory(_ key: ImageCacheKey) -> Bool {
+        hasCurrentImage(for: key) || !configuration.allowsAnimated && hasCurrentImage(for: key.firstFrame)
+    }
+
+    private func hasCurrentImage(for key: ImageCacheKey) -> Bool {
+        memory.peek(key).map { $0.provenance?.isSuperseded != true } ?? false
+    }
+
+    /// Puts an image into memory, or removes what is there.
+    func keep(_ image: Image?, for key: ImageCacheKey, _ attributes: DiskCache.Attributes) {
+        memory.remove(for: key.firstFrame)
+        guard let image else {
+            memory.remove(for: key)
+            return
+        }
+        let expiration = attributes.expiration ?? disk?.configuration.expiration.unlessNever
+        let (kept, keptKey) = kept(image, for: key)
+        if keptKey != key { memory.remove(for: key) }
+        memory.set(kept, for: keptKey, cost: kept.memoryCost, expiration: expiration)
+    }
+
+    /// Returns what memory holds of an image, and under which key.
+    func kept(_ image: Image, for key: ImageCacheKey) -> (Image, ImageCacheKey) {
+        image.isAnimated && !configuration.allowsAnimated ? (image.firstFrame, key.firstFrame) : (image, key)
+    }
+
+    func forget(_ key: ImageCacheKey) {
+        memory.remove(for: key)
+        memory.remove(for: key.firstFrame)
+    }
+}
+
+extension Image {
+    /// Whether it has frames after the first, decoded or in its file.
+    var isAnimated: Bool { frameCount > 1 || animation != nil }
+
+    /// The first frame as a still image, which shares the pixels.
+    var firstFrame: Image {
+        guard isAnimated else { return self }
+        var still = self
+        still.frameCount = 1
+        still.data = nil
+        still.animation = nil
+        return still
+    }
+
+    /// The bytes the image was decoded from, unless it shows only a part of them.
+    var originalData: Data? { isThumbnail || isTransformed ? nil : data }
 }

@@ -9,7 +9,7 @@ internal import WebImage
 ///                                                                └── not on screen ──► at once
 /// ```
 /// So between two pictures of a slow animation nothing runs, and while the view is off screen, its player schedules nothing.
-final class ViewAnimationClock: AnimationClock {
+final class ViewAnimationClock: TimerClock {
     private let schedule = Lock(CallSchedule())
     /// GLib's functions for it may be called on any thread.
     private nonisolated(unsafe) let source: UnsafeMutablePointer<GSource>

@@ -89,5 +89,5 @@ public import WebImage
         FramePools.shared.removeAll()
     }
 
-    private var memoryCaches: [MemoryCache<ImageCacheKey, Image>] { managers.map(\.configuration.cache.memory) }
+    private var memoryCaches: [MemoryCache<ImageCacheKey, Image>] { managers.compactMap { ($0.configuration.cache as? ImageCache)?.memory } }
 }

@@ -46,7 +46,7 @@ package final class BodyCollector: Sendable {
     }
 
     private let storage: BodyStorage
-    private let valve = LoadValve()
+    private let load = DeferredTask()
     private let state = Lock(State())
 
     /// Writes bodies to files.
@@ -59,10 +59,10 @@ package final class BodyCollector: Sendable {
     package init(_ storage: BodyStorage) { self.storage = storage }
 
     /// Names the load whose body it is, so that it can be paused.
-    package func attach(_ task: any LoaderTask) { valve.attach(task) }
+    package func attach(_ task: any LoaderTask) { load.attach(task) }
 
     /// Says that the load has ended, well or not.
-    package func loadDidEnd() { valve.end() }
+    package func loadDidEnd() { load.end() }
 
     /// Makes room as far as the announced length can be believed.
     ///
@@ -98,13 +98,13 @@ package final class BodyCollector: Sendable {
             return (spool.claimWriting(), spool.waitingByteCount > Self.highWater)
         }
         if startsWriting { submitWriting() }
-        if isFull { closeValve() }
+        if isFull { pauseLoad() }
     }
 
-    private func closeValve() {
-        valve.setClosed(true)
-        // What waited may have been written, and the valve been opened, since the look at it.
-        if state.withLock({ $0.spool?.isLow ?? true }) { valve.setClosed(false) }
+    private func pauseLoad() {
+        load.pause()
+        // What waited may have been written, and the load resumed, since the look at it.
+        if state.withLock({ $0.spool?.isLow ?? true }) { load.resume() }
     }
 
     /// Whether the body is in a file, or on its way there.
@@ -156,7 +156,7 @@ package final class BodyCollector: Sendable {
                     state.spool?.failure = error
                     state.spool?.waiting = []
                 }
-                valve.cancel()
+                load.cancel()
             }
         }
         complete()
@@ -189,7 +189,7 @@ package final class BodyCollector: Sendable {
             state.spool?.waitingByteCount -= end - batch.offset
             return state.spool?.isLow ?? true
         }
-        if isLow { valve.setClosed(false) }
+        if isLow { load.resume() }
     }
 
     /// Hands the file over, if the body has ended and all of it is written.

@@ -33,41 +33,42 @@ extension ImageLoader {
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { request.headers.sortedFields }
 }
 
-/// What a loader reports while it works.
+/// What a loader reports. The same events pass from the transport through all loaders that wrap others to the pipeline.
 public enum LoaderEvent: Sendable {
-    /// The answer has begun; sent once, before any bytes.
+    /// The load waits in a queue. Only loaders with a queue send this and ``started``.
+    case queued
+    /// The transfer starts.
+    case started
+    /// An attempt failed, and another one follows. Everything received so far is void.
+    case retrying(LoaderRetry)
+    /// The wait for a network connection ended after this time.
+    case waited(Duration)
+    /// The response has started; sent once, before any bytes.
     case response(LoaderResponse)
-    /// The next piece of the body.
+    /// The next bytes of the body.
     case bytes(Data)
-    /// The head of an answer that is refused for its status; at most once, right before the metrics and the end, which is
-    /// then ``WebImageError/httpStatus(code:url:)``. Nothing of its body is delivered.
+    /// The head of a response that is an error; at most once, right before the metrics and the end, which is then
+    /// ``WebImageError/httpStatus(code:url:)``. None of its body is delivered.
     case refused(LoaderResponse)
-    /// How the transfer went, for a loader that knows; once, right before the end.
+    /// The metrics of the transfer, for a loader that has any; once, right before the end.
     case metrics(LoaderMetrics)
-    /// The end: the body is complete and its length checked, or why not.
+    /// The end: the body is complete and its length verified, or the error.
     case finished(Result<Void, WebImageError>)
 }
 
-/// A load under way.
-public protocol LoaderTask: AnyObject, Sendable {
-    /// Stops it; its handler gets `.finished` with ``WebImageError/cancelled`` unless it has ended already. Never blocks,
-    /// and may be called any number of times, from any thread.
-    func cancel()
+/// A failed attempt, and the next one.
+public struct LoaderRetry: Sendable {
+    /// Why the attempt failed.
+    public var error: WebImageError
+    /// What the next attempt loads: the same URL or an alternative.
+    public var url: URL
+    /// What the next attempt waits for.
+    public var wait: LoadAttempt.Wait
 
-    /// Moves it among those that wait for a slot; does nothing once it has started.
-    func setPriority(_ priority: LoadPriority)
-
-    /// Stops the bytes for now: once what is on its way has been delivered, a piece or two, no more arrive until
-    /// ``resume()``. The server is held back too; time limits rest. Its slot stays taken. Never blocks.
-    func pause()
-
-    /// Lets the bytes come again; harmless when they were not stopped.
-    func resume()
-}
-
-extension LoaderTask {
-    /// Does nothing: for loaders whose bytes are few, or are there already.
-    public func pause() {}
-    /// Does nothing, as `pause()`.
-    public func resume() {}
+    /// Creates an event.
+    public init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {
+        self.error = error
+        self.url = url
+        self.wait = wait
+    }
 }

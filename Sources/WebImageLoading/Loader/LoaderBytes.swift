@@ -21,11 +21,11 @@ extension ImageLoader {
     ) async throws(WebImageError) -> LoaderBytes {
         let inbox = ByteInbox(limit: bufferByteLimit)
         let session = LoaderBytes.Session(inbox: inbox)
-        inbox.valve.attach(load(request, priority: priority) { inbox.receive($0) })
+        inbox.task.attach(load(request, priority: priority) { inbox.receive($0) })
         let result = await withTaskCancellationHandler {
             await inbox.response()
         } onCancel: {
-            inbox.valve.cancel()
+            inbox.task.cancel()
         }
         return LoaderBytes(response: try result.get(), session: session)
     }
@@ -59,7 +59,7 @@ public struct LoaderBytes: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebImageError) -> Data? {
             let inbox = session.inbox
             let result = await withTaskCancellationHandler(
-                operation: { await inbox.next() }, onCancel: { inbox.valve.cancel() }, isolation: actor)
+                operation: { await inbox.next() }, onCancel: { inbox.task.cancel() }, isolation: actor)
             return try result.get()
         }
     }
@@ -70,7 +70,7 @@ public struct LoaderBytes: AsyncSequence, Sendable {
 
         init(inbox: ByteInbox) { self.inbox = inbox }
 
-        deinit { inbox.valve.cancel() }
+        deinit { inbox.task.cancel() }
     }
 }
 
@@ -112,7 +112,7 @@ final class ByteInbox: Sendable {
         }
     }
 
-    let valve = LoadValve()
+    let task = DeferredTask()
     private let highWater: Int
     private let state = Lock(State())
 
@@ -127,7 +127,7 @@ final class ByteInbox: Sendable {
             case .bytes(let bytes):
                 state.pieces.append(bytes)
                 state.byteCount += bytes.count
-            case .refused: break
+            case .queued, .started, .retrying, .waited, .refused: break
             case .metrics(let metrics): state.metrics = metrics
             case .finished(let result): state.end = result
             }
@@ -139,8 +139,8 @@ final class ByteInbox: Sendable {
             if piece != nil { state.reader = nil }
             return (headReader, head, reader, piece, state.byteCount >= highWater)
         }
-        if case .finished = event { valve.end() }
-        if isFull { closeValveWhileFull() }
+        if case .finished = event { task.end() }
+        if isFull { pauseWhileFull() }
         if let headReader, let head { headReader.resume(returning: head) }
         if let reader, let piece { reader.resume(returning: piece) }
     }
@@ -163,14 +163,14 @@ final class ByteInbox: Sendable {
                 if piece == nil { state.reader = continuation }
                 return (piece, state.byteCount <= highWater / 4)
             }
-            if isLow { valve.setClosed(false) }
+            if isLow { task.resume() }
             if let piece { continuation.resume(returning: piece) }
         }
     }
 
-    /// The reader may have emptied the buffer, and opened the valve, between the look at it and this.
-    private func closeValveWhileFull() {
-        valve.setClosed(true)
-        if state.withLock({ $0.byteCount <= highWater / 4 }) { valve.setClosed(false) }
+    /// The reader may have emptied the buffer, and resumed the load, between the look at it and this.
+    private func pauseWhileFull() {
+        task.pause()
+        if state.withLock({ $0.byteCount <= highWater / 4 }) { task.resume() }
     }
 }

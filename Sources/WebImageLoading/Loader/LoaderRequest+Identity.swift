@@ -3,7 +3,7 @@ extension LoaderRequest {
     /// the fragment and the fields for tracing, with header names in lower case.
     package var identity: LoaderRequest {
         var identity = self
-        (identity.idleTimeout, identity.totalTimeout, identity.usedTime) = (nil, nil, .zero)
+        (identity.idleTimeout, identity.totalTimeout, identity.history) = (nil, nil, nil)
         identity.url = url.withoutFragment
         if !headers.isEmpty { identity.headers = headers.answerFields.mapValues(\.value) }
         return identity

@@ -43,8 +43,11 @@ public struct LoaderRequest: Sendable, Hashable {
     /// The longest that the load's transfers may take in total; `nil`, the default, leaves it to the loader. See
     /// ``ImageDownloader/Configuration/totalTimeout`` for what counts.
     public var totalTimeout: Duration?
-    /// How much of ``totalTimeout`` earlier attempts at the same load have used.
-    package var usedTime = Duration.zero
+    /// What the attempts of this load have in common; not a part of its identity.
+    package var history: LoadHistory?
+
+    /// How long the transfers of this load have taken before this one. It counts towards ``totalTimeout``.
+    package var usedTime: Duration { history?.usedTime ?? .zero }
 
     /// Makes a request.
     public init(url: URL, headers: [String: String] = [:], credential: Credential? = nil) {

@@ -31,11 +31,10 @@ final class ResumingTask: LoaderTask {
         var body: ResumableBody?
         /// What the loader was asked to continue; `nil` where it was asked for everything.
         var found: ResumableBody.Found?
-        var valve = LoadValve()
+        var valve = DeferredTask()
         var task: (any LoaderTask)?
         var attempt = 0
         /// How long the loads took whose answer was of no use.
-        var usedTime = Duration.zero
         /// Of a load that may not be the last.
         var heldMetrics: LoaderMetrics?
         var hasResponse = false
@@ -55,6 +54,7 @@ final class ResumingTask: LoaderTask {
     }
 
     private let request: LoaderRequest
+    private let ownsHistory: Bool
     private let key: String
     private let loader: any ImageLoader
     private let store: PartialBodyStore
@@ -64,7 +64,7 @@ final class ResumingTask: LoaderTask {
         _ request: LoaderRequest, key: String, loader: any ImageLoader, store: PartialBodyStore,
         priority: LoadPriority, handler: @escaping Handler
     ) {
-        self.request = request
+        (self.request, ownsHistory) = request.withHistory()
         self.key = key
         self.loader = loader
         self.store = store
@@ -101,19 +101,18 @@ final class ResumingTask: LoaderTask {
             guard !state.isCancelled else { return nil }
             state.phase = .loading
             state.found = found
-            state.valve = LoadValve()
+            state.valve = DeferredTask()
             state.attempt += 1
             return state.attempt
         }
         guard let attempt else { return end(.failure(.cancelled)) }
         var request = request
-        request.usedTime += state.withLock { $0.usedTime }
         if let found {
             request.headers = found.contents.head.headersAskingForRest(from: found.byteCount, over: request.headers)
         }
         let priority = state.withLock { $0.priority }
         let task = loader.load(request, priority: priority) { [self] in receive($0) }
-        let valve = state.withLock { state -> LoadValve? in
+        let valve = state.withLock { state -> DeferredTask? in
             // It may have ended already, and another one begun.
             guard state.attempt == attempt, state.phase != .ended else { return nil }
             state.task = task
@@ -132,7 +131,7 @@ final class ResumingTask: LoaderTask {
     func adjustValve() {
         while true {
             let (valve, isClosed) = state.withLock { ($0.valve, $0.isClosed) }
-            valve.setClosed(isClosed)
+            valve.setPaused(isClosed)
             if state.withLock({ $0.valve === valve && $0.isClosed == isClosed }) { return }
         }
     }
@@ -187,7 +186,7 @@ final class ResumingTask: LoaderTask {
         switch (phase, event) {
         case (.replaying, _), (.ended, _), (.looking, _): break
         case (.restarting, .finished): restart()
-        case (.restarting, .metrics(let metrics)): state.withLock { $0.usedTime += metrics.activeDuration }
+        case (.restarting, .metrics(let metrics)): request.history?.addTransfer(metrics)
         case (.restarting, _): break
         case (.loading, .response(let response)): receive(response, continuing: found)
         case (.loading, .refused(let answer)) where found != nil && !hasResponse:
@@ -200,7 +199,7 @@ final class ResumingTask: LoaderTask {
             if case .failure(.httpStatus(let code, _)) = result, let found,
                 judge(statusCode: code, of: found) == .useless
             {
-                state.withLock { $0.usedTime += metrics?.activeDuration ?? .zero }
+                request.history?.addTransfer(metrics)
                 return restart()
             }
             if let metrics { deliver(.metrics(metrics)) }
@@ -294,17 +293,20 @@ final class ResumingTask: LoaderTask {
         case .finished(let result):
             conclude(result)
         case .metrics(var metrics):
-            let (handler, usedTime) = state.withLock { ($0.handler, $0.usedTime) }
-            metrics.activeDuration += usedTime
-            handler?(.metrics(metrics))
-        case .response, .refused:
+            if ownsHistory { metrics.activeDuration += request.usedTime }
+            state.withLock { $0.handler }?(.metrics(metrics))
+        case .retrying:
+            // What follows is another body; what is stored of this one stays.
+            state.withLock { $0.body }?.begin(nil)
+            state.withLock { $0.handler }?(event)
+        case .queued, .started, .waited, .response, .refused:
             state.withLock { $0.handler }?(event)
         }
     }
 
     /// Counts bytes; `nil` where they are not to go up.
     private func count(_ bytes: Data) -> Handler? {
-        let (handler, valve) = state.withLock { state -> (Handler?, LoadValve?) in
+        let (handler, valve) = state.withLock { state -> (Handler?, DeferredTask?) in
             guard state.failure == nil else { return (nil, nil) }
             state.byteCount += Int64(bytes.count)
             guard let total = state.totalByteCount, state.byteCount > total else { return (state.handler, nil) }

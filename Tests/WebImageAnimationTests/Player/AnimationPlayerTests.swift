@@ -314,7 +314,7 @@ import WebImageTestSupport
 
     @Test func isGoneWithItsLastReference() throws {
         let work = ManualWork()
-        let clock = ManualAnimationClock()
+        let clock = ManualTimerClock()
         let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil, submit: work.submit)
         weak var gone: AnimationPlayer?
         do {

@@ -10,7 +10,7 @@ import WebImageTestSupport
         let source = NumberedSource(30, durations: [Double](repeating: 0.011, count: 30), loopCount: 2)
         let image = try AnimatedImage(source)
         let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil)
-        let clock = MonotonicAnimationClock()
+        let clock = MonotonicTimerClock()
         let finished = Countdown(20)
         let shown = Lock<[Int: [Int]]>([:])
         let players = (0..<20).map { number in
@@ -38,7 +38,7 @@ import WebImageTestSupport
     @Test func controlFromManyThreadsLeavesAPlayerThatPlays() async throws {
         let source = NumberedSource(20, durations: [Double](repeating: 0.011, count: 20), keyframes: [0, 7, 13])
         let pools = FramePools(byteLimit: 6 * NumberedSource.frameByteCount, pressureSource: nil)
-        let clock = MonotonicAnimationClock()
+        let clock = MonotonicTimerClock()
         let image = try AnimatedImage(source)
         let player = AnimationPlayer(image, configuration: .init(loopLimit: .endless), clock: clock, pools: pools)
         let isInside = Lock(false)

@@ -15,7 +15,7 @@ import WebImageTestSupport
     ) throws -> Int {
         let image = try AnimatedImage(data: animation.data())
         let expected = try animation.frames(count: image.source.frameCount)
-        let (clock, work) = (ManualAnimationClock(), ManualWork())
+        let (clock, work) = (ManualTimerClock(), ManualWork())
         let byteLimit = frameRoom.map { $0 * image.source.frameByteCount } ?? 1 << 30
         let pools = FramePools(byteLimit: byteLimit, pressureSource: nil, submit: work.submit)
         let player = AnimationPlayer(image, configuration: configuration, clock: clock, pools: pools)
@@ -79,7 +79,7 @@ import WebImageTestSupport
     func playsWhatArrivesWithThePixelsOfOtherPrograms(_ name: String) throws {
         let animation = ReferenceAnimation(name: name)
         let data = try animation.data()
-        let (clock, work) = (ManualAnimationClock(), ManualWork())
+        let (clock, work) = (ManualTimerClock(), ManualWork())
         let pools = FramePools(byteLimit: 1 << 30, pressureSource: nil, submit: work.submit)
         let told = Lock<[(Int, [UInt8])]>([])
         let step = {

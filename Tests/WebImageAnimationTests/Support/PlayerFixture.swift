@@ -5,7 +5,7 @@ import WebImageCore
 
 /// A player on a manual clock whose frames are decoded when the test says so, and what it tells.
 final class PlayerFixture: Sendable {
-    let clock: ManualAnimationClock
+    let clock: ManualTimerClock
     let work: ManualWork
     let pools: FramePools
     let player: AnimationPlayer
@@ -22,7 +22,7 @@ final class PlayerFixture: Sendable {
     ) throws {
         let work = other?.work ?? ManualWork()
         self.work = work
-        clock = other?.clock ?? ManualAnimationClock()
+        clock = other?.clock ?? ManualTimerClock()
         pools =
             other?.pools
             ?? FramePools(

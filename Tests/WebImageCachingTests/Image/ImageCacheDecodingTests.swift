@@ -130,7 +130,7 @@ import WebImageTestSupport
         async let first = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .low))
         try await gate.reached.wait()
         async let second = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .veryHigh))
-        while cache.queries.waiterCount < 2 { await Task.yield() }
+        while cache.queries.subscriberCount < 2 { await Task.yield() }
         gate.open()
         #expect(await first != nil)
         #expect(await second != nil)

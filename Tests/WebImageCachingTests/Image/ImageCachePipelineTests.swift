@@ -18,9 +18,9 @@ import WebImageTestSupport
         key = fixture.key
     }
 
-    private func read(_ key: ImageCacheKey, from cache: ImageCache) async -> ImageCache.StoredOriginal? {
+    private func read(_ key: ImageCacheKey, from cache: ImageCache) async -> StoredImage? {
         await withCheckedContinuation { continuation in
-            _ = cache.readOriginal(of: key, priority: .normal) { continuation.resume(returning: $0) }
+            _ = cache.read(key, priority: .normal) { continuation.resume(returning: $0) }
         }
     }
 
@@ -42,17 +42,17 @@ import WebImageTestSupport
         try await make(change)
         // Who joins only now watches too late by himself; the bytes were watched before.
         let watch = cache.watch(key)
-        cache.promote(try solidImage(), for: key, from: stored, since: watch)
+        cache.insert(try solidImage(), for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.contains(key) == (change == .none))
     }
 
     @Test func promotesNoVariantThatWasRemovedMeanwhile() async throws {
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         let watch = cache.watch(fixture.thumbnailKey)
-        let stored = try #require(await read(fixture.thumbnailKey, from: cache))
+        let stored = try #require(await read(key, from: cache))
         #expect(stored.data == (try solidPNG()))
         await cache.remove(for: fixture.thumbnailKey)
-        cache.promote(try solidImage(), for: fixture.thumbnailKey, from: stored, since: watch)
+        cache.insert(try solidImage(), for: fixture.thumbnailKey, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.count == 0)
     }
 
@@ -61,7 +61,7 @@ import WebImageTestSupport
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
         cache.memory.set(try solidImage(3, 3), for: key)
-        cache.promote(try solidImage(), for: key, from: stored, since: watch)
+        cache.insert(try solidImage(), for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.width == 3)
     }
 
@@ -89,7 +89,7 @@ import WebImageTestSupport
         var decoded = try solidImage()
         stored.describe(&decoded)
         #expect(decoded.scale == 2 && decoded.extendedData == Data("mine".utf8))
-        cache.promote(decoded, for: key, from: stored, since: watch)
+        cache.insert(decoded, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         memory.ticking.advance(seconds: 99)
         #expect(cache.image(inMemoryFor: key) != nil)
         memory.ticking.advance(seconds: 2)
@@ -134,10 +134,10 @@ import WebImageTestSupport
         cache.memory.removeAll()
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
-        cache.promote(animated, for: key, from: stored, since: watch)
+        cache.insert(animated, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)
     }
 }
 
-private func change(_ data: Data) -> ImageCache.OriginalChange { ImageCache.OriginalChange((data, nil)) }
+private func change(_ data: Data) -> StoredChange { .store(data, responseMetadata: nil) }

@@ -140,7 +140,7 @@ import WebImageTestSupport
             image, data: try solidPNG(), for: key,
             attributes: DiskCache.Attributes(extendedData: Data("mine".utf8), responseMetadata: Data("etag".utf8)))
         let inMemory = await cache.image(for: key)
-        #expect(inMemory?.extendedData == Data("mine".utf8))
+        #expect(inMemory?.attributes.extendedData == Data("mine".utf8))
 
         cache.memory.removeAll()
         let onDisk = await cache.image(for: key)
@@ -149,9 +149,9 @@ import WebImageTestSupport
         #expect(onDisk?.image?.size == PointSize(width: 4, height: 3))
         #expect(onDisk?.image?.isTransformed == true)
         #expect(onDisk?.image?.extendedData == Data("mine".utf8))
-        #expect(onDisk?.extendedData == Data("mine".utf8))
-        #expect(onDisk?.responseMetadata == Data("etag".utf8))
-        #expect(await cache.image(for: key)?.extendedData == Data("mine".utf8))
+        #expect(onDisk?.attributes.extendedData == Data("mine".utf8))
+        #expect(onDisk?.attributes.responseMetadata == Data("etag".utf8))
+        #expect(await cache.image(for: key)?.attributes.extendedData == Data("mine".utf8))
     }
 
     @Test func answersForBytesWithoutDecoding() async throws {

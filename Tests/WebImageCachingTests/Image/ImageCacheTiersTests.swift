@@ -107,13 +107,4 @@ import WebImageTestSupport
             await cache.disk?.flush()
         }
     }
-
-    @Test func letsSomethingLargeWaitAlone() {
-        let backlog = Backlog(byteLimit: 100)
-        #expect(backlog.admit(1_000))
-        #expect(!backlog.admit(1))
-        #expect(backlog.admit(0))
-        backlog.end(1_000)
-        #expect(backlog.admit(60) && backlog.admit(40) && !backlog.admit(1))
-    }
 }

@@ -71,7 +71,10 @@ import WebImageTestSupport
     @Test func whatEarlierAttemptsUsedIsNoLongerThere() throws {
         let url = try #require(URL(string: "http://host/a"))
         var request = LoaderRequest(url: url)
-        request.usedTime = .seconds(2)
+        var earlier = LoaderMetrics()
+        earlier.activeDuration = .seconds(2)
+        request.history = LoadHistory()
+        request.history?.addTransfer(earlier)
         let state = try DownloadState(request, configuration: Self.limited)
         #expect(state.limits(after: .seconds(1)).total == .seconds(2))
         #expect(state.limits(after: .seconds(4)).total == .zero)

@@ -177,60 +177,6 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct LoadValveTests {
-    private final class Probe: LoaderTask {
-        let calls = Lock<[String]>([])
-
-        func cancel() { calls.withLock { $0.append("cancel") } }
-        func setPriority(_ priority: LoadPriority) {}
-        func pause() { calls.withLock { $0.append("pause") } }
-        func resume() { calls.withLock { $0.append("resume") } }
-    }
-
-    @Test func tellsALoadWhatWasWishedBeforeItWasKnown() {
-        let (valve, probe) = (LoadValve(), Probe())
-        valve.setClosed(true)
-        valve.attach(probe)
-        valve.setClosed(true)
-        valve.setClosed(false)
-        valve.setClosed(false)
-        #expect(probe.calls.withLock { $0 } == ["pause", "resume"])
-        let cancelled = Probe()
-        let other = LoadValve()
-        other.cancel()
-        other.attach(cancelled)
-        #expect(cancelled.calls.withLock { $0 } == ["cancel"])
-    }
-
-    @Test func letsGoOfALoadThatHasEnded() {
-        let valve = LoadValve()
-        var probe: Probe? = Probe()
-        weak let kept = probe
-        if let probe { valve.attach(probe) }
-        valve.end()
-        // One that ends before `load` has returned is not taken any more.
-        if let probe { valve.attach(probe) }
-        probe = nil
-        #expect(kept == nil)
-    }
-
-    @Test func theLastWishStandsWhicheverThreadItCameFrom() async {
-        let (valve, probe) = (LoadValve(), Probe())
-        valve.attach(probe)
-        await withTaskGroup(of: Void.self) { group in
-            for parity in 0..<4 {
-                group.addTask { for count in 0..<2000 { valve.setClosed((count + parity) % 2 == 0) } }
-            }
-        }
-        valve.setClosed(true)
-        #expect(probe.calls.withLock { $0.last } == "pause")
-        valve.setClosed(false)
-        let calls = probe.calls.withLock { $0 }
-        #expect(calls.last == "resume")
-        #expect(zip(calls, calls.dropFirst()).allSatisfy { $0 != $1 }, "each is told once")
-    }
-}
-
 /// Counts the bytes of files; the first of them waits until the test lets it through.
 private final class WatchedFileLoader: ImageLoader {
     let mayBring = ThreadGate()

@@ -1,3 +1,4 @@
+import WebImageCore
 import FoundationEssentials
 import Testing
 import WebImageLoading

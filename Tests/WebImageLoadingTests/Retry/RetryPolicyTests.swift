@@ -15,14 +15,14 @@ import WebImageCore
         retryAfter: Duration? = nil, elapsed: Duration = .zero, random: Double = 1
     ) -> Duration? {
         policy.delay(
-            afterAttempt: number, error, method: method, retryAfter: retryAfter, elapsed: elapsed, random: random)
+            after: RetryFailure(
+                attemptCount: number, error: error, method: method, retryAfter: retryAfter, elapsed: elapsed,
+                random: random))
     }
 
     @Test func theDefaultTriesNothingAgain() {
         #expect(RetryPolicy.none.maximumAttempts == 1)
-        let delay = RetryPolicy.none.delay(
-            afterAttempt: 1, Self.reset, method: .get, retryAfter: nil, elapsed: .zero, random: 0)
-        #expect(delay == nil)
+        #expect(RetryPolicy.none.delay(after: RetryFailure(attemptCount: 1, error: Self.reset)) == nil)
     }
 
     @Test func theBackoffDoublesUpToItsLimit() {

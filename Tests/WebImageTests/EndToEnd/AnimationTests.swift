@@ -15,7 +15,7 @@ import WebImageTestSupport
     /// The red of every frame that a player of `image` tells until it is finished.
     private func played(_ image: Image, in pools: FramePools, _ work: DecodingWork) -> [UInt8] {
         let told = Lock<[UInt8]>([])
-        let clock = ManualAnimationClock()
+        let clock = ManualTimerClock()
         let player = AnimationPlayer(AnimatedImage(image), clock: clock, pools: pools)
         player.onEvent = { event in
             if case .frame(_, let pixels) = event { told.withLock { $0.append(pixels[0, 0].x) } }

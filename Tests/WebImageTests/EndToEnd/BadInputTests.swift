@@ -33,7 +33,7 @@ import WebImageTestSupport
 
     private func expectNothingCached(for url: URL, sourceLocation: SourceLocation = #_sourceLocation) async {
         #expect(manager.cachedImage(for: url) == nil, sourceLocation: sourceLocation)
-        let disk = manager.configuration.cache.disk
+        let disk = manager.imageCache.disk
         #expect(await disk?.contains(url.absoluteString) == false, sourceLocation: sourceLocation)
     }
 
@@ -129,7 +129,7 @@ import WebImageTestSupport
         let server = try NGINXServer(root: files.path)
         let url = try server.url("/a.png")
         _ = try await manager.image(at: url)
-        await manager.configuration.cache.disk?.flush()
+        await manager.imageCache.disk?.flush()
 
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path("cache"))
         where name.contains("sqlite") {

@@ -16,9 +16,10 @@ import WebImageTestSupport
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: disk),
             loaders: [ImageDownloader(configuration: downloads)])
-        configuration.retryPolicy = RetryPolicy(maximumAttempts: 12)
-        configuration.retryPolicy.initialBackoff = .milliseconds(10)
-        configuration.retryPolicy.maximumBackoff = .milliseconds(100)
+        var policy = RetryPolicy(maximumAttempts: 12)
+        policy.initialBackoff = .milliseconds(10)
+        policy.maximumBackoff = .milliseconds(100)
+        configuration.retryPolicy = policy
         let manager = WebImageManager(configuration: configuration)
 
         let results = Results()

@@ -32,7 +32,7 @@ import WebImageTestSupport
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         #expect(try await manager.response(for: request()).origin == .remote)
-        await manager.configuration.cache.disk?.flush()
+        await manager.imageCache.disk?.flush()
 
         let nextStart = makeManager()
         #expect(try await nextStart.response(for: request()).origin == .diskCache)

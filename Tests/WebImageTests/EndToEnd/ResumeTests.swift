@@ -42,13 +42,13 @@ import WebImageTestSupport
         let request = WebImageRequest(try server.url("/a.png"))
         let first = makeManager()
         try await interrupt(first, request, after: 1_000_000)
-        #expect(await first.configuration.cache.disk?.data(for: request.cacheKey.source) == nil, "whole bodies only")
+        #expect(await first.imageCache.disk?.data(for: request.cacheKey.source) == nil, "whole bodies only")
 
         let next = makeManager()
         let response = try await next.response(for: request)
         #expect(response.origin == .remote)
-        await next.configuration.cache.disk?.flush()
-        #expect(await next.configuration.cache.disk?.data(for: request.cacheKey.source) == picture)
+        await next.imageCache.disk?.flush()
+        #expect(await next.imageCache.disk?.data(for: request.cacheKey.source) == picture)
         let log = try await server.accessLog()
         #expect(log.map(\.status) == [200, 206])
         #expect(log.last?.ifRange != nil)
@@ -80,8 +80,8 @@ import WebImageTestSupport
         try await interrupt(manager, request, after: 1_000_000)
         for _ in 0..<2 {
             await #expect(throws: WebImageError.self) { try await manager.response(for: request) }
-            await manager.configuration.cache.disk?.flush()
-            #expect(await manager.configuration.cache.disk?.data(for: request.cacheKey.source) == nil)
+            await manager.imageCache.disk?.flush()
+            #expect(await manager.imageCache.disk?.data(for: request.cacheKey.source) == nil)
         }
         let log = try await server.accessLog()
         #expect(log.map(\.status) == [200, 206, 200])

@@ -28,7 +28,7 @@ import WebImageTestSupport
         let manager = makeManager()
         #expect(try await manager.response(for: WebImageRequest(url)).origin == .remote)
         #expect(try await manager.response(for: WebImageRequest(url)).origin == .memoryCache)
-        await manager.configuration.cache.disk?.flush()
+        await manager.imageCache.disk?.flush()
 
         let nextStart = makeManager()
         let response = try await nextStart.response(for: WebImageRequest(url))
@@ -190,7 +190,7 @@ import WebImageTestSupport
         // Some join, some find it in memory, some come when it has just gone from there.
         for number in 0..<200 {
             manager.load(WebImageRequest(url), completion: results.note)
-            if number % 20 == 0 { manager.configuration.cache.memory.removeAll() }
+            if number % 20 == 0 { manager.imageCache.memory.removeAll() }
             if number % 7 == 0 { _ = await results.wait(for: number / 2) }
         }
         let all = await results.wait(for: 200)
@@ -202,7 +202,7 @@ import WebImageTestSupport
         let url = try files.write(SolidPicture(3).png(), to: "with space.png")
         let manager = makeManager()
         #expect(SolidPicture(3).matches(try await manager.image(at: url)))
-        #expect(await manager.configuration.cache.disk?.contains(url.absoluteString) == false)
+        #expect(await manager.imageCache.disk?.contains(url.absoluteString) == false)
     }
 }
 

@@ -103,3 +103,11 @@ extension AsyncStream where Element: Sendable {
         throw WebImageError.cancelled
     }
 }
+
+extension WebImageManager {
+    /// The cache of a manager that has no custom one.
+    var imageCache: ImageCache {
+        guard let cache = configuration.cache as? ImageCache else { preconditionFailure("a custom cache") }
+        return cache
+    }
+}

@@ -40,6 +40,7 @@ final class ScriptedLoad: LoaderTask {
     private let cancelled: AsyncStream<Void>.Continuation
     private let priorityChanged: AsyncStream<LoadPriority>.Continuation
     private let ended = Lock(false)
+    private let paused = Lock(false)
     /// What it was started with.
     let initialPriority: LoadPriority
     private let handler: @Sendable (LoaderEvent) -> Void
@@ -53,6 +54,7 @@ final class ScriptedLoad: LoaderTask {
     }
 
     var isEnded: Bool { ended.withLock { $0 } }
+    var isPaused: Bool { paused.withLock { $0 } }
 
     /// Sends `data` as a whole answer, in `pieceCount` pieces.
     func answer(_ data: Data, contentType: String = "image/png", pieceCount: Int = 1) {
@@ -155,4 +157,6 @@ final class ScriptedLoad: LoaderTask {
     }
 
     func setPriority(_ priority: LoadPriority) { priorityChanged.yield(priority) }
+    func pause() { paused.withLock { $0 = true } }
+    func resume() { paused.withLock { $0 = false } }
 }

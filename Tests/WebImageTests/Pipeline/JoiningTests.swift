@@ -169,10 +169,10 @@ import WebImageTestSupport
 
 /// What the bytes stage tells one subscriber.
 private final class PartialBodies: Sendable {
-    private let events = Lock<[SharedWork<LoadedBytes>.Event]>([])
+    private let events = Lock<[Job<LoadedBytes, LoadNews>.Event]>([])
     private let ended = Countdown()
 
-    var note: SharedWork<LoadedBytes>.Handler {
+    var note: Job<LoadedBytes, LoadNews>.Handler {
         { event in
             self.events.withLock { $0.append(event) }
             if case .finished = event { self.ended.signal() }
@@ -180,13 +180,13 @@ private final class PartialBodies: Sendable {
     }
 
     private var bodies: [PartialBody] {
-        events.withLock { $0 }.compactMap { if case .bytes(let body) = $0 { body } else { nil } }
+        events.withLock { $0 }.compactMap { if case .news(let news) = $0 { news.body } else { nil } }
     }
 
     var byteCounts: [Int] { bodies.map(\.byteCount) }
     var newest: Data? { bodies.last?.data }
     var progress: [LoadProgress] {
-        events.withLock { $0 }.compactMap { if case .progress(let progress) = $0 { progress } else { nil } }
+        events.withLock { $0 }.compactMap { if case .news(let news) = $0 { news.progress } else { nil } }
     }
 
     func wait() async throws -> Data? {

@@ -48,7 +48,7 @@ import WebImageTestSupport
         var delayedCount: Int { delayed.withLock { $0.count } }
 
         /// Starts a load, and waits until the loader is asked.
-        func start(_ options: WebImageOptions) async throws -> (load: ScriptedLoad, step: (any WorkStep)?) {
+        func start(_ options: WebImageOptions) async throws -> (load: ScriptedLoad, step: (any LoaderTask)?) {
             let context = LoadContext(request: WebImageRequest(url, options: options), loader: loader)
             let step = pipeline.join(context) { [shown] event in
                 if case .provisional(let response, _) = event { shown.withLock { $0.append(response.image) } }

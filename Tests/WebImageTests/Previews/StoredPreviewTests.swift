@@ -177,7 +177,7 @@ import WebImageTestSupport
         #expect(try !preview.finishMaking(response(provenance)))
         cover(3)
         #expect(begun.withLock { $0 } == [], "the stored one was not told yet")
-        preview.goOn()
+        preview.update()
         #expect(begun.withLock { $0 } == [3], "the newest alone")
         cover(4)
         #expect(begun.withLock { $0 } == [3, 4])
@@ -187,7 +187,7 @@ import WebImageTestSupport
         #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         #expect(!preview.giveUp())
-        preview.goOn()
+        preview.update()
         #expect(begun.withLock { $0 } == [1])
         guard case .other = preview.end(with: provenance) else {
             Issue.record("there is no picture")

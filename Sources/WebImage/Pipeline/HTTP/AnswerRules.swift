@@ -11,7 +11,7 @@ struct AnswerRules: Sendable {
     /// Whether cookies come from a jar, so that nobody can tell which ones an answer was for.
     let usesCookieJar: Bool
     /// Whether only pictures will do: a stored answer with another status than success is none.
-    let wantsPicture: Bool
+    let wantsImage: Bool
 
     /// What to do, given what is stored.
     ///
@@ -35,7 +35,7 @@ struct AnswerRules: Sendable {
     private func serveAny(
         _ stored: [StoredResponse?], otherwise: (HTTPCachePolicy.Reason) -> HTTPCachePolicy.Decision
     ) -> HTTPCachePolicy.Decision {
-        if !wantsPicture, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
+        if !wantsImage, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
         var reason = HTTPCachePolicy.Reason.nothingStored
         for (index, response) in stored.enumerated() {
             guard let obstacle = obstacle(to: response) else {
@@ -49,8 +49,8 @@ struct AnswerRules: Sendable {
     /// Why it is no answer at all, whatever its age.
     private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
-        if wantsPicture, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
-        if response.lacksBody || response.isRewritten && !wantsPicture { return .bodyWasNotKept }
+        if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
+        if response.lacksBody || response.isRewritten && !wantsImage { return .bodyWasNotKept }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
@@ -74,10 +74,10 @@ struct AnswerRules: Sendable {
 
     private func isReusable(_ response: StoredResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
-        if response.isRewritten, !wantsPicture { return false }
+        if response.isRewritten, !wantsImage { return false }
         if usesCookieJar, response.varyNames.contains("cookie") { return false }
         // Of an error a picture needs no more than the head.
-        return !response.lacksBody || wantsPicture && !(200..<300).contains(response.statusCode)
+        return !response.lacksBody || wantsImage && !(200..<300).contains(response.statusCode)
     }
 
     /// The stored one is the preview; whether it is still good is for the server to say.

@@ -18,6 +18,8 @@ struct LoaderAnswer: Sendable {
     var requestTime: Date
     /// When the head came.
     var responseTime: Date
+    /// The URL of the last attempt, without user information.
+    var url: URL
 
     /// The status of an answer that is all there; `nil` where there is none, or only a part.
     var statusCode: Int? {

@@ -54,7 +54,7 @@ final class Preview: Sendable {
     var hasPicture: Bool { state.withLock { $0.response != nil } }
 
     /// Whether a picture is to be made for what has this provenance; `false` where it is there, and where it would come too
-    /// late or in the way of another. Who is told so calls ``goOn()`` once it is made and told, or could not be made.
+    /// late or in the way of another. Who is told so calls ``update()`` once it is made and told, or could not be made.
     ///
     /// - Parameter number: of the provisional result: what comes after one with a higher number was overtaken on its way to a
     ///   late subscriber.
@@ -85,7 +85,7 @@ final class Preview: Sendable {
     }
 
     /// Lets previews come of what has arrived meanwhile.
-    func goOn() {
+    func update() {
         let waiting = state.withLock { state in
             state.isBusy = false
             if state.waiting != nil { state.isCovered = true }

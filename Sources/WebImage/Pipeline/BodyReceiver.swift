@@ -1,0 +1,201 @@
+import FoundationEssentials
+import WebImageCore
+import WebImageLoading
+
+/// Turns the events of a loader into a body, progress and attempts, and calls the completion with the answer.
+///
+/// After `retrying` everything starts again, so that the bytes of a failed attempt are lost with it.
+final class BodyReceiver: Sendable {
+    private let job: Job<LoadedBytes, LoadNews>
+    private let trace: TraceRecorder
+    private let storage: BodyStorage
+    private let undecoded: ByteBudget
+    private let configuration: WebImageManager.Configuration
+    private let history: LoadHistory?
+    private let completion: @Sendable (LoaderAnswer) -> Void
+    private let state: Lock<State>
+
+    private struct State {
+        var task: (any LoaderTask)?
+        var hasEnded = false
+        var collector: BodyCollector
+        var activity: LoaderActivity?
+        var attempts: [LoadAttempt]
+        var attemptStart: Duration
+        /// When the last attempt failed, until the next one starts.
+        var failureTime: ContinuousClock.Instant?
+        var requestTime: Date
+        var responseTime: Date?
+        var head: LoaderResponse?
+        var isRefused = false
+        var metrics: LoaderMetrics?
+        var progress: ProgressSteps
+
+        mutating func endAttempt(at now: Duration, _ error: WebImageError?) {
+            attempts[attempts.count - 1].duration = now - attemptStart
+            attempts[attempts.count - 1].error = error
+        }
+    }
+
+    /// - Parameter url: the request's URL without user information.
+    init(
+        _ job: Job<LoadedBytes, LoadNews>, _ trace: TraceRecorder, _ url: URL, storage: BodyStorage,
+        undecoded: ByteBudget, history: LoadHistory?, _ configuration: WebImageManager.Configuration,
+        completion: @escaping @Sendable (LoaderAnswer) -> Void
+    ) {
+        self.job = job
+        self.trace = trace
+        self.storage = storage
+        self.undecoded = undecoded
+        self.history = history
+        self.configuration = configuration
+        self.completion = completion
+        state = Lock(
+            State(
+                collector: BodyCollector(storage), attempts: [LoadAttempt(number: 1, url: url)],
+                attemptStart: configuration.environment.clock.now, requestTime: configuration.now(),
+                progress: ProgressSteps(minimumInterval: configuration.minimumProgressInterval)))
+    }
+
+    /// Starts the load.
+    func load(_ request: LoaderRequest, with loader: any ImageLoader, priority: LoadPriority) -> any LoaderTask {
+        start()
+        let task = loader.load(request, priority: priority) { [self] event in receive(event) }
+        let collector = state.withLock { state in
+            // It may have ended within the call. The task and this object hold each other until the end.
+            if !state.hasEnded { state.task = task }
+            return state.collector
+        }
+        collector.attach(task)
+        return task
+    }
+
+    /// Notes that a loader is asked.
+    private func start() {
+        let activity = LoaderActivity()
+        let now = configuration.environment.clock.now
+        state.withLock { ($0.activity, $0.attemptStart) = (activity, now) }
+        job.report(LoadNews(activity: activity))
+    }
+
+    private func receive(_ event: LoaderEvent) {
+        switch event {
+        case .queued: state.withLock { $0.activity }?.setActive(false)
+        case .started: noteStart()
+        case .retrying(let retry): startAgain(retry)
+        case .waited(let duration): noteWait(duration)
+        case .response(let response):
+            note(response)
+            // A 304 has no body.
+            if response.statusCode == 304 { return }
+            let collector = state.withLock { $0.collector }
+            collector.begin(response, isMemoryScarce: undecoded.isFull)
+            report { $0.progress.begin(expected: response.expectedByteCount) }
+        case .bytes(let bytes):
+            let collector = state.withLock { $0.collector }
+            collector.append(bytes)
+            let byteCount = collector.byteCount
+            report { $0.progress.advance(to: Int64(byteCount)) }
+            job.report(LoadNews(body: PartialBody(collector: collector, byteCount: byteCount)))
+        case .refused(let response):
+            note(response)
+            state.withLock { $0.isRefused = true }
+        case .metrics(let metrics):
+            state.withLock { $0.metrics = metrics }
+        case .finished(let result):
+            end(result)
+        }
+    }
+
+    // MARK: Attempts
+
+    /// A transfer has left its queue, or another attempt starts.
+    private func noteStart() {
+        let (failureTime, attempts, activity) = state.withLock { state in
+            (state.failureTime.take(), state.attempts, state.activity)
+        }
+        guard let failureTime else {
+            activity?.setActive(true)
+            return
+        }
+        trace.note(.retry, since: failureTime, .triedAgain(attempts))
+        start()
+    }
+
+    private func startAgain(_ retry: LoaderRetry) {
+        let (now, date) = (configuration.environment.clock.now, configuration.now())
+        let (collector, activity, attempts) = state.withLock { state in
+            defer {
+                state.collector = BodyCollector(storage)
+                if let task = state.task { state.collector.attach(task) }
+                (state.activity, state.head, state.metrics, state.responseTime) = (nil, nil, nil, nil)
+                (state.isRefused, state.requestTime, state.failureTime) = (false, date, .now)
+                state.progress = ProgressSteps(minimumInterval: configuration.minimumProgressInterval)
+            }
+            state.endAttempt(at: now, retry.error)
+            state.attempts.append(
+                LoadAttempt(number: state.attempts.count + 1, url: retry.url, wait: retry.wait))
+            state.attemptStart = now
+            return (state.collector, state.activity, state.attempts)
+        }
+        activity?.end()
+        collector.loadDidEnd()
+        job.report(LoadNews(attempts: attempts))
+        job.report(LoadNews(progress: LoadProgress(received: 0, expected: nil, attempt: attempts.count)))
+    }
+
+    private func noteWait(_ duration: Duration) {
+        state.withLock { $0.attempts[$0.attempts.count - 1].wait = .connectivity(duration) }
+    }
+
+    // MARK: Responses
+
+    private func note(_ response: LoaderResponse) {
+        let responseTime = configuration.now()
+        state.withLock { ($0.head, $0.responseTime) = (response, responseTime) }
+    }
+
+    private func report(_ change: (inout State) -> LoadProgress?) {
+        let progress = state.withLock { state in
+            var progress = change(&state)
+            progress?.attempt = state.attempts.count
+            return progress
+        }
+        if let progress { job.report(LoadNews(progress: progress)) }
+    }
+
+    private func end(_ result: Result<Void, WebImageError>) {
+        let now = configuration.environment.clock.now
+        var error: WebImageError?
+        if case .failure(let failure) = result { error = failure }
+        let (collector, activity, attempts, task) = state.withLock { [error] state in
+            state.hasEnded = true
+            // An attempt that only waited for a network has not started.
+            if state.failureTime != nil { state.attemptStart = now }
+            state.endAttempt(at: now, error)
+            return (state.collector, state.activity, state.attempts, state.task.take())
+        }
+        withExtendedLifetime(task) {}
+        activity?.end()
+        collector.loadDidEnd()
+        job.report(LoadNews(attempts: attempts))
+        switch error {
+        case nil: collector.end { [self] body in complete(body) }
+        // If it was cancelled because the body could not be kept, that is the error.
+        case let error?: complete(.failure(collector.failure ?? error))
+        }
+    }
+
+    private func complete(_ body: Result<Data, WebImageError>) {
+        var state = state.withLock { $0 }
+        if let history {
+            history.addTransfer(state.metrics)
+            state.metrics?.activeDuration = history.usedTime
+        }
+        completion(
+            LoaderAnswer(
+                head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,
+                isInFile: state.collector.isInFile, requestTime: state.requestTime,
+                responseTime: state.responseTime ?? configuration.now(), url: state.attempts[state.attempts.count - 1].url))
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCore
+import WebImageLoading
+
+extension Pipeline {
+    /// Joins or starts the job of a response of any kind; `handler` may be called before this returns.
+    ///
+    /// Requests that change something on the server are never shared.
+    func joinData(
+        for context: LoadContext, handler: @escaping Job<LoadedBytes, LoadNews>.Handler
+    ) -> (any LoaderTask)? {
+        let method = context.call?.method ?? .get
+        if method == .get || method == .head {
+            return joinBytes(
+                for: context, sources: context.byteSources, priority: context.request.priority, handler: handler)
+        }
+        let job = Job<LoadedBytes, LoadNews>()
+        let subscription = job.subscribe(priority: context.request.priority, handler: handler)
+        send(context, job)
+        return subscription
+    }
+
+    /// Asks the loader without the cache. Afterwards what is stored of the URLs that were changed is out of date.
+    private func send(_ context: LoadContext, _ job: Job<LoadedBytes, LoadNews>) {
+        guard context.request.cachePolicy != .cacheOnly, context.request.cachePolicy != .offline else {
+            return job.finish(.failure(.notInCache(key: context.key.source)))
+        }
+        let (start, trace) = (ContinuousClock.now, TraceRecorder())
+        job.report(LoadNews(trace: trace))
+        let url = context.request.url.separatedFromUserInfo.url
+        let receiver = BodyReceiver(
+            job, trace, url, storage: bodyStorage(for: context), undecoded: undecoded, history: nil, configuration
+        ) { [self] answer in
+            trace.note(.transfer, since: start, .answered(answer, conditions: []))
+            invalidate(after: answer, to: context, trace)
+            job.finish(
+                answer.body.map { data in
+                    LoadedBytes(
+                        data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(nil),
+                        arrival: Arrival(disk: .none, isForMemory: false, requestHeaders: []),
+                        share: undecoded.hold(answer.isInFile ? 0 : data.count))
+                })
+        }
+        job.run { priority in receiver.load(context.loaderRequest, with: context.loader, priority: priority) }
+    }
+
+    private func invalidate(after answer: LoaderAnswer, to context: LoadContext, _ trace: TraceRecorder) {
+        guard let head = answer.head, let method = context.call?.method else { return }
+        let urls = Set(urlsChanged(by: method, of: context.request.url, head))
+        guard !urls.isEmpty else { return }
+        trace.note(.store, .invalidated(count: urls.count))
+        for url in urls {
+            var request = context.request
+            request.url = url
+            var plain = WebImageRequest(url)
+            plain.cacheKeyFilter = request.cacheKeyFilter
+            // What is stored for everyone, and what is stored for the sender's credentials.
+            for source in Set([plain.cacheKey.source, request.cacheKey.source]) {
+                supersedeAll(of: source)
+                originals.apply(.remove(withAlternates: true), for: ImageCacheKey(source: source))
+            }
+        }
+    }
+
+    /// Returns the URLs that a response to a method that changes things invalidates. Redirects are such responses too: the usual
+    /// response to a form is a 303. A response with an incomplete body counts as well.
+    private func urlsChanged(by method: LoaderRequest.Method, of url: URL, _ head: LoaderResponse) -> [URL] {
+        var urls: [URL] = []
+        for (index, redirect) in head.redirects.enumerated() {
+            urls += HTTPCachePolicy.urlsInvalidated(
+                byMethod: method.rawValue, of: index == 0 ? url : redirect.url, statusCode: redirect.statusCode,
+                headers: redirect.headers)
+            // From here on it is a GET.
+            if redirect.statusCode == 303 || method == .post && [301, 302].contains(redirect.statusCode) {
+                return urls
+            }
+        }
+        return urls
+            + HTTPCachePolicy.urlsInvalidated(
+                byMethod: method.rawValue, of: head.redirects.isEmpty ? url : head.url,
+                statusCode: head.statusCode ?? 0, headers: head.headers)
+    }
+}
+
+// MARK: Blocking
+
+extension Pipeline {
+    /// Makes the image from what is on disk, on this thread, which it blocks. Returns `nil` if nothing usable is there, or the
+    /// disk must not be read. Damaged bytes are left to loads that do not block.
+    func responseFromDisk(for context: LoadContext, trace: TraceRecorder? = nil) -> WebImageResponse? {
+        guard context.queriesDisk, !context.request.options.contains(.ignoreDecoding) else { return nil }
+        let start = ContinuousClock.now
+        let watches = [cache.watch(context.key), originals.watch(context.key.original)]
+        let rules = rules(for: context)
+        let all = originals.responsesBlocking(of: context.key) { rules.isForRequest($0) }
+        guard case .serve(let index, _) = rules.decide(all.responses, now: now) else { return nil }
+        let stored = all[index]
+        trace?.note(.disk, since: start, .diskRead(answerCount: all.count, byteCount: stored.data.count))
+        let cancellation = Cancellation()
+        let options = context.decodingOptions(self, damage: .refuse, cancellation: cancellation)
+        guard var image = try? wholeImage(of: stored.data, context, options: options) else { return nil }
+        if context.key.variant == nil { stored.describe(&image) }
+        let record = record(of: stored.record.response, source: context.key.source)
+        for processor in context.request.processors where processor.identifier != .identity {
+            guard let processed = try? process(image, with: processor, context, cancellation) else { return nil }
+            image = processed
+        }
+        image.provenance = record
+        if let kept = imageToKeep(image, context, isWanted: context.storesInMemory) {
+            cache.insert(kept, for: context.key, expiration: stored.expiration, unlessChangedSince: watches)
+            noteVariant(kept, context)
+        }
+        return WebImageResponse(image: image, url: context.request.url, origin: .diskCache, data: stored.data)
+    }
+
+    /// Reads the bytes that an image in memory was made from; `nil` if others are stored.
+    func readBytes(
+        of image: Image, _ context: LoadContext, priority: LoadPriority,
+        completion: @escaping @Sendable (Data?) -> Void
+    ) -> (any LoaderTask)? {
+        let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
+        return originals.readResponses(
+            of: context.key, priority: priority, isEnough: { $0?.bodyNumber == number },
+            completion: { completion($0.first { $0.record.response?.bodyNumber == number }?.data) })
+    }
+
+    /// Like the method above, but blocks.
+    func bytesBlocking(of image: Image, _ context: LoadContext) -> Data? {
+        let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
+        return originals.responsesBlocking(of: context.key) { $0?.bodyNumber == number }
+            .first { $0.record.response?.bodyNumber == number }?.data
+    }
+}

@@ -1,0 +1,378 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageLoading
+
+/// The work of an image job.
+///
+/// ```
+///  start ─► memory? ─► variant on disk? ─► make ─┬─► with processors: image job of the input ─► process ──┐
+///                                                ├─► larger variant in memory ─► scale down ──────────────┼─► finish
+///                                                └─► bytes job ─► decode ─► store ────────────────────────┘
+/// ```
+final class ImageLoad: Sendable {
+    let pipeline: Pipeline
+    let context: LoadContext
+    let job: Job<WebImageResponse, LoadNews>
+    let trace = TraceRecorder()
+    /// The stored image that is shown until the server has answered.
+    let preview = Preview()
+
+    init(_ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>) {
+        self.pipeline = pipeline
+        self.context = context
+        self.job = job
+    }
+
+    var cache: any PipelineCache { pipeline.cache }
+
+    func start() {
+        job.report(LoadNews(trace: trace))
+        // Another job may have stored the image since the request looked.
+        if let image = pipeline.imageInMemory(for: context, counting: []) {
+            trace.note(.memory, .memoryAnswered)
+            var response = response(image, .memoryCache)
+            response.expiration = pipeline.expirationInMemory(for: context)
+            return job.finish(.success(response))
+        }
+        if let image = pipeline.previewInMemory(for: context) {
+            let response = response(image, .memoryCache)
+            trace.note(.memory, .memoryShown)
+            preview.show(response)
+            job.report(provisional: response)
+        }
+        if !context.request.hasStandardDetails, context.queriesVariantOnDisk, cache.hasDisk {
+            readVariant()
+        } else {
+            make()
+        }
+    }
+
+    /// Makes the image from the input of its last processor, from a larger one, or from its bytes.
+    func make() {
+        if let (processor, input) = context.lastStep {
+            process(with: processor, input: input)
+        } else if !reuseLarger() {
+            load(from: context.byteSources)
+        }
+    }
+
+    func response(_ image: Image, _ origin: ImageOrigin, data: Data? = nil) -> WebImageResponse {
+        WebImageResponse(image: image, url: context.request.url, origin: origin, data: data)
+    }
+
+    /// Passes on what the job of the stage below reports.
+    func forward(_ news: LoadNews) {
+        if let other = news.trace { trace.include(other) }
+        // A loader is asked, also for others that want the same bytes.
+        if news.activity != nil { job.allowJoining() }
+        var news = news
+        (news.trace, news.body) = (nil, nil)
+        job.report(news)
+    }
+
+    // MARK: Bytes
+
+    func load(from sources: ByteSources) {
+        let watch = cache.watch(context.key)
+        let previews = context.request.options.previews.map { ArrivingPreviews(for: self, $0) }
+        job.run { priority in
+            pipeline.joinBytes(
+                for: context, sources: sources, priority: priority, objection: { self.job.objectionToLoading() }
+            ) { [self] event in
+                switch event {
+                case .news(let news):
+                    if let progress = news.progress { previews?.note(progress) }
+                    forward(news)
+                    if let body = news.body { previews?.show(body) }
+                case .provisional(let bytes, let number): show(bytes, number, watch)
+                case .finished(.success(let bytes)): finish(with: bytes, watch)
+                case .finished(.failure(let error)): job.finish(.failure(error))
+                }
+            }
+        }
+    }
+
+    /// Decodes stored bytes as a preview.
+    private func show(_ bytes: LoadedBytes, _ number: Int, _ watch: Watch) {
+        guard !context.request.options.contains(.ignoreDecoding), preview.begin(with: bytes.record, number: number)
+        else { return }
+        job.runBeside { priority in
+            decode(bytes, watch, priority: priority) { [self] result in
+                switch result {
+                case .success(let response):
+                    job.report(provisional: response)
+                    if preview.finishMaking(response) { job.finish(.success(response.unchanged)) }
+                case .failure(let error):
+                    if preview.giveUp() { recover(from: error, bytes) }
+                }
+                preview.update()
+            }
+        }
+    }
+
+    private func finish(with bytes: LoadedBytes, _ watch: Watch) {
+        switch preview.end(with: bytes.record) {
+        case .made(let response): job.finish(.success(response))
+        case .awaited: break
+        case .other:
+            job.run { priority in
+                decode(bytes, watch, priority: priority) { [self] result in
+                    if case .failure(let error) = result {
+                        recover(from: error, bytes)
+                    } else {
+                        job.finish(result)
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Decoding
+
+    private func decode(
+        _ bytes: LoadedBytes, _ watch: Watch, priority: LoadPriority,
+        completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+    ) -> any LoaderTask {
+        pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
+            let start = ContinuousClock.now
+            do throws(WebImageError) {
+                // Damaged bytes on disk can be loaded again.
+                let damage =
+                    bytes.origin == .diskCache
+                    ? .refuse : context.request.box?.details.damage ?? pipeline.configuration.damage
+                let options = context.decodingOptions(pipeline, damage: damage, cancellation: cancellation)
+                var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
+                try cancellation.check()
+                trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
+                if context.key.variant == nil { bytes.stored?.describe(&image) }
+                image.provenance = bytes.record
+                var response = response(image, bytes.origin, data: bytes.data)
+                response.metrics = bytes.metrics
+                response.info = info
+                response.expiration = bytes.stored?.expiration
+                response.isForMemory = bytes.isForMemory
+                response.variantStore = store(image, bytes, watch)
+                completion(.success(response))
+            } catch {
+                trace.note(.decode, since: start, .failed(error))
+                completion(.failure(error))
+            }
+        }
+    }
+
+    /// Stores the image and its bytes. Returns the job that stores the variant on disk, if one does.
+    private func store(_ image: Image, _ bytes: LoadedBytes, _ watch: Watch) -> Job<Bool, NoNews>? {
+        if context.isForPart { return nil }
+        // Bytes that decode only in part are not stored.
+        guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else { return nil }
+        let isWanted = job.isResultWanted && bytes.isForMemory
+        let kept = pipeline.imageToKeep(image, context, isWanted: isWanted)
+        if let stored = bytes.stored {
+            if let kept {
+                cache.insert(
+                    kept, for: context.key, expiration: stored.expiration ?? .never,
+                    unlessChangedSince: [watch, stored.watch])
+            }
+        } else {
+            let change = bytes.claimArrival().flatMap { pipeline.change(for: bytes, $0, as: image, context, trace) }
+            if pipeline.hasOneCache {
+                cache.storeLoaded(kept, original: change, for: context.key)
+            } else {
+                if let change { pipeline.originals.apply(change, for: context.key) }
+                cache.storeLoaded(kept, original: nil, for: context.key)
+            }
+        }
+        pipeline.noteVariant(kept, context)
+        return storeVariant(image, expiration: bytes.stored?.expiration)
+    }
+
+    /// Loads bytes again that are damaged on disk; ends with the error otherwise.
+    private func recover(from error: WebImageError, _ bytes: LoadedBytes) {
+        switch error {
+        case .decoding, .unrecognizedFormat:
+            guard let stored = bytes.stored else { break }
+            pipeline.originals.discard(stored, because: error)
+            guard context.byteSources.contains(.loader) else { break }
+            // What is shown came from the damaged bytes at best: a new load shows its own.
+            return ImageLoad(pipeline, context, job, continuing: trace).load(from: .loader)
+        default:
+            break
+        }
+        if case .unrecognizedFormat(_, let leadingBytes) = error {
+            job.finish(.failure(.unrecognizedFormat(contentType: bytes.contentType, leadingBytes: leadingBytes)))
+        } else {
+            job.finish(.failure(error))
+        }
+    }
+
+    // MARK: Variants on disk
+
+    private func readVariant() {
+        let start = ContinuousClock.now
+        let watch = cache.watch(context.key)
+        job.run { priority in
+            cache.read(context.key, priority: priority) { [self] stored in
+                guard let stored else { return make() }
+                record(ofVariant: stored) { [self] record in
+                    guard let record else { return make() }
+                    trace.note(.disk, since: start, .variantRead(byteCount: stored.data.count))
+                    decodeVariant(stored, of: record, watch)
+                }
+            }
+        }
+    }
+
+    /// Calls `completion` with the record of a variant's response; with `nil` if the variant is out of date.
+    private func record(ofVariant stored: StoredImage, completion: @escaping @Sendable (ResponseRecord?) -> Void) {
+        let response = stored.record.response
+        guard case .serve = pipeline.rules(for: context).decide([response], now: pipeline.now) else {
+            return completion(nil)
+        }
+        pipeline.originals.readRecord(of: context.key.original) { [pipeline, context] original in
+            if let original, stored.record.isOutOfDate(comparedTo: original) { return completion(nil) }
+            completion(pipeline.record(of: response, source: context.key.source))
+        }
+    }
+
+    private func decodeVariant(_ stored: StoredImage, of record: ResponseRecord, _ watch: Watch) {
+        job.run { priority in
+            pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
+                let start = ContinuousClock.now
+                do throws(WebImageError) {
+                    // It has its size already.
+                    let limits = context.request.details.decodingLimits ?? pipeline.configuration.decodingLimits
+                    let options = DecodingOptions(damage: .refuse, limits: limits, cancellation: cancellation)
+                    var image = try pipeline.codecs.decode(stored.data, options: options)
+                    try cancellation.check()
+                    trace.note(.decode, since: start, .decoded(image))
+                    stored.describe(&image)
+                    image.provenance = record
+                    if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {
+                        cache.insert(
+                            kept, for: context.key, expiration: stored.expiration ?? .never,
+                            unlessChangedSince: [watch, stored.watch])
+                    }
+                    var response = response(image, .diskCache, data: stored.data)
+                    response.expiration = stored.expiration
+                    job.finish(.success(response))
+                } catch {
+                    trace.note(.decode, since: start, .failed(error))
+                    switch error {
+                    case .decoding, .unrecognizedFormat:
+                        cache.discard(stored, because: error)
+                        make()
+                    default:
+                        job.finish(.failure(error))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores the image on disk under its own key, if the request asks for that.
+    func storeVariant(_ image: Image, expiration: CacheExpiration?) -> Job<Bool, NoNews>? {
+        guard !context.request.hasStandardDetails, context.storesVariantOnDisk, !image.isPartial,
+            image.animation == nil
+        else { return nil }
+        let response = (image.provenance as? ResponseRecord)?.response
+        if let response, pipeline.rules(for: context).storageObstacle(to: response)?.forbidsDisk == true { return nil }
+        let metadata = response.map { ResponseMetadata(response: $0).encoded }
+        let data = context.request.details.serializer?(image, nil, context.key)
+        let store = Job<Bool, NoNews>()
+        cache.storeVariant(
+            image, data: data, for: context.key, expiration: expiration, responseMetadata: metadata
+        ) {
+            store.finish(.success(true))
+        }
+        return store
+    }
+
+    /// Continues the trace of a load that found damaged bytes.
+    private convenience init(
+        _ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>, continuing trace: TraceRecorder
+    ) {
+        self.init(pipeline, context, job)
+        trace.include(self.trace)
+    }
+}
+
+extension StoredRecord {
+    /// The response, as HTTP sees it; `nil` for bytes that a program has stored.
+    var response: StoredResponse? { responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response }
+
+    /// Whether a variant was made from an earlier version of the original.
+    fileprivate func isOutOfDate(comparedTo original: StoredRecord) -> Bool {
+        switch (response, original.response) {
+        case (let response?, let newest?):
+            response.bodyNumber != newest.bodyNumber && response.isOlder(than: newest)
+        case (nil, nil): created < original.created
+        case (_?, nil), (nil, _?): true
+        }
+    }
+}
+
+extension Pipeline {
+    /// Decodes bytes, or, with ``WebImageOptions/ignoreDecoding``, reads their header.
+    func image(
+        of data: Data, _ context: LoadContext, options: DecodingOptions
+    ) throws(WebImageError) -> (image: Image, info: ImageInfo?) {
+        if context.request.options.contains(.ignoreDecoding) {
+            let info = try codecs.info(of: data)
+            try options.limits.check(info.size)
+            return (try Self.placeholder(for: data, info), info)
+        }
+        return (try wholeImage(of: data, context, options: options), nil)
+    }
+
+    func wholeImage(
+        of data: Data, _ context: LoadContext, options: DecodingOptions
+    ) throws(WebImageError) -> Image {
+        let image = try codecs.decode(data, options: options)
+        let preloads =
+            context.request.options.contains(.preloadAllFrames)
+            && !context.request.options.contains(.firstFrameOnly)
+        return preloads ? try image.preloadingFrames(cancellation: options.cancellation) : image
+    }
+
+    /// A transparent pixel that carries bytes which are not decoded.
+    private static func placeholder(for data: Data, _ info: ImageInfo) throws(WebImageError) -> Image {
+        var pixel = try MutablePixelBuffer(width: 1, height: 1)
+        pixel.withUnsafeMutableBytes { bytes in _ = bytes.initializeMemory(as: UInt8.self, repeating: 0) }
+        return Image(
+            pixels: pixel.freeze(isOpaque: false), format: info.format, frameCount: info.frameCount, data: data,
+            isPartial: true)
+    }
+
+    /// Returns how a response changes what is stored for its original.
+    ///
+    /// - Parameter image: the decoded image, for the request's serializer; `nil` for data.
+    func change(
+        for bytes: LoadedBytes, _ arrival: Arrival, as image: Image?, _ context: LoadContext, _ trace: TraceRecorder
+    ) -> StoredChange? {
+        adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
+        switch arrival.disk {
+        case .none: return nil
+        case .removes(let others): return .remove(withAlternates: others)
+        case .stores, .storesBesideOthers: break
+        }
+        var response = bytes.record.response
+        var data = bytes.data
+        if let image, !context.request.hasStandardDetails, let serializer = context.request.details.serializer,
+            let rewritten = serializer(image, bytes.data, context.key.original), rewritten != bytes.data
+        {
+            data = rewritten
+            response?.isRewritten = true
+        } else {
+            response?.isRewritten = false
+        }
+        if !data.isEmpty { trace.note(.store, .stored(byteCount: data.count)) }
+        guard arrival.disk == .storesBesideOthers, let response else {
+            return .store(data, responseMetadata: response.map { ResponseMetadata(response: $0).encoded })
+        }
+        return .storeBesideOthers { [data] stored in
+            ResponsePlacement.of(response, data, among: stored, requestHeaders: arrival.requestHeaders)
+        }
+    }
+}

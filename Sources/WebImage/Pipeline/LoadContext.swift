@@ -1,0 +1,218 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageLoading
+
+/// A request with its loader and cache key, and what follows from its options.
+final class LoadContext: Sendable {
+    let request: WebImageRequest
+    let loader: any ImageLoader
+    let key: ImageCacheKey
+    /// `nil` for an image.
+    let call: Call?
+    let retryStrategy: any RetryStrategy
+    /// Whether it asks for a part of a file (`Range`), which is neither taken from caches nor stored.
+    let isForPart: Bool
+
+    /// A request for data of any kind.
+    struct Call: Sendable {
+        var method: LoaderRequest.Method
+        var body: Data?
+    }
+
+    init(
+        request: WebImageRequest, loader: any ImageLoader, call: Call? = nil,
+        retryStrategy: any RetryStrategy = RetryPolicy.none
+    ) {
+        self.request = request
+        self.loader = loader
+        self.call = call
+        self.retryStrategy = request.retryPolicy ?? retryStrategy
+        key = request.cacheKey
+        isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
+    }
+
+    /// The last processor, and the request for its input; `nil` without processors.
+    var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
+        guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
+        var processors = ProcessorChain(request.processors).processors.filter { $0.identifier != .identity }
+        guard let last = processors.popLast() else { return nil }
+        var input = request
+        input.processors = processors
+        // Variants in between are not stored on disk.
+        if !input.hasStandardDetails {
+            input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
+        }
+        return (last, LoadContext(request: input, loader: loader, retryStrategy: retryStrategy))
+    }
+
+    // MARK: Caches
+
+    /// Which caches of variants are read and written.
+    var cacheAccess: CacheAccess {
+        if request.hasStandardDetails, request.processors.isEmpty,
+            request.options.isDisjoint(with: [.ignoreDecoding, .avoidForcedDecode])
+        {
+            return .memory
+        }
+        var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
+        if access != .memory, request.options.contains(.ignoreDiskCache) || request.wantsWholeImage {
+            access.formIntersection(.memory)
+        }
+        if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
+        if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }
+        if isForPart || request.options.contains(.ignoreDecoding) { access = .none }
+        if hasAnonymousTransform { access.store = [] }
+        return access
+    }
+
+    var queriesMemory: Bool {
+        request.cachePolicy != .reload && !isForPart && !request.options.contains(.ignoreDecoding)
+            && (request.hasStandardDetails || request.details.cacheAccess.query.contains(.memory))
+    }
+
+    var storesInMemory: Bool { cacheAccess.store.contains(.memory) }
+
+    /// Whether stored images answer regardless of age.
+    var acceptsAnyAge: Bool { [.cacheFirst, .cacheOnly].contains(request.cachePolicy) }
+
+    var queriesVariantOnDisk: Bool { cacheAccess.query.contains(.disk) && acceptsAnyAge }
+    var storesVariantOnDisk: Bool { cacheAccess.store.contains(.disk) }
+
+    /// Whether original bytes are stored on disk.
+    var storesOnDisk: Bool {
+        isCacheable && request.options.isDisjoint(with: [.ignoreDiskCache, .memoryOnly])
+            && (request.hasStandardDetails || request.details.originalCacheAccess.store.contains(.disk))
+    }
+
+    /// Whether original bytes are read from disk.
+    var queriesDisk: Bool {
+        isCacheable && !request.options.contains(.ignoreDiskCache)
+            && (request.hasStandardDetails || request.details.originalCacheAccess.query.contains(.disk))
+    }
+
+    private var isCacheable: Bool { !isForPart && loader.isCacheable(request.url) }
+
+    /// A transform without an identifier has no key.
+    private var hasAnonymousTransform: Bool {
+        !request.processors.isEmpty
+            && ProcessorChain(request.processors).processors.contains {
+                ($0 as? ImageProcessors.Transform)?.isAnonymous == true
+            }
+    }
+
+    // MARK: Bytes
+
+    var byteSources: ByteSources {
+        let disk: ByteSources = queriesDisk ? .disk : []
+        return switch request.cachePolicy {
+        case .cacheFirst, .http, .refresh: disk.union(.loader)
+        case .reload: .loader
+        case .cacheOnly: disk
+        case .offline: loader.isCacheable(request.url) ? disk : .loader
+        }
+    }
+
+    func bytesKey(sources: ByteSources) -> BytesJobKey {
+        BytesJobKey(
+            source: KeyText(key.source), request: loaderRequest.identity, strategy: AnyHashable(retryStrategy),
+            alternatives: request.alternatives, waitsForConnectivity: request.waitsForConnectivity, sources: sources,
+            policy: request.cachePolicy, isStored: storesOnDisk)
+    }
+
+    var loaderRequest: LoaderRequest {
+        var wanted = LoaderRequest(url: request.url, headers: request.headers, credential: request.credential)
+        if let call {
+            wanted.method = call.method
+            wanted.body = call.body
+            wanted.acceptsAnyAnswer = true
+        }
+        wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
+        wanted.idleTimeout = request.idleTimeout
+        wanted.totalTimeout = request.totalTimeout
+        wanted.handlesCookies = request.options.contains(.handleCookies)
+        wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)
+        wanted.allowsInvalidCertificates = request.options.contains(.allowInvalidCertificates)
+        return wanted
+    }
+
+    /// Whether the request may use the network.
+    var mayUseNetwork: Bool {
+        !(loader is DataProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
+            && byteSources.contains(.loader)
+    }
+
+    // MARK: Decoding
+
+    func decodingOptions(
+        _ pipeline: Pipeline, damage: DecodingOptions.Damage, cancellation: Cancellation
+    ) -> DecodingOptions {
+        DecodingOptions(
+            thumbnail: request.thumbnail, byteLimit: request.pixelByteLimit, scale: request.resolvedScale,
+            firstFrameOnly: request.options.contains(.firstFrameOnly), damage: damage,
+            limits: request.box?.details.decodingLimits ?? pipeline.configuration.decodingLimits,
+            cancellation: cancellation)
+    }
+}
+
+extension CacheAccess {
+    fileprivate mutating func formIntersection(_ tiers: ImageCache.Tiers) {
+        query.formIntersection(tiers)
+        store.formIntersection(tiers)
+    }
+}
+
+/// Where bytes may come from.
+struct ByteSources: OptionSet, Hashable, Sendable {
+    let rawValue: Int
+    static let disk = ByteSources(rawValue: 1)
+    static let loader = ByteSources(rawValue: 2)
+}
+
+/// What requests have in common that share the bytes of a file.
+struct BytesJobKey: Hashable, Sendable {
+    let source: KeyText
+    let request: LoaderRequest
+    // `AnyHashable` is not `Sendable`; a `RetryStrategy` is.
+    nonisolated(unsafe) let strategy: AnyHashable
+    let alternatives: [URL]
+    let waitsForConnectivity: Bool
+    let sources: ByteSources
+    let policy: CachePolicy
+    let isStored: Bool
+
+    /// The source alone: the rest rarely differs.
+    func hash(into hasher: inout Hasher) { hasher.combine(source) }
+}
+
+/// What requests have in common that share an image.
+struct ImageJobKey: Hashable, Sendable {
+    let variant: KeyText?
+    let bytes: BytesJobKey
+    let previews: PreviewStyle?
+    let isUndecoded: Bool
+    let details: Details?
+
+    /// What the cache key does not contain.
+    struct Details: Hashable, Sendable {
+        var queriesVariantOnDisk = false
+        var storesVariantOnDisk = false
+        var damage: DecodingOptions.Damage?
+        var limits: DecodingLimits?
+    }
+
+    init(_ context: LoadContext) {
+        let request = context.request
+        variant = context.key.variant.map(KeyText.init)
+        bytes = context.bytesKey(sources: context.byteSources)
+        previews = request.options.previews
+        isUndecoded = request.options.contains(.ignoreDecoding)
+        details =
+            request.hasStandardDetails
+            ? nil
+            : Details(
+                queriesVariantOnDisk: context.queriesVariantOnDisk, storesVariantOnDisk: context.storesVariantOnDisk,
+                damage: request.details.damage, limits: request.details.decodingLimits)
+    }
+}

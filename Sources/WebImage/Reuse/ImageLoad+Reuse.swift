@@ -1,0 +1,130 @@
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageProcessing
+
+/// Uses images in memory in another size.
+///
+/// ```
+///  wanted ≤ cached ──► scaled down ──► memory ──► requests       no disk, no loader
+///  wanted > cached ──► preview, while the wanted size is loaded
+/// ```
+/// Only stills without processors are used, and no stretched thumbnails. The cache policy must accept them as it would accept
+/// an image of the wanted size: the provenance is the same.
+extension ImageLoad {
+    /// Starts to make the image from a larger one in memory; returns `false` if there is none. A smaller one is reported as a
+    /// preview.
+    func reuseLarger() -> Bool {
+        guard pipeline.configuration.reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil,
+            !pipeline.variants.entries(of: context.key.source).isEmpty
+        else { return false }
+        let watches = [cache.watch(context.key), pipeline.originals.watch(context.key.original)]
+        let found = pipeline.variantsInMemory(of: context).filter { pipeline.mayAnswer($0.image, context) }
+        let sufficient = found.compactMap { image, entry in
+            entry.sizeServing(context.request.thumbnail).map { (image, entry.key, $0) }
+        }
+        if let larger = sufficient.min(by: { $0.0.pixels.size.pixelCount < $1.0.pixels.size.pixelCount }) {
+            scale(larger, since: watches)
+            return true
+        }
+        if !preview.hasPicture,
+            let largest = found.map(\.image).max(by: { $0.pixels.size.pixelCount < $1.pixels.size.pixelCount })
+        {
+            var substitute = response(largest, .memoryCache)
+            substitute.previewKind = .otherSize
+            job.report(provisional: substitute)
+        }
+        return false
+    }
+
+    private func scale(_ larger: (image: Image, key: ImageCacheKey, size: PixelSize), since watches: [Watch]) {
+        let (larger, key, size) = larger
+        // It expires with what it is made from.
+        let expiration = cache.expirationInMemory(for: key)
+        job.run { priority in
+            pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
+                let start = ContinuousClock.now
+                do throws(WebImageError) {
+                    var image = larger
+                    image.pixels = try larger.pixels.resampled(to: size, cancellation: cancellation)
+                    try cancellation.check()
+                    trace.note(.process, since: start, .reused(from: larger.pixels.size, to: size))
+                    image.isThumbnail = larger.isThumbnail || size != larger.pixels.size
+                    image.scale = context.request.resolvedScale
+                    image.data = nil
+                    image.provenance = pipeline.provenance(ofImageMadeFrom: larger, context)
+                    if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {
+                        cache.insert(kept, for: context.key, expiration: expiration, unlessChangedSince: watches)
+                        pipeline.noteVariant(kept, context)
+                    }
+                    var response = response(image, .memoryCache)
+                    response.variantStore = storeVariant(image, expiration: expiration)
+                    response.isReduced = true
+                    response.expiration = expiration
+                    job.finish(.success(response))
+                } catch {
+                    // The failure of one size is not that of another: the image is made from the file instead.
+                    guard error != .cancelled else { return job.finish(.failure(error)) }
+                    load(from: context.byteSources)
+                }
+            }
+        }
+    }
+}
+
+extension Pipeline {
+    /// Returns the largest image of the source in memory without processors.
+    func largestInMemory(of context: LoadContext) -> Image? {
+        let others = variantsInMemory(of: context).map(\.image)
+        return ([latestInMemory(for: context, counting: [])].compactMap { $0 } + others).filter {
+            isForRequest($0, context)
+        }.max {
+            $0.pixels.size.pixelCount < $1.pixels.size.pixelCount
+        }
+    }
+
+    /// Notes an image that memory holds now.
+    func noteVariant(_ image: Image?, _ context: LoadContext) {
+        guard configuration.reusesVariants, let image, image.animation == nil, context.request.processors.isEmpty
+        else { return }
+        let options = context.request.options
+        variants.note(
+            VariantIndex.Entry(
+                key: context.key, size: image.pixels.size, isWhole: !image.isThumbnail,
+                isStretched: context.request.thumbnail?.mode == .stretch && image.isThumbnail,
+                isFirstFrame: options.contains(.firstFrameOnly)))
+    }
+
+    func variantsInMemory(of context: LoadContext) -> [(image: Image, entry: VariantIndex.Entry)] {
+        variants.entries(of: context.key.source).compactMap { entry in
+            guard entry.key != context.key, !entry.isStretched,
+                !entry.isFirstFrame || context.request.options.contains(.firstFrameOnly)
+            else { return nil }
+            // A program may have stored another image since.
+            let image = cache.image(
+                inMemoryFor: entry.key, allowsAnimated: cache.holdsAnimations, counting: [], where: { _ in true })
+            guard let image, image.animation == nil, image.pixels.size == entry.size else {
+                variants.forget(entry)
+                return nil
+            }
+            return (image, entry)
+        }
+    }
+}
+
+extension VariantIndex.Entry {
+    /// Returns the size that a thumbnail of the same file has; `nil` if this image has too few pixels for it, or does not tell.
+    fileprivate func sizeServing(_ thumbnail: Thumbnail?) -> PixelSize? {
+        // The whole image under another key, such as that of another scale.
+        guard let thumbnail, thumbnail.isBounded else { return isWhole ? size : nil }
+        guard !isWhole else { return thumbnail.targetSize(of: size) }
+        // Only the proportions of the file are known, and those of a thin image are not exact.
+        guard min(size.width, size.height) >= Self.leastTellingSide else { return nil }
+        // The file may have more pixels than this image.
+        let target = thumbnail.mode.size(of: size, in: thumbnail.size, allowsUpscaling: true)
+        return target.width <= size.width && target.height <= size.height ? target : nil
+    }
+
+    /// In pixels. Rounding to whole pixels changes the proportions of longer sides by less than 1 in 32.
+    private static let leastTellingSide = 16
+}

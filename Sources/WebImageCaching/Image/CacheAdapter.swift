@@ -1,0 +1,260 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Makes any ``ImageCaching`` usable by a pipeline.
+///
+/// Calls for one source run one after another, in the order in which they were made:
+///
+/// ```
+///  storeLoaded(a) ─► apply(a) ─► read(a)        a chain of tasks for each source
+///  storeVariant(b) ─► read(b)
+/// ```
+/// Until the cache has stored an image in memory, this object holds it, so that a look-up that follows finds it.
+package final class CacheAdapter: PipelineCache {
+    package let base: any ImageCaching
+    package let provenances = ProvenanceTable()
+    private let changes = ChangeMonitor<ImageCacheKey>()
+    private let state = Lock(State())
+
+    private struct State {
+        /// The last call for each source.
+        var chains: [KeyText: (number: Int, task: Task<Void, Never>)] = [:]
+        var lastNumber = 0
+        /// Images on their way into memory; `nil` for one that is being removed.
+        var pending: [ImageCacheKey: (number: Int, image: Image?)] = [:]
+    }
+
+    /// One adapter per cache in the process, so that managers which share a cache share what is known about its images.
+    private static let adapters = Lock<[ObjectIdentifier: Reference]>([:])
+
+    private struct Reference { weak var adapter: CacheAdapter? }
+
+    private init(_ base: any ImageCaching) { self.base = base }
+
+    deinit {
+        let id = ObjectIdentifier(base)
+        Self.adapters.withLock { if $0[id]?.adapter == nil { $0[id] = nil } }
+    }
+
+    /// Returns the cache as a pipeline needs it.
+    package static func pipelineCache(_ cache: any ImageCaching) -> any PipelineCache {
+        if let cache = cache as? any PipelineCache { return cache }
+        return adapters.withLock { adapters in
+            if let adapter = adapters[ObjectIdentifier(cache)]?.adapter { return adapter }
+            let adapter = CacheAdapter(cache)
+            adapters[ObjectIdentifier(cache)] = Reference(adapter: adapter)
+            return adapter
+        }
+    }
+
+    package var holdsAnimations: Bool { true }
+    package var hasDisk: Bool { true }
+
+    // MARK: Memory
+
+    package func image(
+        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: ImageCache.LookUpCount,
+        where isUsable: (Image) -> Bool
+    ) -> Image? {
+        let image = currentImage(for: key).flatMap { isUsable($0) ? $0 : nil }
+        if allowsAnimated { return image }
+        return image?.firstFrame ?? currentImage(for: key.firstFrame).flatMap { isUsable($0) ? $0 : nil }
+    }
+
+    package func isInMemory(_ key: ImageCacheKey) -> Bool { currentImage(for: key) != nil }
+
+    private func currentImage(for key: ImageCacheKey) -> Image? {
+        let pending = state.withLock { $0.pending[key] }
+        let image = pending.map(\.image) ?? base.image(inMemoryFor: key)
+        return image?.provenance?.isSuperseded == true ? nil : image
+    }
+
+    package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { nil }
+
+    package func insert(
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch]
+    ) {
+        guard !watches.contains(where: \.hasChanged), currentImage(for: key) == nil else { return }
+        keep(image, for: key, expiration: expiration)
+    }
+
+    private func keep(_ image: Image?, for key: ImageCacheKey, expiration: CacheExpiration?) {
+        let (number, last) = state.withLock { state in
+            state.lastNumber += 1
+            return (state.lastNumber, state.pending.updateValue((state.lastNumber, image), forKey: key))
+        }
+        withExtendedLifetime(last) {}
+        enqueue(key) { [base] in
+            if let image {
+                let attributes = DiskCache.Attributes(expiration: expiration, extendedData: image.extendedData)
+                await base.store(image, data: nil, for: key, in: .memory, attributes: attributes)
+            } else {
+                await base.remove(for: key, from: .memory)
+            }
+        } completion: { [self] in
+            let last = state.withLock { $0.pending[key]?.number == number ? $0.pending.removeValue(forKey: key) : nil }
+            withExtendedLifetime(last) {}
+        }
+    }
+
+    // MARK: Bytes
+
+    package func watch(_ key: ImageCacheKey) -> Watch { Watch(key, changes) }
+
+    package func read(
+        _ key: ImageCacheKey, priority: LoadPriority, alternates: @escaping @Sendable (StoredImage) -> [Int],
+        completion: @escaping @Sendable ([StoredImage]) -> Void
+    ) -> (any LoaderTask)? {
+        let watch = watch(key)
+        let task = enqueue(key) { [self] in
+            completion(Task.isCancelled ? [] : await stored(key, watch, alternates))
+        }
+        return ChainedTask(task: task)
+    }
+
+    /// Must run in the source's chain.
+    private func stored(
+        _ key: ImageCacheKey, _ watch: Watch, _ alternates: (StoredImage) -> [Int]
+    ) async -> [StoredImage] {
+        guard let latest = await stored(key, watch) else { return [] }
+        var all = [latest]
+        for slot in alternates(latest) {
+            if let other = await stored(key.alternate(slot), watch) { all.append(other) }
+        }
+        return all
+    }
+
+    private func stored(_ key: ImageCacheKey, _ watch: Watch) async -> StoredImage? {
+        guard let result = await base.data(for: key, in: .disk), let data = result.data else { return nil }
+        return StoredImage(result, data: data, for: key, watch)
+    }
+
+    package func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] { [] }
+
+    package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
+        enqueue(key) { [self] in completion(await stored(key, watch(key))?.record) }
+    }
+
+    package func update(_ stored: StoredImage, responseMetadata: Data) {
+        var attributes = stored.attributes
+        attributes.responseMetadata = responseMetadata
+        enqueue(stored.key) { [base, attributes] in
+            await base.update(attributes, of: stored.data, for: stored.key)
+        }
+    }
+
+    package func discard(_ stored: StoredImage, because error: WebImageError) {
+        var passage = stored.watch.passage
+        guard changes.changeDiskIfUnchanged(&passage, {}) else { return }
+        enqueue(stored.key) { [base] in await base.remove(for: stored.key, from: .disk) }
+    }
+
+    package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {
+        if let change { apply(change, for: key) }
+        noteChange(of: key)
+        keep(image, for: key, expiration: nil)
+    }
+
+    package func store(_ image: Image, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers) {
+        guard !tiers.isEmpty else { return }
+        var image = image
+        image.provenance = nil
+        noteChange(of: key)
+        if tiers.contains(.memory) { keep(image, for: key, expiration: nil) }
+        let attributes = DiskCache.Attributes(
+            extendedData: ImageRecord(image, extendedData: image.extendedData).data)
+        guard tiers.contains(.disk) else { return }
+        enqueue(key) { [base, image] in
+            await base.store(image, data: data ?? image.originalData, for: key, in: .disk, attributes: attributes)
+        }
+    }
+
+    package func apply(_ change: StoredChange, for key: ImageCacheKey) {
+        let key = key.original
+        noteChange(of: key)
+        enqueue(key) { [self] in
+            switch change {
+            case .store(let data, let metadata):
+                await store(data, for: key, DiskCache.Attributes(responseMetadata: metadata))
+            case .remove(let withAlternates):
+                if withAlternates { for other in key.alternates { await base.remove(for: other, from: .disk) } }
+                await base.remove(for: key, from: .disk)
+            case .storeBesideOthers(let place):
+                let all = Array(0..<ImageCacheKey.alternateLimit)
+                let placement = place(await stored(key, watch(key)) { _ in all })
+                for slot in placement.removedSlots { await base.remove(for: key.alternate(slot), from: .disk) }
+                if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
+                    await store(displaced.stored.data, for: key.alternate(displaced.slot), attributes)
+                }
+                await store(
+                    placement.data, for: key, DiskCache.Attributes(responseMetadata: placement.responseMetadata))
+            }
+        }
+    }
+
+    private func store(_ data: Data, for key: ImageCacheKey, _ attributes: DiskCache.Attributes) async {
+        await base.store(nil, data: data, for: key, in: .disk, attributes: attributes)
+    }
+
+    package func storeVariant(
+        _ image: Image, data: Data?, for key: ImageCacheKey, expiration: CacheExpiration?, responseMetadata: Data?,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        noteChange(of: key)
+        let attributes = DiskCache.Attributes(
+            expiration: expiration, extendedData: ImageRecord(image, extendedData: image.extendedData).data,
+            responseMetadata: responseMetadata)
+        enqueue(key) { [base] in
+            await base.store(image, data: data, for: key, in: .disk, attributes: attributes)
+        } completion: {
+            completion()
+        }
+    }
+
+    package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
+        let tasks = state.withLock { $0.chains.values.map(\.task) }
+        Task {
+            for task in tasks { await task.value }
+            completion()
+        }
+    }
+
+    // MARK: Order
+
+    private func noteChange(of key: ImageCacheKey) {
+        var passage = changes.begin(key)
+        changes.change(&passage)
+        _ = changes.end(passage)
+    }
+
+    /// Runs `body` after all earlier calls for the key's source.
+    @discardableResult
+    private func enqueue(
+        _ key: ImageCacheKey, _ body: @escaping @Sendable () async -> Void,
+        completion: @escaping @Sendable () -> Void = {}
+    ) -> Task<Void, Never> {
+        let source = KeyText(key.source)
+        return state.withLock { state in
+            state.lastNumber += 1
+            let (number, last) = (state.lastNumber, state.chains[source]?.task)
+            let task = Task { [self] in
+                await last?.value
+                await body()
+                completion()
+                let ended = self.state.withLock { state in
+                    state.chains[source]?.number == number ? state.chains.removeValue(forKey: source) : nil
+                }
+                withExtendedLifetime(ended) {}
+            }
+            state.chains[source] = (number, task)
+            return task
+        }
+    }
+}
+
+/// A read that waits for earlier calls.
+private struct ChainedTask: LoaderTask {
+    let task: Task<Void, Never>
+
+    func cancel() { task.cancel() }
+}

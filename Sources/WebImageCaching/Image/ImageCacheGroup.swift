@@ -1,0 +1,200 @@
+public import FoundationEssentials
+public import WebImageCore
+
+/// Several image caches as one; the last one added has the highest priority.
+///
+/// ```swift
+/// let group = ImageCacheGroup([bundledImages, ImageCache.shared])   // asks the shared one first
+/// group.policies.query = .concurrent
+/// ```
+///
+/// Each kind of operation has its ``Policy``. Caches and policies may change at any time, from any thread; an operation in
+/// progress continues with those it started with. A group without caches misses every look-up and stores nothing.
+///
+/// A group is a cache itself, and may be part of another group, but not of itself. A manager can use it as its cache.
+public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
+    /// Which caches an operation reaches, and in which order.
+    public enum Policy: Sendable, Hashable, CaseIterable {
+        /// All caches in turn, highest priority first. A look-up ends at the first hit.
+        case serial
+        /// All caches at the same time. A look-up returns the first hit and cancels the others.
+        case concurrent
+        /// Only the cache of highest priority.
+        case highestOnly
+        /// Only the cache of lowest priority.
+        case lowestOnly
+    }
+
+    /// The policy of each kind of operation.
+    public struct Policies: Sendable, Hashable {
+        /// For looking up images and bytes; serial by default.
+        public var query = Policy.serial
+        /// For storing; by default only into the cache of highest priority, so that there is one copy.
+        public var store = Policy.highestOnly
+        /// For removing an image; by default from all caches.
+        public var remove = Policy.concurrent
+        /// For finding the tier that has an image; serial by default.
+        public var contains = Policy.serial
+        /// For removing everything; by default from all caches.
+        public var clear = Policy.concurrent
+
+        /// Creates the default policies.
+        public init() {}
+    }
+
+    private struct State {
+        var caches: [any ImageCaching]
+        var policies: Policies
+    }
+
+    private let state: Lock<State>
+
+    /// Creates a group of `caches`, those of higher priority last.
+    public init(_ caches: [any ImageCaching] = [], policies: Policies = Policies()) {
+        state = Lock(State(caches: caches, policies: policies))
+    }
+
+    /// Creates a group, those of higher priority last.
+    public convenience init(arrayLiteral caches: any ImageCaching...) { self.init(caches) }
+
+    /// The caches, those of higher priority last.
+    public var caches: [any ImageCaching] {
+        get { state.withLock { $0.caches } }
+        set {
+            // Let go outside the lock: the end of a client's cache runs its code.
+            let former = state.withLock { state in
+                defer { state.caches = newValue }
+                return state.caches
+            }
+            withExtendedLifetime(former) {}
+        }
+    }
+
+    /// The policy of each kind of operation.
+    public var policies: Policies {
+        get { state.withLock { $0.policies } }
+        set { state.withLock { $0.policies = newValue } }
+    }
+
+    /// Adds a cache with the highest priority. A cache that the group has already is moved.
+    public func add(_ cache: any ImageCaching) {
+        state.withLock { state in
+            state.caches.removeAll { $0 === cache }
+            state.caches.append(cache)
+        }
+    }
+
+    /// Removes a cache; does nothing if it is not there.
+    public func remove(_ cache: any ImageCaching) { state.withLock { $0.caches.removeAll { $0 === cache } } }
+
+    // MARK: Looking up
+
+    /// Returns the image from the memory of the first cache that has it, by the query policy.
+    public func image(inMemoryFor key: ImageCacheKey) -> Image? {
+        let (caches, _) = reached { $0.query }
+        return caches.lazy.compactMap { $0.image(inMemoryFor: key) }.first
+    }
+
+    /// Returns the image, by the query policy.
+    public func image(
+        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
+    ) async -> ImageCacheResult? {
+        await firstResult(by: \.query) { await $0.image(for: key, in: tiers, options: options) }
+    }
+
+    /// Returns the stored bytes, by the query policy.
+    public func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+        await firstResult(by: \.query) { await $0.data(for: key, in: tiers) }
+    }
+
+    /// Returns the tier that has the image, by the policy for `contains`.
+    public func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
+        await firstResult(by: \.contains) { await $0.tier(holding: key, in: tiers) }
+    }
+
+    // MARK: Changing
+
+    /// Stores by the policy for storing.
+    public func store(
+        _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
+        attributes: DiskCache.Attributes
+    ) async {
+        await forEach(by: \.store) {
+            await $0.store(image, data: data, for: key, in: tiers, attributes: attributes)
+        }
+    }
+
+    /// Replaces what is stored beside the bytes, in every cache that has them.
+    public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
+        for cache in caches { await cache.update(attributes, of: data, for: key) }
+    }
+
+    /// Removes by the policy for removing.
+    public func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
+        await forEach(by: \.remove) { await $0.remove(for: key, from: tiers) }
+    }
+
+    /// Removes everything, by the policy for clearing.
+    public func clear(_ tiers: ImageCache.Tiers) async { await forEach(by: \.clear) { await $0.clear(tiers) } }
+
+    // MARK: Policies at work
+
+    /// Returns the caches that an operation reaches, highest priority first, and whether at the same time.
+    private func reached(by policy: (Policies) -> Policy) -> (caches: [any ImageCaching], atOnce: Bool) {
+        let (caches, policy) = state.withLock { ($0.caches, policy($0.policies)) }
+        return switch policy {
+        case .serial: (caches.reversed(), false)
+        case .concurrent: (caches.reversed(), true)
+        case .highestOnly: (Array(caches.suffix(1)), false)
+        case .lowestOnly: (Array(caches.prefix(1)), false)
+        }
+    }
+
+    private func firstResult<Answer: Sendable>(
+        by policy: (Policies) -> Policy, of ask: @escaping @Sendable (any ImageCaching) async -> Answer?
+    ) async -> Answer? {
+        let (caches, atOnce) = reached(by: policy)
+        guard atOnce, caches.count > 1 else {
+            for cache in caches where !Task.isCancelled {
+                if let answer = await ask(cache) { return answer }
+            }
+            return nil
+        }
+        let job = Job<Answer?, NoNews>()
+        let result = await job.result { job in
+            let waiting = Lock(caches.count)
+            let tasks = caches.map { cache in
+                Task {
+                    let answer = await ask(cache)
+                    let isLast = waiting.withLock { count in
+                        count -= 1
+                        return count == 0
+                    }
+                    if answer != nil || isLast { job.finish(.success(answer)) }
+                }
+            }
+            job.run { _ in TaskGroupTask(tasks: tasks) }
+        }
+        return (try? result.get()).flatMap { $0 }
+    }
+
+    private func forEach(
+        by policy: (Policies) -> Policy, _ change: @escaping @Sendable (any ImageCaching) async -> Void
+    ) async {
+        let (caches, atOnce) = reached(by: policy)
+        guard atOnce else {
+            for cache in caches { await change(cache) }
+            return
+        }
+        await withTaskGroup { group in
+            for cache in caches { group.addTask { await change(cache) } }
+        }
+    }
+}
+
+/// The look-ups of several caches at once.
+private struct TaskGroupTask: LoaderTask {
+    let tasks: [Task<Void, Never>]
+
+    func cancel() { for task in tasks { task.cancel() } }
+}

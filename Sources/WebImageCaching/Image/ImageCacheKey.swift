@@ -1,0 +1,53 @@
+/// Identifies a cached image: where its bytes come from, and what was made from them.
+///
+/// A variant never replaces the original: their keys differ, in memory and on disk. Keys compare by their bytes, so texts that
+/// are equivalent only in Unicode are different keys.
+public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
+    /// The absolute URL without its fragment, or the text that a cache key filter returned for it.
+    public var source: String
+    /// What distinguishes this image from the fully decoded original, such as a thumbnail's size; `nil` for the original.
+    public var variant: String?
+
+    /// Creates a key.
+    public init(source: String, variant: String? = nil) {
+        self.source = source
+        self.variant = variant
+    }
+
+    /// The key of the original bytes.
+    public var original: ImageCacheKey { ImageCacheKey(source: source) }
+
+    /// Compares bytes.
+    public static func == (first: ImageCacheKey, second: ImageCacheKey) -> Bool {
+        guard first.source.hasSameBytes(as: second.source) else { return false }
+        guard let variant = first.variant, let other = second.variant else {
+            return first.variant == nil && second.variant == nil
+        }
+        return variant.hasSameBytes(as: other)
+    }
+
+    /// Hashes both parts.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(source)
+        hasher.combine(variant)
+    }
+}
+
+extension ImageCacheKey {
+    /// The key of the first frame as a still image. It is a variant of its own, so that requests for stills do not replace
+    /// the animation.
+    var firstFrame: ImageCacheKey {
+        ImageCacheKey(source: source, variant: variant.map { "\($0)&first-frame" } ?? "first-frame")
+    }
+
+    /// How many responses that differ by `Vary` are stored beside the latest one.
+    package static let alternateLimit = 8
+
+    /// The key of another response for the same original, which `Vary` distinguishes from the latest.
+    package func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }
+
+    /// The keys of all other responses that may be stored; empty for variants.
+    package var alternates: [ImageCacheKey] {
+        variant == nil ? (0..<Self.alternateLimit).map(alternate) : []
+    }
+}

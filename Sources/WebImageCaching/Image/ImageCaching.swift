@@ -1,0 +1,171 @@
+public import FoundationEssentials
+internal import WebImageCoding
+public import WebImageCore
+
+/// A cache of images: ``ImageCache``, several as one (``ImageCacheGroup``), or a custom one.
+///
+/// A custom cache may have more or fewer than two tiers: it maps ``ImageCache/Tiers`` to its own, and its results say which
+/// one answered. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and ``clear(_:)`` are
+/// required; the others have defaults made from them.
+///
+/// A manager can use any cache. It keeps HTTP's record of a response (validators, freshness, Vary) in
+/// ``DiskCache/Attributes/responseMetadata``: a cache that stores and returns it takes part in revalidation, one that ignores
+/// it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``.
+///
+/// Methods may be called from any thread, several at once. An `async` method that waits for long should return when its task
+/// is cancelled; its result is then ignored.
+public protocol ImageCaching: AnyObject, Sendable {
+    /// Returns the image if it is in memory, immediately and without I/O. Views call this before they start a load.
+    ///
+    /// The default returns `nil`.
+    func image(inMemoryFor key: ImageCacheKey) -> Image?
+
+    /// Returns the image, decoded if necessary; `nil` if none of the tiers has it.
+    ///
+    /// The default decodes the bytes with the shared codecs and keeps nothing.
+    func image(
+        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
+    ) async -> ImageCacheResult?
+
+    /// Returns the stored bytes without decoding them; `nil` if none of the tiers has any.
+    func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult?
+
+    /// Stores an image, its bytes, or both. Returns when this is done or has failed.
+    ///
+    /// - Parameters:
+    ///   - data: the original bytes, which must not be changed.
+    ///   - attributes: the expiration, and what to store beside the bytes.
+    func store(
+        _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
+        attributes: DiskCache.Attributes
+    ) async
+
+    /// Replaces what is stored beside the bytes, after a server confirmed that they have not changed (304).
+    ///
+    /// The default stores the bytes again.
+    ///
+    /// - Parameters:
+    ///   - data: the bytes that were confirmed. If others are stored now, nothing changes.
+    func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async
+
+    /// Removes the image and none of its other variants.
+    func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async
+
+    /// Returns the tier that has the image; `nil` if none has. This does not count as a use.
+    ///
+    /// The default looks the bytes up.
+    func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier?
+
+    /// Removes everything.
+    func clear(_ tiers: ImageCache.Tiers) async
+}
+
+extension ImageCaching {
+    public func image(inMemoryFor key: ImageCacheKey) -> Image? { nil }
+
+    public func image(
+        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
+    ) async -> ImageCacheResult? {
+        if tiers.contains(.memory), let image = image(inMemoryFor: key) {
+            return ImageCacheResult(image: options.allowsAnimated ? image : image.firstFrame, tier: .memory)
+        }
+        guard var result = await data(for: key, in: tiers), let data = result.data else { return nil }
+        guard options.decodesForDisplay else {
+            guard let info = try? CodecRegistry.shared.info(of: data) else { return nil }
+            result.info = info
+            return result
+        }
+        let decoding = DecodingOptions(firstFrameOnly: !options.allowsAnimated, damage: .refuse)
+        let decoded = await DecodingQueue.run { try? CodecRegistry.shared.decode(data, options: decoding) }
+        guard var image = decoded else { return nil }
+        ImageRecord(result.attributes.extendedData).apply(to: &image)
+        result.image = image
+        return result
+    }
+
+    public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
+        guard await self.data(for: key, in: .disk)?.data == data else { return }
+        await store(nil, data: data, for: key, in: .disk, attributes: attributes)
+    }
+
+    public func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
+        if tiers.contains(.memory), image(inMemoryFor: key) != nil { return .memory }
+        return await data(for: key, in: tiers)?.tier
+    }
+}
+
+extension ImageCaching {
+    /// Returns the image from any tier.
+    public func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> ImageCacheResult? {
+        await image(for: key, in: tiers, options: ImageQueryOptions())
+    }
+
+    /// Returns the bytes from any tier.
+    public func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
+
+    /// Stores an image, its bytes, or both, by default in ``ImageCache/Tiers/standard(for:)``.
+    public func store(
+        _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: ImageCache.Tiers? = nil,
+        attributes: DiskCache.Attributes = DiskCache.Attributes()
+    ) async {
+        await store(image, data: data, for: key, in: tiers ?? .standard(for: key), attributes: attributes)
+    }
+
+    /// Whether any of the tiers has the image.
+    public func contains(_ key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> Bool {
+        await tier(holding: key, in: tiers) != nil
+    }
+
+    /// Removes the image from all tiers.
+    public func remove(for key: ImageCacheKey) async { await remove(for: key, from: .all) }
+
+    /// Removes everything.
+    public func clear() async { await clear(.all) }
+}
+
+/// What a cache of images returns.
+public struct ImageCacheResult: Sendable {
+    /// The image; `nil` if only bytes were asked for.
+    public var image: Image?
+    /// What the file's header says; only if ``ImageQueryOptions/decodesForDisplay`` is `false`.
+    public var info: ImageInfo?
+    /// The stored bytes. For a hit in memory, the bytes that the image kept, which most do not.
+    public var data: Data?
+    /// The tier that answered.
+    public var tier: CacheTier
+    /// What was stored beside the bytes.
+    public var attributes: DiskCache.Attributes
+    /// When the bytes were stored, if known.
+    public var created: Date?
+
+    /// Creates a result.
+    public init(
+        image: Image? = nil, info: ImageInfo? = nil, data: Data? = nil, tier: CacheTier,
+        attributes: DiskCache.Attributes = DiskCache.Attributes(), created: Date? = nil
+    ) {
+        self.image = image
+        self.info = info
+        self.data = data
+        self.tier = tier
+        self.attributes = attributes
+        self.created = created
+    }
+}
+
+/// How a cache of images looks an image up.
+public struct ImageQueryOptions: Sendable, Hashable {
+    /// Whether bytes from disk are decoded; `true` by default. If not, the result has the bytes and their header, and memory
+    /// stays as it is. A hit in memory has its pixels all the same.
+    public var decodesForDisplay: Bool
+    /// Whether the image may be animated; `true` by default. If not, it is the first frame, without data.
+    public var allowsAnimated: Bool
+    /// The priority of reading and decoding. Queries that join take the highest.
+    public var priority: LoadPriority
+
+    /// Creates options.
+    public init(decodesForDisplay: Bool = true, allowsAnimated: Bool = true, priority: LoadPriority = .normal) {
+        self.decodesForDisplay = decodesForDisplay
+        self.allowsAnimated = allowsAnimated
+        self.priority = priority
+    }
+}

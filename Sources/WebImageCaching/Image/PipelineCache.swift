@@ -1,0 +1,312 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// What a pipeline, which reads and decodes by itself, needs of a cache. ``ImageCache`` conforms; ``CacheAdapter`` makes any other
+/// ``ImageCaching`` conform.
+///
+/// ```
+///  watch(key) ─┐
+///  read(key) ──┴► bytes, watched from before the read ─► decode ─► insert(…): nothing changed? memory
+///                                                      └► discard(…): damaged, and not replaced? removed from disk
+///  loader ─► decode ─► storeLoaded(…)
+/// ```
+package protocol PipelineCache: AnyObject, Sendable {
+    /// The cache itself.
+    var base: any ImageCaching { get }
+    /// Where the images in memory came from.
+    var provenances: ProvenanceTable { get }
+    /// Whether memory holds animations.
+    var holdsAnimations: Bool { get }
+    /// Whether bytes are stored at all.
+    var hasDisk: Bool { get }
+
+    func image(
+        inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: ImageCache.LookUpCount, where: (Image) -> Bool
+    ) -> Image?
+    func isInMemory(_ key: ImageCacheKey) -> Bool
+    /// When the image in memory expires.
+    func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration?
+    /// Puts an image into memory, unless one is there or a watched key has changed.
+    func insert(
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch])
+
+    /// Watches the key for changes.
+    func watch(_ key: ImageCacheKey) -> Watch
+    /// Reads what is stored for `key`, and then for those of its alternates that `alternates` returns.
+    ///
+    /// - Parameter completion: receives the latest first; on a thread where it may block on this cache, or in this call.
+    func read(
+        _ key: ImageCacheKey, priority: LoadPriority, alternates: @escaping @Sendable (StoredImage) -> [Int],
+        completion: @escaping @Sendable ([StoredImage]) -> Void
+    ) -> (any LoaderTask)?
+    /// Like ``read(_:priority:alternates:completion:)``, but blocks; empty for caches that cannot.
+    func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage]
+    /// Looks up when the bytes for `key` were stored, and what beside them. Called from a completion of ``read``.
+    func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void)
+
+    /// Replaces the response metadata of stored bytes, unless they have changed.
+    func update(_ stored: StoredImage, responseMetadata: Data)
+    /// Removes bytes that cannot be decoded, unless they have changed, and reports them once.
+    func discard(_ stored: StoredImage, because error: WebImageError)
+    /// Stores what a loader has brought: `image` replaces the one in memory, and `change` what is on disk for the original.
+    ///
+    /// - Parameters:
+    ///   - image: `nil` removes what is in memory.
+    ///   - change: `nil` leaves the disk as it is.
+    func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey)
+    /// Stores an image of the program's, as ``ImageCache/store(_:data:for:in:attributes:)`` does.
+    func store(_ image: Image, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers)
+    /// Changes what is on disk for the original.
+    func apply(_ change: StoredChange, for key: ImageCacheKey)
+    /// Stores an image that was made from an original on disk.
+    func storeVariant(
+        _ image: Image, data: Data?, for key: ImageCacheKey, expiration: CacheExpiration?, responseMetadata: Data?,
+        completion: @escaping @Sendable () -> Void)
+    /// Calls `completion` when everything stored before is on disk.
+    func whenWritten(_ completion: @escaping @Sendable () -> Void)
+}
+
+extension PipelineCache {
+    package func read(
+        _ key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredImage?) -> Void
+    ) -> (any LoaderTask)? {
+        read(key, priority: priority, alternates: { _ in [] }, completion: { completion($0.first) })
+    }
+}
+
+/// Tells whether a key has changed since, for as long as it lives.
+package final class Watch: Sendable {
+    let passage: ChangeMonitor<ImageCacheKey>.Passage
+    private let changes: ChangeMonitor<ImageCacheKey>
+
+    init(_ key: ImageCacheKey, _ changes: ChangeMonitor<ImageCacheKey>) {
+        self.changes = changes
+        passage = changes.begin(key)
+    }
+
+    deinit { _ = changes.end(passage) }
+
+    var hasChanged: Bool { changes.hasChanged(since: passage) }
+}
+
+/// What is known about stored bytes.
+package struct StoredRecord: Sendable {
+    package let created: Date
+    package let responseMetadata: Data?
+
+    package init(created: Date, responseMetadata: Data?) {
+        (self.created, self.responseMetadata) = (created, responseMetadata)
+    }
+}
+
+/// Stored bytes, and what is known about them.
+package struct StoredImage: Sendable {
+    /// The key of the original, of a variant, or of an alternate.
+    let key: ImageCacheKey
+    package let watch: Watch
+    private let imageRecord: ImageRecord
+    package let data: Data
+    package let record: StoredRecord
+    package let expiration: CacheExpiration?
+
+    init(_ result: ImageCacheResult, data: Data, for key: ImageCacheKey, _ watch: Watch) {
+        (self.key, self.watch, self.data) = (key, watch, data)
+        imageRecord = ImageRecord(result.attributes.extendedData)
+        record = StoredRecord(
+            created: result.created ?? .distantPast, responseMetadata: result.attributes.responseMetadata)
+        expiration = result.attributes.expiration
+    }
+
+    init(_ bytes: ImageCache.StoredBytes, for key: ImageCacheKey, _ watch: Watch) {
+        (self.key, self.watch, data, imageRecord) = (key, watch, bytes.data, bytes.record)
+        record = StoredRecord(created: bytes.created, responseMetadata: bytes.responseMetadata)
+        expiration = bytes.expires.map { .date($0) }
+    }
+
+    /// The slot of an alternate; `nil` for others.
+    package var slot: Int? { (0..<ImageCacheKey.alternateLimit).first { key.original.alternate($0) == key } }
+
+    /// Adds to a decoded image what the bytes themselves do not contain.
+    package func describe(_ image: inout Image) { imageRecord.apply(to: &image) }
+
+    var attributes: DiskCache.Attributes {
+        DiskCache.Attributes(
+            expiration: expiration ?? .never, extendedData: imageRecord.data,
+            responseMetadata: record.responseMetadata)
+    }
+}
+
+/// A change of what is stored for an original.
+package enum StoredChange: Sendable {
+    /// Replaces the bytes.
+    case store(Data, responseMetadata: Data?)
+    /// Removes the bytes, and other responses that `Vary` distinguishes.
+    case remove(withAlternates: Bool)
+    /// Stores the bytes beside other responses, as the closure decides from all that is stored.
+    case storeBesideOthers(@Sendable ([StoredImage]) -> Placement)
+
+    /// Where to store a response that differs by `Vary`.
+    package struct Placement: Sendable {
+        /// The new latest response.
+        package var data: Data
+        package var responseMetadata: Data?
+        /// The previous latest response, which moves to a slot.
+        package var displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)?
+        /// The slots of responses that are out of date.
+        package var removedSlots: [Int]
+
+        package init(
+            data: Data, responseMetadata: Data?,
+            displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)? = nil, removedSlots: [Int] = []
+        ) {
+            (self.data, self.responseMetadata) = (data, responseMetadata)
+            (self.displaced, self.removedSlots) = (displaced, removedSlots)
+        }
+    }
+}
+
+extension StoredChange.Placement {
+    /// What to store beside the displaced bytes.
+    var displacedAttributes: DiskCache.Attributes? {
+        displaced.map { displaced in
+            var attributes = displaced.stored.attributes
+            attributes.responseMetadata = displaced.responseMetadata
+            return attributes
+        }
+    }
+}
+
+extension ImageCache: PipelineCache {
+    package var base: any ImageCaching { self }
+    package var holdsAnimations: Bool { configuration.allowsAnimated }
+    package var hasDisk: Bool { disk != nil }
+
+    package func store(_ image: Image, data: Data?, for key: ImageCacheKey, in tiers: Tiers) {
+        store(image, data: data, for: key, in: tiers, attributes: DiskCache.Attributes())
+    }
+
+    package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { memory.expiration(for: key) }
+
+    package func insert(
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch]
+    ) {
+        guard !watches.contains(where: \.hasChanged) else { return }
+        let (image, key) = kept(image, for: key)
+        let expiration = expiration ?? disk?.configuration.expiration.unlessNever
+        let isInserted = memory.insert(image, for: key, cost: image.memoryCost, expiration: expiration)
+        if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
+    }
+
+    package func watch(_ key: ImageCacheKey) -> Watch { Watch(key, changes) }
+
+    package func read(
+        _ key: ImageCacheKey, priority: LoadPriority, alternates: @escaping @Sendable (StoredImage) -> [Int],
+        completion: @escaping @Sendable ([StoredImage]) -> Void
+    ) -> (any LoaderTask)? {
+        guard let disk else {
+            completion([])
+            return nil
+        }
+        let watch = watch(key)
+        let item = disk.loadItem(key.description, priority: priority) { [self] item in
+            completion(stored(item, for: key, watch, alternates))
+        }
+        return QueuedTask(item)
+    }
+
+    package func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] {
+        let watch = watch(key)
+        return stored(disk?.cachedItem(for: key.description), for: key, watch, alternates)
+    }
+
+    /// Blocks for the alternates.
+    private func stored(
+        _ item: DiskCache.Item?, for key: ImageCacheKey, _ watch: Watch, _ alternates: (StoredImage) -> [Int]
+    ) -> [StoredImage] {
+        guard let item else { return [] }
+        let latest = StoredImage(StoredBytes(item), for: key, watch)
+        return [latest]
+            + alternates(latest).compactMap { slot in
+                let other = key.alternate(slot)
+                return disk?.cachedItem(for: other.description).map { StoredImage(StoredBytes($0), for: other, watch) }
+            }
+    }
+
+    package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
+        completion(
+            disk?.cachedEntry(for: key.description).map {
+                StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata)
+            })
+    }
+
+    package func update(_ stored: StoredImage, responseMetadata: Data) {
+        var attributes = stored.attributes
+        attributes.responseMetadata = responseMetadata
+        let mark = BytesMark(stored.data)
+        changes.ifUnchangedOnDisk(since: stored.watch.passage) {
+            disk?.update(attributes, of: mark, for: stored.key.description)
+        }
+    }
+
+    package func discard(_ stored: StoredImage, because error: WebImageError) {
+        var passage = stored.watch.passage
+        let name = stored.key.description
+        guard changes.changeDiskIfUnchanged(&passage, { disk?.remove(for: name) }) else { return }
+        report(.damagedCacheEntry(key: name, reason: error.description))
+    }
+
+    package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {
+        if let change, key != key.original { apply(change, for: key) }
+        let changeHere = key == key.original ? change.map { prepare($0, for: key) } : nil
+        // One passage for both tiers: two loads at the same time may reach them in different orders.
+        var passage = changes.begin(key)
+        changes.change(&passage, reachesDisk: changeHere != nil) { if let disk { changeHere?(disk) } }
+        keep(image, for: key, DiskCache.Attributes())
+        if changes.end(passage) { forget(key) }
+    }
+
+    package func apply(_ change: StoredChange, for key: ImageCacheKey) {
+        let change = prepare(change, for: key.original)
+        var passage = changes.begin(key.original)
+        changes.change(&passage) { if let disk { change(disk) } }
+        _ = changes.end(passage)
+    }
+
+    /// Blocks to read other responses, if necessary. The result only stages, and can be called under a lock.
+    private func prepare(_ change: StoredChange, for key: ImageCacheKey) -> (DiskCache) -> Void {
+        switch change {
+        case .store(let data, let metadata):
+            return { disk in
+                let attributes = DiskCache.Attributes(responseMetadata: metadata)
+                disk.store(data, for: key.description, attributes: attributes)
+            }
+        case .remove(let withAlternates):
+            let keys = (withAlternates ? key.alternates : []) + [key]
+            return { disk in for key in keys { disk.remove(for: key.description) } }
+        case .storeBesideOthers(let place):
+            let placement = place(readBlocking(key, alternates: { _ in Array(0..<ImageCacheKey.alternateLimit) }))
+            return { disk in
+                for slot in placement.removedSlots { disk.remove(for: key.alternate(slot).description) }
+                if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
+                    disk.store(
+                        displaced.stored.data, for: key.alternate(displaced.slot).description, attributes: attributes)
+                }
+                disk.store(
+                    placement.data, for: key.description,
+                    attributes: DiskCache.Attributes(responseMetadata: placement.responseMetadata))
+            }
+        }
+    }
+
+    package func storeVariant(
+        _ image: Image, data: Data?, for key: ImageCacheKey, expiration: CacheExpiration?,
+        responseMetadata: Data?, completion: @escaping @Sendable () -> Void
+    ) {
+        let attributes = DiskCache.Attributes(expiration: expiration, responseMetadata: responseMetadata)
+        put(NewContent(image, data, attributes), for: key, in: .disk, isAwaited: true, completion: completion)
+    }
+
+    package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
+        if let disk { disk.submit { _ in completion() } } else { completion() }
+    }
+}

@@ -1,0 +1,159 @@
+/// Limits the memory of bytes that wait to be decoded or encoded.
+///
+/// Disk and network are faster than codecs. Without a limit, a thousand requests at once would soon hold a thousand whole files
+/// in memory. Above it no file is read from disk, and responses of servers go to temporary files. (A server cannot be kept
+/// waiting, since it is not known beforehand which one is slow.)
+///
+/// ```
+///  disk:    admit ──► below the limit? ── yes ──► read ──► settle ──► decode ──► the share is released
+///                        │ no                                                        │
+///                        └─► waits, by priority ◄────────────────────────────────────┘
+///  network: full when the response begins? ── no ──► memory ──► hold ──► decode ──► the share is released
+///                        └ yes ──► temporary file
+/// ```
+package final class ByteBudget: Sendable {
+    private struct Waiter {
+        let id: Int
+        var priority: LoadPriority
+        let start: @Sendable (Share) -> Void
+    }
+
+    private struct State {
+        var heldByteCount = 0
+        /// The part of it that is only expected.
+        var estimatedByteCount = 0
+        var waiters: [Waiter] = []
+        var lastID = 0
+
+        mutating func addEstimate() {
+            heldByteCount += ByteBudget.estimatedByteCount
+            estimatedByteCount += ByteBudget.estimatedByteCount
+        }
+
+        /// The first among those of the highest priority.
+        mutating func takeFirst() -> Waiter? {
+            guard let priority = waiters.lazy.map(\.priority).max(),
+                let index = waiters.firstIndex(where: { $0.priority == priority })
+            else { return nil }
+            return waiters.remove(at: index)
+        }
+    }
+
+    private let byteLimit: Int
+    private let state = Lock(State())
+
+    /// - Parameter byteLimit: 256 MiB by default, as much again as the downloader's 32 connections may transfer at once.
+    package init(byteLimit: Int = 256 << 20) { self.byteLimit = byteLimit }
+
+    /// The bytes that are held, including estimates.
+    package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
+
+    /// Whether new bodies should go to files. Reads in progress do not count: images that are loaded for the first time are not
+    /// on disk.
+    package var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
+
+    /// How many reads wait.
+    package var waitingCount: Int { state.withLock { $0.waiters.count } }
+
+    /// Counts bytes until the share is released.
+    package func hold(_ byteCount: Int) -> Share {
+        add(byteCount)
+        return Share(budget: self, byteCount: byteCount)
+    }
+
+    /// Counts bytes if they fit, or if nothing else is held; returns `nil` otherwise.
+    package func holdIfPossible(_ byteCount: Int) -> Share? {
+        let isAdmitted = state.withLock { state in
+            let fits = byteCount == 0 || state.heldByteCount == 0 || byteCount <= byteLimit - state.heldByteCount
+            if fits { state.heldByteCount += byteCount }
+            return fits
+        }
+        return isAdmitted ? Share(budget: self, byteCount: byteCount) : nil
+    }
+
+    /// Calls `start` as soon as the held bytes are below the limit: within this call, or later, on the thread that released
+    /// bytes.
+    ///
+    /// - Parameter start: receives a share of the budget, which belongs to the holder of the bytes.
+    /// - Returns: the place in the queue, if it has to wait.
+    package func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any LoaderTask)? {
+        let id = state.withLock { state -> Int? in
+            guard state.heldByteCount >= byteLimit else {
+                state.addEstimate()
+                return nil
+            }
+            state.lastID += 1
+            state.waiters.append(Waiter(id: state.lastID, priority: priority, start: start))
+            return state.lastID
+        }
+        if let id { return Waiting(budget: self, id: id) }
+        start(Share(budget: self))
+        return nil
+    }
+
+    /// - Parameter replacesEstimate: whether an estimate ends.
+    private func add(_ byteCount: Int, replacesEstimate: Bool = false) {
+        state.withLock { state in
+            state.heldByteCount += byteCount
+            if replacesEstimate { state.estimatedByteCount -= Self.estimatedByteCount }
+        }
+        guard byteCount < 0 else { return }
+        // Each one that starts may fill the budget again.
+        while let start = nextStart() { start(Share(budget: self)) }
+    }
+
+    private func nextStart() -> (@Sendable (Share) -> Void)? {
+        state.withLock { state in
+            guard state.heldByteCount < byteLimit, let waiter = state.takeFirst() else { return nil }
+            state.addEstimate()
+            return waiter.start
+        }
+    }
+
+    /// What a body counts before its length is known; most images on the web are smaller.
+    package static let estimatedByteCount = 1 << 20
+
+    /// A part of the budget, until it is released.
+    package final class Share: Sendable {
+        private let budget: ByteBudget
+        /// `nil` until it is known.
+        private let byteCount: Lock<Int?>
+
+        fileprivate init(budget: ByteBudget, byteCount: Int? = nil) {
+            self.budget = budget
+            self.byteCount = Lock(byteCount)
+        }
+
+        /// Replaces the estimate, or what was held before.
+        package func settle(_ newByteCount: Int) {
+            let last = byteCount.withLock { byteCount in
+                defer { byteCount = newByteCount }
+                return byteCount
+            }
+            budget.add(newByteCount - (last ?? ByteBudget.estimatedByteCount), replacesEstimate: last == nil)
+        }
+
+        deinit { settle(0) }
+    }
+
+    /// A place in the queue.
+    private struct Waiting: LoaderTask {
+        let budget: ByteBudget
+        let id: Int
+
+        func cancel() {
+            // Released outside the lock: what the closure captures may run code when it is released.
+            let waiter = budget.state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            }
+            withExtendedLifetime(waiter) {}
+        }
+
+        func setPriority(_ priority: LoadPriority) {
+            budget.state.withLock { state in
+                guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return }
+                state.waiters[index].priority = priority
+            }
+        }
+    }
+}

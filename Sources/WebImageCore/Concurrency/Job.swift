@@ -1,0 +1,431 @@
+/// What a job reports on its way, such as progress. A late subscriber receives it merged.
+package protocol JobNews: Sendable {
+    /// Adds what `newer` says; it replaces what was said before about the same thing.
+    mutating func merge(_ newer: Self)
+}
+
+/// The news of jobs that report nothing but their result.
+package enum NoNews: JobNews {
+    package mutating func merge(_ newer: NoNews) {}
+}
+
+/// Work that several subscribers share: it runs once, at the highest priority among them, and stops when the last one
+/// leaves.
+///
+/// ```
+///  subscribe ─┐                 ┌► handler
+///  subscribe ─┼► Job ── step ───┼► handler     step: the task it waits for now (a read, a transfer, a decode, or a
+///  subscribe ─┘ priority = max  └► handler           subscription to the job of the stage below)
+/// ```
+///
+/// Handlers receive events in order, outside every lock, on the thread that the work runs on. `finished` is delivered exactly
+/// once to every subscriber that has not left. There is one exception to the order: ``welcome(_:)`` tells a late subscriber
+/// about earlier events on the subscriber's thread, and may overlap newer events, including the last.
+///
+/// A second step may run beside the first, to make a provisional result.
+package final class Job<Output: Sendable, News: JobNews>: Sendable {
+    package enum Event: Sendable {
+        case news(News)
+        /// A result that serves until the end, such as a stale image while the server is asked. Numbers rise: one on its way
+        /// to a late subscriber may arrive after one with a higher number.
+        case provisional(Output, number: Int)
+        case finished(Result<Output, WebImageError>)
+    }
+
+    package typealias Handler = @Sendable (Event) -> Void
+    /// Returns why a subscriber does not want a loader to be asked; `nil` if it has no objection.
+    package typealias Objection = @Sendable () -> WebImageError?
+
+    private let state = Lock(State())
+    /// Removes the job from its table; called once, when the job has ended or was abandoned.
+    private let onEnd: @Sendable (Job) -> Void
+
+    private struct Subscriber {
+        let id: Int
+        var priority: LoadPriority
+        let handler: Handler
+        let objection: Objection?
+    }
+
+    private struct State {
+        /// In the order of subscription.
+        var subscribers: [Subscriber] = []
+        /// The highest among the subscribers.
+        var priority = LoadPriority.veryLow
+        var lastID = 0
+        var step: (any LoaderTask)?
+        var stepCount = 0
+        var sideStep: (any LoaderTask)?
+        var sideStepCount = 0
+        var news: News?
+        var provisional: (output: Output, number: Int)?
+        var isResultWanted = false
+        /// Whether a subscriber has allowed a loader to be asked.
+        var mayLoad = false
+        /// Cleared by the end, and when the last subscriber leaves. From then on nothing can join.
+        var isLive = true
+        /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the same.
+        var isRefused = false
+
+        /// From the end: most subscribers that are looked up have just arrived.
+        func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
+
+        mutating func updatePriority() {
+            priority = subscribers.reduce(.veryLow) { max($0, $1.priority) }
+        }
+
+        /// Ends the job. The returned values must be released outside the lock.
+        mutating func end() -> State {
+            let ended = self
+            subscribers = []
+            (step, sideStep) = (nil, nil)
+            (news, provisional) = (nil, nil)
+            isLive = false
+            return ended
+        }
+    }
+
+    package init(onEnd: @escaping @Sendable (Job) -> Void = { _ in }) { self.onEnd = onEnd }
+
+    /// Whether any subscriber still waits for the result.
+    package var isLive: Bool { state.withLock { $0.isLive } }
+
+    /// The number of subscribers.
+    package var subscriberCount: Int { state.withLock { $0.subscribers.count } }
+
+    /// Whether a subscriber wants the result itself, and not only something made from it.
+    package var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
+
+    /// The highest priority among the subscribers.
+    package var priority: LoadPriority { state.withLock { $0.priority } }
+
+    // MARK: For subscribers
+
+    /// Joins; returns `nil` when the job has ended. Call ``welcome(_:)`` if the job had started before.
+    ///
+    /// - Parameters:
+    ///   - wantsResult: `false` for the job of the next stage, which makes something else from the result.
+    ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another subscriber
+    ///     allows that first.
+    package func subscribe(
+        priority: LoadPriority, wantsResult: Bool = true, objection: Objection? = nil, handler: @escaping Handler
+    ) -> JobSubscription<Output, News>? {
+        state.withLock { state in
+            guard state.isLive, !state.isRefused else { return nil }
+            if wantsResult { state.isResultWanted = true }
+            state.lastID += 1
+            state.subscribers.append(
+                Subscriber(id: state.lastID, priority: priority, handler: handler, objection: objection))
+            state.priority = max(state.priority, priority)
+            return JobSubscription(job: self, id: state.lastID)
+        }
+    }
+
+    /// Tells a subscriber what has happened before it joined, and passes its priority on.
+    package func welcome(_ subscription: JobSubscription<Output, News>) {
+        let (handler, news, provisional) = state.withLock { state in
+            (
+                state.index(of: subscription.id).map { state.subscribers[$0].handler }, state.news, state.provisional
+            )
+        }
+        if let handler {
+            // The stored result comes before the bytes that arrive, as it did for the others.
+            if let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
+            if let news { handler(.news(news)) }
+        }
+        passPriorityOn()
+    }
+
+    fileprivate func leave(_ id: Int) {
+        let (isAbandoned, ended, last) = state.withLock { state -> (Bool, State?, Subscriber?) in
+            guard let index = state.index(of: id) else { return (false, nil, nil) }
+            // Released outside the lock: what a handler captures may run code when it is released.
+            let last = state.subscribers.remove(at: index)
+            if last.priority == state.priority { state.updatePriority() }
+            guard state.isLive, state.subscribers.isEmpty else { return (false, nil, last) }
+            return (true, state.end(), last)
+        }
+        if isAbandoned {
+            onEnd(self)
+            ended?.step?.cancel()
+            ended?.sideStep?.cancel()
+        } else {
+            passPriorityOn()
+        }
+        withExtendedLifetime(last) {}
+    }
+
+    fileprivate func setPriority(_ priority: LoadPriority, of id: Int) {
+        state.withLock { state in
+            guard let index = state.index(of: id) else { return }
+            state.subscribers[index].priority = priority
+            state.updatePriority()
+        }
+        passPriorityOn()
+    }
+
+    // MARK: For the work itself
+
+    /// Starts the next step.
+    ///
+    /// - Parameter start: may end the step, or even the job, before it returns; the task it returns is then dropped.
+    package func run(_ start: (LoadPriority) -> (any LoaderTask)?) {
+        // Steps are released outside the lock: a custom task may run code when it is deallocated.
+        let (ticket, priority, last) = state.withLock { state in
+            state.stepCount += 1
+            return (state.stepCount, state.isLive ? state.priority : nil, state.step.take())
+        }
+        withExtendedLifetime(last) {}
+        guard let priority, let step = start(priority) else { return }
+        let isLive = state.withLock { state in
+            if state.isLive, state.stepCount == ticket { state.step = step }
+            return state.isLive
+        }
+        if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
+    }
+
+    /// Starts a step beside the other. It is cancelled when the job ends and when another takes its place.
+    ///
+    /// - Parameter start: as for ``run(_:)``.
+    package func runBeside(_ start: (LoadPriority) -> (any LoaderTask)?) {
+        let (ticket, priority, last) = state.withLock { state in
+            state.sideStepCount += 1
+            return (state.sideStepCount, state.isLive ? state.priority : nil, state.sideStep.take())
+        }
+        last?.cancel()
+        guard let priority, let step = start(priority) else { return }
+        let isWanted = state.withLock { state in
+            let isWanted = state.isLive && state.sideStepCount == ticket
+            if isWanted { state.sideStep = step }
+            return isWanted
+        }
+        if isWanted { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
+    }
+
+    /// Returns why no loader may be asked: the first objection if all subscribers object, `nil` otherwise.
+    ///
+    /// After an objection nothing can join until ``allowJoining()``: the job must end, unless a loader is asked for others
+    /// that want the same bytes.
+    package func objectionToLoading() -> WebImageError? {
+        var (lastID, first) = (0, WebImageError?.none)
+        while true {
+            let newSubscribers = state.withLock { state -> [Subscriber] in
+                guard state.isLive, !state.mayLoad else { return [] }
+                let subscribers = state.subscribers.filter { $0.id > lastID }
+                // Under the lock, so that no subscriber joins that was not asked.
+                if subscribers.isEmpty, first != nil { state.isRefused = true }
+                return subscribers
+            }
+            if newSubscribers.isEmpty { return first }
+            for subscriber in newSubscribers {
+                guard let objection = subscriber.objection?() else {
+                    state.withLock { $0.mayLoad = true }
+                    return nil
+                }
+                first = first ?? objection
+                lastID = subscriber.id
+            }
+        }
+    }
+
+    /// Lets subscribers join again, because a loader is asked although all subscribers objected.
+    package func allowJoining() { state.withLock { $0.isRefused = false } }
+
+    /// Tells all subscribers.
+    package func report(_ news: News) {
+        // The news so far is released outside the lock: it may hold bytes.
+        let (subscribers, last) = state.withLock { state in
+            let last = state.news
+            if state.isLive {
+                if state.news == nil { state.news = news } else { state.news?.merge(news) }
+            }
+            return (state.subscribers, last)
+        }
+        for subscriber in subscribers { subscriber.handler(.news(news)) }
+        withExtendedLifetime(last) {}
+    }
+
+    /// Gives all subscribers a result that serves until the end.
+    package func report(provisional output: Output) {
+        let (subscribers, number, last) = state.withLock { state -> ([Subscriber], Int, Output?) in
+            guard state.isLive else { return ([], 0, nil) }
+            let last = state.provisional
+            let number = (last?.number ?? 0) + 1
+            state.provisional = (output, number)
+            return (state.subscribers, number, last?.output)
+        }
+        for subscriber in subscribers { subscriber.handler(.provisional(output, number: number)) }
+        withExtendedLifetime(last) {}
+    }
+
+    /// Ends the job; only the first call counts.
+    package func finish(_ result: Result<Output, WebImageError>) {
+        guard let ended = state.withLock({ $0.isLive ? $0.end() : nil }) else { return }
+        ended.sideStep?.cancel()
+        onEnd(self)
+        for subscriber in ended.subscribers { subscriber.handler(.finished(result)) }
+    }
+
+    /// Passes the priority on to the steps. A step that starts meanwhile takes it by itself.
+    private func passPriorityOn() {
+        let (step, sideStep) = state.withLock { ($0.step, $0.sideStep) }
+        step?.follow { priority }
+        sideStep?.follow { priority }
+    }
+}
+
+/// A subscriber's place at a ``Job``.
+package struct JobSubscription<Output: Sendable, News: JobNews>: LoaderTask {
+    fileprivate let job: Job<Output, News>
+    fileprivate let id: Int
+
+    /// Leaves. The handler is not called again, except by a call that is already running.
+    package func cancel() { job.leave(id) }
+
+    package func setPriority(_ priority: LoadPriority) { job.setPriority(priority, of: id) }
+}
+
+/// Jobs in progress by key, so that subscribers that want the same join.
+package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: JobNews>: Sendable {
+    package typealias Work = Job<Output, News>
+
+    private let jobs = Lock<[Key: Work]>([:])
+
+    package init() {}
+
+    /// How many jobs are in progress.
+    package var count: Int { jobs.withLock { $0.count } }
+
+    /// The number of subscribers of all jobs.
+    package var subscriberCount: Int { jobs.withLock { $0.values.reduce(0) { $0 + $1.subscriberCount } } }
+
+    /// Joins the job for `key`, or starts one. Returns `nil` if it ended within the call.
+    ///
+    /// - Parameters:
+    ///   - wantsResult: see ``Job/subscribe(priority:wantsResult:objection:handler:)``, as for `objection`.
+    ///   - willJoin: called with the job before anything else happens.
+    ///   - start: called outside the lock, for a new job.
+    package func join(
+        _ key: Key, priority: LoadPriority, wantsResult: Bool = true, objection: Work.Objection? = nil,
+        handler: @escaping Work.Handler, willJoin: (Work) -> Void = { _ in }, start: (Work) -> Void
+    ) -> JobSubscription<Output, News>? {
+        let (job, subscription, isNew) = jobs.withLock { jobs -> (Work, JobSubscription<Output, News>?, Bool) in
+            if let job = jobs[key],
+                let subscription = job.subscribe(
+                    priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+            {
+                return (job, subscription, false)
+            }
+            let job = Work { [weak self] job in self?.remove(job, for: key) }
+            jobs[key] = job
+            let subscription = job.subscribe(
+                priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+            return (job, subscription, true)
+        }
+        willJoin(job)
+        if isNew {
+            start(job)
+        } else if let subscription {
+            job.welcome(subscription)
+        }
+        return subscription
+    }
+
+    /// Joins the job for `key` if there is one.
+    package func joinExisting(
+        _ key: Key, priority: LoadPriority = .veryLow, handler: @escaping Work.Handler
+    ) -> JobSubscription<Output, News>? {
+        jobs.withLock { $0[key]?.subscribe(priority: priority, handler: handler) }
+    }
+
+    private func remove(_ job: Work, for key: Key) {
+        jobs.withLock { jobs in
+            if let index = jobs.index(forKey: key), jobs.values[index] === job { jobs.remove(at: index) }
+        }
+    }
+}
+
+extension Job {
+    /// Starts the job and waits for its result. When the task is cancelled, it abandons the job and returns
+    /// ``WebImageError/cancelled``.
+    package func result(start: @Sendable (Job) -> Void) async -> Result<Output, WebImageError> {
+        let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiter.attach(continuation)
+                let subscription = subscribe(priority: .normal) { event in
+                    if case .finished(let result) = event { waiter.resume(result) }
+                }
+                if let subscription { task.attach(subscription) }
+                start(self)
+            }
+        } onCancel: {
+            if waiter.resume(.failure(.cancelled)) { task.cancel() }
+        }
+    }
+}
+
+extension JobTable {
+    /// Joins or starts the job for `key` and waits for its result. When the task is cancelled, it leaves the job and returns
+    /// ``WebImageError/cancelled``.
+    package func result(
+        for key: Key, priority: LoadPriority, start: @Sendable (Work) -> Void
+    ) async -> Result<Output, WebImageError> {
+        let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiter.attach(continuation)
+                let subscription = join(key, priority: priority) { event in
+                    if case .finished(let result) = event { waiter.resume(result) }
+                } start: { start($0) }
+                if let subscription { task.attach(subscription) }
+            }
+        } onCancel: {
+            if waiter.resume(.failure(.cancelled)) { task.cancel() }
+        }
+    }
+}
+
+/// Resumes a continuation once, with the first value, which may arrive before the continuation.
+package final class Waiter<Value: Sendable>: Sendable {
+    private enum State {
+        case empty
+        case value(Value)
+        case waiting(CheckedContinuation<Value, Never>)
+        case resumed
+    }
+
+    private let state = Lock(State.empty)
+
+    package init() {}
+
+    package func attach(_ continuation: CheckedContinuation<Value, Never>) {
+        let value = state.withLock { state -> Value? in
+            if case .value(let value) = state {
+                state = .resumed
+                return value
+            }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let value { continuation.resume(returning: value) }
+    }
+
+    /// Returns whether it was the first.
+    @discardableResult
+    package func resume(_ value: Value) -> Bool {
+        let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in
+            switch state {
+            case .empty:
+                state = .value(value)
+                return (nil, true)
+            case .waiting(let continuation):
+                state = .resumed
+                return (continuation, true)
+            case .value, .resumed: return (nil, false)
+            }
+        }
+        continuation?.resume(returning: value)
+        return isFirst
+    }
+}

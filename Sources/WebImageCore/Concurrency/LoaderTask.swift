@@ -1,0 +1,147 @@
+/// Work in progress: a load, a read, a decode, or a subscription to work that others share.
+///
+/// Methods may be called from any thread, at any time and any number of times, also after the work has ended.
+public protocol LoaderTask: Sendable {
+    /// Stops the work. A loader then ends with ``WebImageError/cancelled``, unless its end was already on its way.
+    func cancel()
+    /// Moves the work to another place in the queues that it waits in.
+    func setPriority(_ priority: LoadPriority)
+    /// Stops the flow of bytes, because the receiver cannot keep up. Bytes already on their way may still arrive.
+    func pause()
+    /// Restarts the flow of bytes.
+    func resume()
+}
+
+extension LoaderTask {
+    /// Does nothing.
+    public func setPriority(_ priority: LoadPriority) {}
+    /// Does nothing.
+    public func pause() {}
+    /// Does nothing.
+    public func resume() {}
+
+    /// Sets the priority until it is the wanted one, which may change on another thread meanwhile.
+    ///
+    /// - Parameter known: the priority that the task started with.
+    package func follow(unlessStill known: LoadPriority? = nil, _ wanted: () -> LoadPriority) {
+        var applied = known
+        while case let priority = wanted(), priority != applied {
+            setPriority(priority)
+            applied = priority
+        }
+    }
+}
+
+/// Controls a task that may not have started yet.
+///
+/// Calls that arrive before ``attach(_:)`` take effect then. The task is called outside the lock, by one thread at a time,
+/// until it has the last state that was asked for.
+package final class DeferredTask: LoaderTask {
+    private struct State {
+        var task: (any LoaderTask)?
+        var isPaused = false
+        var wasToldToPause = false
+        var priority: LoadPriority?
+        var toldPriority: LoadPriority?
+        var isTelling = false
+        var isCancelled = false
+        var hasEnded = false
+    }
+
+    private let state = Lock(State())
+
+    package init() {}
+
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// - Parameter priority: the priority that the task started with.
+    package func attach(_ task: any LoaderTask, priority: LoadPriority? = nil) {
+        let isCancelled = state.withLock { state in
+            if !state.hasEnded { state.task = task }
+            if let priority, state.priority == priority { state.toldPriority = priority }
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() } else { update() }
+    }
+
+    package func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    package func setPriority(_ priority: LoadPriority) {
+        state.withLock { $0.priority = priority }
+        update()
+    }
+
+    package func pause() { setPaused(true) }
+    package func resume() { setPaused(false) }
+
+    package func setPaused(_ isPaused: Bool) {
+        state.withLock { $0.isPaused = isPaused }
+        update()
+    }
+
+    /// Releases the task, which has ended: its handler may hold this object.
+    package func end() {
+        // Released outside the lock: a custom task may run code when it is deallocated.
+        let task = state.withLock { state in
+            state.hasEnded = true
+            return state.task.take()
+        }
+        withExtendedLifetime(task) {}
+    }
+
+    private func update() {
+        while true {
+            typealias Change = (task: any LoaderTask, isPaused: Bool?, priority: LoadPriority?)
+            let change = state.withLock { state -> Change? in
+                guard !state.isTelling, let task = state.task else { return nil }
+                let pause = state.isPaused == state.wasToldToPause ? nil : state.isPaused
+                let priority = state.priority == state.toldPriority ? nil : state.priority
+                guard pause != nil || priority != nil else { return nil }
+                state.isTelling = true
+                (state.wasToldToPause, state.toldPriority) = (state.isPaused, state.priority)
+                return (task, pause, priority)
+            }
+            guard let change else { return }
+            if let priority = change.priority { change.task.setPriority(priority) }
+            switch change.isPaused {
+            case true?: change.task.pause()
+            case false?: change.task.resume()
+            case nil: break
+            }
+            state.withLock { $0.isTelling = false }
+        }
+    }
+}
+
+/// Work in a ``WorkQueue`` that stops at its next checkpoint when it is cancelled.
+package struct QueuedTask: LoaderTask {
+    private let item: WorkItem
+    private let cancellation: Cancellation?
+
+    package init(_ item: WorkItem, cancellation: Cancellation? = nil) {
+        (self.item, self.cancellation) = (item, cancellation)
+    }
+
+    package func cancel() {
+        cancellation?.cancel()
+        item.cancel()
+    }
+
+    package func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
+}
+
+extension WorkQueue {
+    /// Runs `body` on one of the threads, unless the task is cancelled before.
+    package func run(
+        priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Void
+    ) -> any LoaderTask {
+        let cancellation = Cancellation()
+        return QueuedTask(submit(priority: priority) { body(cancellation) }, cancellation: cancellation)
+    }
+}

@@ -1,0 +1,173 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Loads from the first of several URLs that succeeds.
+///
+/// If all fail, the error is that of the request's own URL.
+package final class AlternativesLoader: ImageLoader {
+    private let loader: any ImageLoader
+    private let alternatives: [URL]
+    private let strategy: any RetryStrategy
+    private let environment: LoadEnvironment
+    private let alternativeLoader: @Sendable (URL) -> any ImageLoader
+
+    /// - Parameters:
+    ///   - strategy: limits the time in which alternatives start.
+    ///   - alternativeLoader: returns the loader of an alternative.
+    package init(
+        _ loader: any ImageLoader, alternatives: [URL], strategy: any RetryStrategy,
+        environment: LoadEnvironment = LoadEnvironment(),
+        alternativeLoader: @escaping @Sendable (URL) -> any ImageLoader
+    ) {
+        self.loader = loader
+        self.alternatives = alternatives
+        self.strategy = strategy
+        self.environment = environment
+        self.alternativeLoader = alternativeLoader
+    }
+
+    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
+    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+
+    package func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        guard request.method.isIdempotent, !alternatives.isEmpty else {
+            return loader.load(request, priority: priority, handler: handler)
+        }
+        let (request, ownsHistory) = request.withHistory()
+        let sources =
+            [AlternativesTask.Source(request: request, loader: loader)]
+            + alternatives.map { .init(request: request.alternative($0), loader: alternativeLoader($0)) }
+        let task = AlternativesTask(
+            sources, ownsHistory: ownsHistory, timeLimit: strategy.timeLimit, environment.clock, priority, handler)
+        task.startNext()
+        return task
+    }
+}
+
+private final class AlternativesTask: LoaderTask {
+    struct Source: Sendable {
+        let request: LoaderRequest
+        let loader: any ImageLoader
+    }
+
+    private struct Failure {
+        let error: WebImageError
+        let refused: LoaderResponse?
+        let metrics: LoaderMetrics?
+    }
+
+    private struct State {
+        var priority: LoadPriority
+        var index = -1
+        var task = DeferredTask()
+        var refused: LoaderResponse?
+        var metrics: LoaderMetrics?
+        /// Of the request's own URL.
+        var ownFailure: Failure?
+        var isCancelled = false
+    }
+
+    private let sources: [Source]
+    private let ownsHistory: Bool
+    private let timeLimit: Duration?
+    private let clock: any TimerClock
+    private let handler: @Sendable (LoaderEvent) -> Void
+    private let state: Lock<State>
+
+    init(
+        _ sources: [Source], ownsHistory: Bool, timeLimit: Duration?, _ clock: any TimerClock, _ priority: LoadPriority,
+        _ handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
+        self.sources = sources
+        self.ownsHistory = ownsHistory
+        self.timeLimit = timeLimit
+        self.clock = clock
+        self.handler = handler
+        state = Lock(State(priority: priority))
+        _ = elapsed
+    }
+
+    private var history: LoadHistory? { sources[0].request.history }
+    private var elapsed: Duration { history?.elapsed(at: clock.now) ?? .zero }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task.cancel()
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        let task = state.withLock { state in
+            state.priority = priority
+            return state.task
+        }
+        task.setPriority(priority)
+    }
+
+    func pause() { state.withLock { $0.task }.pause() }
+    func resume() { state.withLock { $0.task }.resume() }
+
+    func startNext() {
+        let (index, task, priority, isCancelled) = state.withLock { state in
+            state.index += 1
+            if state.index > 0 { state.task = DeferredTask() }
+            state.task.setPriority(state.priority)
+            return (state.index, state.task, state.priority, state.isCancelled)
+        }
+        if isCancelled { task.cancel() }
+        if index > 0 { handler(.started) }
+        let source = sources[index]
+        let started = source.loader.load(source.request, priority: priority) { [self] event in receive(event, task) }
+        task.attach(started, priority: priority)
+    }
+
+    private func receive(_ event: LoaderEvent, _ task: DeferredTask) {
+        switch event {
+        case .queued, .started, .retrying, .waited, .response, .bytes: handler(event)
+        case .refused(let response): state.withLock { $0.refused = response }
+        case .metrics(let metrics): state.withLock { $0.metrics = metrics }
+        case .finished(.success):
+            task.end()
+            deliver(state.withLock { $0.metrics })
+            handler(event)
+        case .finished(.failure(let error)):
+            task.end()
+            takeNext(after: error)
+        }
+    }
+
+    private func takeNext(after error: WebImageError) {
+        let isInTime = timeLimit.map { elapsed < $0 } ?? true
+        let (failure, next) = state.withLock { state in
+            let failure = Failure(error: error, refused: state.refused, metrics: state.metrics)
+            (state.refused, state.metrics) = (nil, nil)
+            if state.index == 0 { state.ownFailure = failure }
+            let mayGoOn = !state.isCancelled && error != .cancelled && error.concernsURL
+            guard mayGoOn else { return (failure, Int?.none) }
+            guard isInTime, state.index + 1 < sources.count else { return (state.ownFailure ?? failure, nil) }
+            return (failure, state.index + 1)
+        }
+        guard let next else { return end(failure) }
+        history?.addTransfer(failure.metrics)
+        let url = sources[next].request.url.separatedFromUserInfo.url
+        handler(.retrying(LoaderRetry(error: error, url: url)))
+        startNext()
+    }
+
+    private func end(_ failure: Failure) {
+        if case .httpStatus = failure.error, let refused = failure.refused { handler(.refused(refused)) }
+        deliver(failure.metrics)
+        handler(.finished(.failure(failure.error)))
+    }
+
+    private func deliver(_ metrics: LoaderMetrics?) {
+        guard var metrics else { return }
+        if ownsHistory { metrics.activeDuration += history?.usedTime ?? .zero }
+        handler(.metrics(metrics))
+    }
+}

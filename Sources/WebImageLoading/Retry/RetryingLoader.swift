@@ -1,0 +1,283 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// Repeats failed loads of another loader as a ``RetryStrategy`` decides, and those that failed without a network once there is
+/// one.
+///
+/// ```
+///  load ─► attempt ── succeeds ─────────────────────────────────────► finished
+///             ▲  │ fails
+///             │  ├─ no network, and the load waits for one ─► retrying, wait (monitor) ─┐
+///             │  ├─ the strategy returns a delay ───────────► retrying, wait (clock) ───┤
+///             │  └─ else ─────────────────────────────────────────────────────────────────► finished
+///             └──────────────────────────────────────────────────────────────────────────┘
+/// ```
+package final class RetryingLoader: ImageLoader {
+    private let loader: any ImageLoader
+    private let strategy: any RetryStrategy
+    private let waitsForConnectivity: Bool
+    private let environment: LoadEnvironment
+
+    package init(
+        _ loader: any ImageLoader, strategy: any RetryStrategy, waitsForConnectivity: Bool = false,
+        environment: LoadEnvironment = LoadEnvironment()
+    ) {
+        self.loader = loader
+        self.strategy = strategy
+        self.waitsForConnectivity = waitsForConnectivity
+        self.environment = environment
+    }
+
+    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
+    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+
+    package func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        let (request, ownsHistory) = request.withHistory()
+        let task = RetryingTask(
+            request, ownsHistory: ownsHistory, loader, strategy, waitsForConnectivity: waitsForConnectivity && request.method.isIdempotent,
+            environment, priority, handler)
+        task.startAttempt()
+        return task
+    }
+}
+
+private final class RetryingTask: LoaderTask {
+    private struct State {
+        var priority: LoadPriority
+        var attempt = DeferredTask()
+        var attemptCount = 0
+        /// Attempts that failed with a network; the strategy counts those.
+        var failureCount = 0
+        /// Cancels what would end the wait; `nil` while no attempt waits.
+        var waits: [@Sendable () -> Void]?
+        /// Sent right before the end, once it is known that this attempt is the last.
+        var refused: LoaderResponse?
+        var metrics: LoaderMetrics?
+        /// The response is accepted by the request, but its status is tried again: its body is skipped.
+        var isSkipped = false
+        var isCancelled = false
+        var hasEnded = false
+    }
+
+    private enum NextStep {
+        case wait(Duration, LoaderRetry)
+        case waitForConnectivity(atMost: Duration, LoaderRetry)
+        case end(WebImageError)
+    }
+
+    private let request: LoaderRequest
+    private let ownsHistory: Bool
+    private let loader: any ImageLoader
+    private let strategy: any RetryStrategy
+    private let waitsForConnectivity: Bool
+    private let environment: LoadEnvironment
+    private let handler: @Sendable (LoaderEvent) -> Void
+    private let state: Lock<State>
+
+    init(
+        _ request: LoaderRequest, ownsHistory: Bool, _ loader: any ImageLoader, _ strategy: any RetryStrategy,
+        waitsForConnectivity: Bool, _ environment: LoadEnvironment, _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
+        self.request = request
+        self.ownsHistory = ownsHistory
+        self.loader = loader
+        self.strategy = strategy
+        self.waitsForConnectivity = waitsForConnectivity
+        self.environment = environment
+        self.handler = handler
+        state = Lock(State(priority: priority))
+        _ = elapsed
+    }
+
+    private var history: LoadHistory { request.history ?? LoadHistory() }
+    private var elapsed: Duration { history.elapsed(at: environment.clock.now) }
+    private var displayURL: URL { request.url.separatedFromUserInfo.url }
+
+    // MARK: LoaderTask
+
+    func cancel() {
+        let (attempt, waits) = state.withLock { state in
+            state.isCancelled = true
+            return (state.attempt, state.waits.take())
+        }
+        attempt.cancel()
+        guard let waits else { return }
+        for cancel in waits { cancel() }
+        end(.cancelled)
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        let attempt = state.withLock { state in
+            state.priority = priority
+            return state.attempt
+        }
+        attempt.setPriority(priority)
+    }
+
+    func pause() { state.withLock { $0.attempt }.pause() }
+    func resume() { state.withLock { $0.attempt }.resume() }
+
+    // MARK: Attempts
+
+    func startAttempt() {
+        let start = state.withLock { state -> (DeferredTask, LoadPriority, isFirst: Bool)? in
+            guard !state.isCancelled else { return nil }
+            state.attemptCount += 1
+            // Paused or not, the attempt before has nothing to do with this one.
+            if state.attemptCount > 1 { state.attempt = DeferredTask() }
+            state.attempt.setPriority(state.priority)
+            return (state.attempt, state.priority, state.attemptCount == 1)
+        }
+        guard let (attempt, priority, isFirst) = start else { return end(.cancelled) }
+        if !isFirst { handler(.started) }
+        let task = loader.load(request, priority: priority) { [self] event in receive(event, attempt) }
+        attempt.attach(task, priority: priority)
+    }
+
+    private func receive(_ event: LoaderEvent, _ attempt: DeferredTask) {
+        switch event {
+        case .queued, .started, .retrying, .waited: handler(event)
+        case .response(let response): if !skips(response) { handler(event) }
+        case .bytes: if !state.withLock({ $0.isSkipped }) { handler(event) }
+        case .refused(let response): state.withLock { $0.refused = response }
+        case .metrics(let metrics): state.withLock { $0.metrics = metrics }
+        case .finished(let result):
+            attempt.end()
+            let (skipped, isSkipped) = state.withLock { ($0.refused, $0.isSkipped) }
+            switch result {
+            case .failure(.cancelled): end(.cancelled)
+            case _ where isSkipped:
+                let status = skipped.flatMap { response in
+                    response.statusCode.map { WebImageError.httpStatus(code: $0, url: response.url) }
+                }
+                take(nextStep(after: status ?? .cancelled))
+            case .failure(let error): take(nextStep(after: error))
+            case .success: end(nil)
+            }
+        }
+    }
+
+    /// Whether the status of a response, although the request accepts any, is tried again.
+    private func skips(_ response: LoaderResponse) -> Bool {
+        guard request.acceptsAnyAnswer, let status = response.statusCode else { return false }
+        let failure = failure(.httpStatus(code: status, url: response.url), response)
+        guard strategy.delay(after: failure) != nil else { return false }
+        state.withLock { ($0.isSkipped, $0.refused) = (true, response) }
+        return true
+    }
+
+    private func failure(_ error: WebImageError, _ response: LoaderResponse?) -> RetryFailure {
+        let (date, random, elapsed) = (environment.date(), environment.random(), elapsed)
+        return RetryFailure(
+            attemptCount: state.withLock { $0.failureCount } + 1, error: error, method: request.method,
+            retryAfter: response.flatMap { RetryAfter.delay(of: $0, now: date) }, elapsed: elapsed, random: random)
+    }
+
+    private func nextStep(after error: WebImageError) -> NextStep {
+        let (isCancelled, refused) = state.withLock { ($0.isCancelled, $0.refused) }
+        if isCancelled || error == .cancelled { return .end(error) }
+        let isOffline =
+            waitsForConnectivity && error.mayBeOffline && !request.url.isOnThisMachine
+            && !environment.connectivity.isConnected
+        let waits = history.connectivityWaits
+        let rest = environment.connectivityTimeLimit - waits.duration
+        if isOffline, rest > .zero, waits.count < Self.connectivityWaitLimit {
+            history.addConnectivityWait()
+            return .waitForConnectivity(
+                atMost: rest, LoaderRetry(error: error, url: displayURL, wait: .connectivity(nil)))
+        }
+        let failure = failure(error, refused)
+        state.withLock { $0.failureCount += 1 }
+        guard let delay = strategy.delay(after: failure) else { return .end(error) }
+        let wait: LoadAttempt.Wait = failure.retryAfter == nil ? .backoff(delay) : .retryAfter(delay)
+        return .wait(delay, LoaderRetry(error: error, url: displayURL, wait: wait))
+    }
+
+    /// A network that comes and goes all the time counts as none.
+    private static let connectivityWaitLimit = 16
+
+    private func take(_ step: NextStep) {
+        switch step {
+        case .end(let error): end(error)
+        case .wait(let delay, let retry):
+            announce(retry)
+            wait { [environment] resume in
+                let call = environment.clock.schedule(at: environment.clock.now + delay) { resume(true) }
+                return [call.cancel]
+            } completion: { [self] _ in
+                startAttempt()
+            }
+        case .waitForConnectivity(let limit, let retry):
+            announce(retry)
+            let start = environment.clock.now
+            wait { [environment] resume in
+                let network = environment.connectivity.whenConnected { resume(true) }
+                let call = environment.clock.schedule(at: start + limit) { resume(false) }
+                return [network.cancel, call.cancel]
+            } completion: { [self] isConnected in
+                let duration = environment.clock.now - start
+                history.addConnectivityWait(duration)
+                handler(.waited(duration))
+                if isConnected { return startAttempt() }
+                let seconds = history.connectivityWaits.duration.inExactSeconds
+                end(.offline(seconds: seconds, url: displayURL))
+            }
+        }
+    }
+
+    private func announce(_ retry: LoaderRetry) {
+        let metrics = state.withLock { state in
+            defer { (state.metrics, state.refused, state.isSkipped) = (nil, nil, false) }
+            return state.metrics
+        }
+        history.addTransfer(metrics)
+        handler(.retrying(retry))
+    }
+
+    /// Waits until the first of the calls to `resume`, unless the load is cancelled before.
+    ///
+    /// - Parameters:
+    ///   - start: starts the wait, and returns what cancels it. It may call `resume` itself.
+    ///   - completion: receives the argument of `resume`.
+    private func wait(
+        _ start: (_ resume: @escaping @Sendable (Bool) -> Void) -> [@Sendable () -> Void],
+        completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.waits = [] }
+            return state.isCancelled
+        }
+        if isCancelled { return end(.cancelled) }
+        let cancels = start { [self] argument in
+            guard let waits = state.withLock({ $0.waits.take() }) else { return }
+            for cancel in waits { cancel() }
+            completion(argument)
+        }
+        let isWaiting = state.withLock { state in
+            // It may have resumed within the call, and another wait have begun.
+            guard state.waits?.isEmpty == true else { return false }
+            state.waits = cancels
+            return true
+        }
+        if !isWaiting { for cancel in cancels { cancel() } }
+    }
+
+    /// - Parameter error: `nil` for success.
+    private func end(_ error: WebImageError?) {
+        let last = state.withLock { state -> (LoaderResponse?, LoaderMetrics?)? in
+            guard !state.hasEnded else { return nil }
+            state.hasEnded = true
+            return (state.refused, state.metrics)
+        }
+        guard let (refused, metrics) = last else { return }
+        if case .httpStatus? = error, let refused { handler(.refused(refused)) }
+        if var metrics {
+            if ownsHistory { metrics.activeDuration += history.usedTime }
+            handler(.metrics(metrics))
+        }
+        handler(.finished(error.map { .failure($0) } ?? .success(())))
+    }
+}
