@@ -155,6 +155,9 @@ if hasViews {
         program(
             "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
+        .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
+        program(
+            "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
         tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"]),
     ]
