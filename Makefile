@@ -1,5 +1,5 @@
-# WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the views, their map, and cairo, here as in Package.swift. Each choice has its own build folder, so that
-# going from one to the other builds nothing twice.
+# WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the views, their map, and cairo, here as in Package.swift. Each choice has its own build
+# folder, so switching between them builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
 build := swift build --scratch-path $(scratch)
@@ -8,11 +8,11 @@ ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
 has_views := yes
 headless := Scripts/headless
 else
-# XCTest is there for the views alone.
+# Only the views' tests use XCTest.
 test_flags := --disable-xctest
 endif
 
-# Two groups are in programs of their own: of the views, and of the transport. Each program gets the names of its groups.
+# The benchmarks of the views and of the transport are separate programs. Each program gets the names of its groups.
 programs := Benchmarks TransportBenchmarks $(if $(has_views),GTKBenchmarks)
 TransportBenchmarks_groups := $(filter transport,$(GROUP))
 GTKBenchmarks_groups := $(if $(has_views),$(filter views %-views,$(GROUP)))
@@ -20,10 +20,10 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off lint format pictures bench demo examples clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo examples clean
 
 help: ## List these targets.
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 setup: ## Install the missing Debian or Ubuntu packages.
 	@Scripts/setup
@@ -32,8 +32,8 @@ build: ## Build the library, webimage and the Gallery for use.
 	@Scripts/setup build
 	$(build) -c release
 
-# One test at a time: beside each other they starve one another's servers of a processor on small machines. One that takes longer
-# than this many seconds hangs.
+# One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
+# seconds counts as hanging.
 TEST_LIMIT ?= 300
 run_tests = Scripts/with-time-limit $(TEST_LIMIT) swift test --skip-build --no-parallel
 
@@ -42,34 +42,34 @@ test: ## Build and run all tests; FILTER=… runs some.
 	$(build) --build-tests
 	GTK_A11Y=test $(headless) $(run_tests) --scratch-path $(scratch) $(test_flags) $(if $(FILTER),--filter '$(FILTER)')
 
-# Animations and what they must not hold up, and whole windows.
+# Animations, and what they must not delay, and whole windows.
 renderer_tests := ApplyQueueTests|BusyWindowTests|IndicatorTests|TransitionTests|SetImageTests|PictureAnimationTests|TextureTests|WebPictureFactoryTests
-test-renderer: ## Run tests of the views with GTK's default renderer; RENDERER=… names another, FILTER=… runs some.
+test-renderer: ## Run the views' tests with GTK's default renderer; RENDERER=… names another, FILTER=… runs some.
 	@Scripts/setup build test
 	$(build) --build-tests
 	RENDERER=$(or $(RENDERER),default) GTK_A11Y=test $(headless) $(run_tests) --scratch-path $(scratch) \
 		--filter 'WebImageGTKTests\.($(or $(FILTER),$(renderer_tests)))'
 
 stress: TEST_LIMIT = 3600
-stress: ## Load 100,000 times with faults and cancels at random, looking for what is lost, wrong or left behind.
+stress: ## Load 100,000 times with random faults and cancellations, and check every result.
 	@Scripts/setup build test
 	$(build) --build-tests
 	WEBIMAGE_STRESS_REQUESTS=100000 $(run_tests) --scratch-path $(scratch) --filter StressTests
 
-# Some tests ask for more memory than there can be.
+# Some tests ask for more memory than can exist.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
 tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing
-# The suites that are skipped take long and use one thread, or another process.
+# The skipped suites are slow and use one thread, or another process.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
-test-tsan: ## Run the tests of what uses threads under ThreadSanitizer; FILTER=… runs some.
+test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
 	$(tsan_environment) swift build $(tsan_flags) --build-tests
 	$(tsan_environment) TSAN_OPTIONS='allocator_may_return_null=1 exitcode=66 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp' \
 		$(run_tests) $(tsan_flags) --disable-xctest $(tsan_tests)
 
-# Faults in memory that the transport reaches in libcurl, which has no checks of its own: those of malloc, free and memcpy see it. The
-# test that is skipped measures memory, which AddressSanitizer keeps.
+# Memory errors that the transport causes in libcurl, which is not instrumented itself: malloc, free and memcpy are checked. The skipped
+# test measures memory, which AddressSanitizer does not free.
 asan_flags := --scratch-path .build/asan --sanitize address
 asan_environment := WEBIMAGE_WITHOUT=gtk,drawing WEBIMAGE_TESTS=WebImageLoadingTests,WebImageTests
 asan_suites := ConnectionReuse|BodyEnd|Download|HopCancellation|Redirect|Certificate|CookieJar|Challenge|Proxy|HTTPVersion|ContentCoding|Method
@@ -80,39 +80,48 @@ test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs 
 	$(asan_environment) ASAN_OPTIONS='allocator_may_return_null=1 detect_leaks=0 exitcode=66' \
 		$(run_tests) $(asan_flags) --disable-xctest --filter '$(asan_filter)' --skip aBombStopsAtTheLimitOfDecodedBytes
 
-options-off: ## Turn each option and each hook off in turn, and show that its tests fail; NAME=… turns some off.
+options-off: ## Turn each option and hook off in turn, and check that its tests fail; NAME=… names some.
 	@Scripts/setup build test
 	@Scripts/options-off $(NAME)
 
+trace: ## Count the types, files and threads that one setImage crosses.
+	@Scripts/setup build trace
+	@Scripts/trace-set-image
+
+build-time: ## Measure a clean release build of the product WebImage, by module.
+	@Scripts/setup build
+	@Scripts/build-time
+
 SECONDS ?= 60
-fuzz: ## Look for inputs that break a decoder, SECONDS=… for each; TARGET=… is one, such as FuzzPNG.
+fuzz: ## Look for inputs that break a decoder, for SECONDS=… each; TARGET=… names one, such as FuzzPNG.
 	@Scripts/setup build
 	Fuzzing/run $(SECONDS) $(TARGET)
 
-lint: ## Check the layout of all sources.
+lint: ## Check layout, tables and scripts, and count the public interface.
+	@Scripts/setup build
 	@Scripts/lint
 
-format: ## Lay all sources out.
+format: ## Format all sources.
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Benchmarks Examples Fuzzing/Package.swift Fuzzing/Sources
 
-pictures: ## Make Documentation/Processing.md and its pictures anew.
+pictures: ## Generate Documentation/Processing.md and its images.
 	@Scripts/setup build test
 	$(build) --build-tests
 	WEBIMAGE_PICTURES=1 $(run_tests) --scratch-path $(scratch) --disable-xctest --filter ProcessingPageTests
 
-bench: ## Measure against yardsticks in the same run; GROUP=… measures some groups, as cache, QUICK=1 less exactly.
+bench: ## Measure beside yardsticks in the same run; GROUP=… names groups, QUICK=1 is faster and less exact.
 	@Scripts/setup build test bench
 	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
 	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
 
-demo: ## Show real photographs from a real server, first cold, then from disk.
+demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo
 	$(build) -c release --product $(if $(headless),Gallery,webimage)
 	@Demo/run $(scratch)/release
 
-examples: ## Build the README's programs as an outside package, and run the one for servers.
+examples: ## Build the README's programs as an outside package, and run those that need no display.
 	@Scripts/setup build demo
 	@Examples/run $(scratch)/examples
 
-clean: ## Remove what was built.
+clean: ## Remove build products.
 	rm -rf .build Demo/Output Examples/.build Fuzzing/.build
