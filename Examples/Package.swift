@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// The programs of the README, as a package of their own: what an outside user can see is all they have.
+// The README's programs as a separate package, so that they see only the public interface.
 let hasViews = !(Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").contains("gtk")
 
 var targets: [Target] = [

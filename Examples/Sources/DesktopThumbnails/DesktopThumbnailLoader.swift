@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 import WebImage
 
-/// Loads `thumbnail:///path/of/file`: the thumbnail that the desktop keeps of a local file, or the file itself where it
-/// keeps none that is current.
+/// Loads `thumbnail:///path/of/file`: the desktop's thumbnail of a local file, or the file itself if there is no current
+/// thumbnail.
 final class DesktopThumbnailLoader: ImageLoader {
     private let store: DesktopThumbnails
     private let files = FileLoader()
-    // A look at the disk may take its time; `load` must return at once.
+    // Reading the disk may block; `load` must return at once.
     private let queue = DispatchQueue(label: "desktop-thumbnails", attributes: .concurrent)
 
     init(store: DesktopThumbnails) { self.store = store }
@@ -28,7 +28,7 @@ final class DesktopThumbnailLoader: ImageLoader {
         return task
     }
 
-    /// Stands for the file loader's task until there is one, which also reports the end of a load cancelled before.
+    /// Forwards to the file loader's task once it exists. That task also reports the end of a load that was cancelled before.
     private final class Task: LoaderTask {
         private struct State {
             var priority: LoadPriority

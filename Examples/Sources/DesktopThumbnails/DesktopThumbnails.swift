@@ -1,22 +1,22 @@
 import CGLib
 import Foundation
 
-/// The thumbnails that file managers keep, as the freedesktop.org Thumbnail Managing Standard lays them out:
-/// `thumbnails/SIZE/MD5-OF-URI.png` in the user's cache, each with its file's URI and time of change inside.
+/// The thumbnails of file managers, as specified by the freedesktop.org Thumbnail Managing Standard:
+/// `thumbnails/SIZE/MD5-OF-URI.png` in the user's cache, each with its file's URI and modification time inside.
 struct DesktopThumbnails: Sendable {
-    /// The folders whose pictures are large enough, the smallest first.
+    /// The folders with large enough images, smallest first.
     private let folders: [String]
 
-    /// - Parameter side: how long the longer side of a thumbnail should be at least, in pixels.
+    /// - Parameter side: the minimum length of a thumbnail's longer side, in pixels.
     init(side: Int) {
         let cache = String(cString: g_get_user_cache_dir())
         let sizes = [("normal", 128), ("large", 256), ("x-large", 512), ("xx-large", 1024)]
         folders = sizes.filter { $0.1 >= side }.map { "\(cache)/thumbnails/\($0.0)" }
     }
 
-    /// The path of a current thumbnail of the file at `path`; blocks.
+    /// Returns the path of a current thumbnail of the file at `path`. Blocks on the disk.
     func thumbnail(of path: String) -> String? {
-        // GLib's encoding and not Foundation's: the digest is of what the desktop writes.
+        // GLib's encoding, not Foundation's, because the desktop hashes GLib's.
         guard let text = g_filename_to_uri(path, nil, nil) else { return nil }
         defer { g_free(text) }
         guard let digest = g_compute_checksum_for_string(G_CHECKSUM_MD5, text, -1) else { return nil }
@@ -32,7 +32,7 @@ struct DesktopThumbnails: Sendable {
         }
     }
 
-    /// The `tEXt` fields that stand before a PNG's pixels.
+    /// Returns the `tEXt` fields before a PNG's pixels.
     private static func texts(ofPNG path: String) -> [String: String] {
         guard let file = FileHandle(forReadingAtPath: path) else { return [:] }
         defer { try? file.close() }

@@ -1,7 +1,7 @@
 import Foundation
 import WebImage
 
-/// Says how large the desktop's thumbnail of each file is, or the file itself where there is none.
+/// Prints the size of each file's desktop thumbnail, or of the file itself if it has none.
 @main
 enum Program {
     static func main() async throws {
