@@ -16,7 +16,7 @@ if hasViews {
     targets += [
         .systemLibrary(name: "CGTK", pkgConfig: "gtk4"),
         .executableTarget(
-            name: "PictureWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
+            name: "ImageWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
     ]
 }
 
