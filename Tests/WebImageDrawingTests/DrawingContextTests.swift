@@ -1,7 +1,9 @@
 import Testing
 import WebImageCore
-import WebImageDrawing
 import WebImageProcessing
+import WebImageTestSupport
+
+@testable import WebImageDrawing
 
 @Suite struct DrawingContextTests {
     private let red = Color(red: 1, green: 0, blue: 0)
@@ -52,7 +54,7 @@ import WebImageProcessing
         #expect((0..<6).map { image.pixels[2, $0].w } == [0, 255, 0, 128, 128, 0])
     }
 
-    @Test func goesBackToSavedStates() throws {
+    @Test func restoresSavedStates() throws {
         let image = try Image(size: PointSize(width: 8, height: 2)) { context in
             context.save()
             context.translate(x: 4, y: 0)
@@ -77,12 +79,12 @@ import WebImageProcessing
         path.append(Path(PointRect(x: 2, y: 2, width: 2, height: 2)))
         let winding = try Image(size: PointSize(width: 6, height: 6)) { $0.fill(path, with: .color(red)) }
         let evenOdd = try Image(size: PointSize(width: 6, height: 6)) {
-            $0.fill(path, with: .color(red), rule: .evenOdd)
+            $0.fill(path, with: .color(red), isEvenOdd: true)
         }
         #expect(winding.pixels[3, 3].w == 255 && evenOdd.pixels[3, 3].w == 0 && evenOdd.pixels[1, 1].w == 255)
     }
 
-    @Test func gradientsRunBetweenTheirStops() throws {
+    @Test func drawsGradients() throws {
         let stops = [GradientStop(0, .black), GradientStop(1, .white)]
         let image = try Image(size: PointSize(width: 256, height: 1)) { context in
             let end = Point(x: 256, y: 0)
@@ -106,7 +108,7 @@ import WebImageProcessing
         #expect((0..<10).map { image.pixels[$0, 0].w > 0 } == [1, 0, 1, 1, 0, 1, 1, 0, 1, 1].map { $0 == 1 })
     }
 
-    @Test func drawsPicturesWithTheirColors() throws {
+    @Test func drawsImagesWithTheirColors() throws {
         let picture = try Image(size: PointSize(width: 2, height: 1)) { context in
             context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: 1)), with: .color(red))
             context.fill(
@@ -121,7 +123,7 @@ import WebImageProcessing
         #expect(image.pixels[2, 1] == SIMD4(128, 0, 0, 128) && image.pixels[3, 0] == .zero)
     }
 
-    @Test func enlargedPicturesKeepTheirEdges() throws {
+    @Test func enlargedImagesKeepTheirEdges() throws {
         let picture = try Image(size: PointSize(width: 2, height: 2), isOpaque: true) { $0.fill(with: .color(red)) }
         let image = try Image(size: PointSize(width: 20, height: 20)) { context in
             context.draw(picture, in: PointRect(x: 0, y: 0, width: 20, height: 20))
@@ -156,7 +158,7 @@ import WebImageProcessing
         #expect(image.pixels[0, 0] == expected)
     }
 
-    @Test func handsOutCairosContext() throws {
+    @Test func exposesCairosContext() throws {
         _ = try Image(size: PointSize(width: 1, height: 1)) { context in
             #expect(UInt(bitPattern: context.cairoContext) != 0)
         }
@@ -166,7 +168,7 @@ import WebImageProcessing
 
     private enum Failure: Error { case mine }
 
-    @Test func errorsOfTheClosureArriveAsTheyAreOrAsWords() {
+    @Test func forwardsErrorsOfTheClosure() {
         let size = PointSize(width: 1, height: 1)
         #expect(throws: WebImageError.notInCache(key: "a")) {
             try Image(size: size) { _ in throw WebImageError.notInCache(key: "a") }
@@ -182,7 +184,7 @@ import WebImageProcessing
             (PointSize(width: 1, height: 1), -1), (PointSize(width: 1, height: 1), .nan),
             (PointSize(width: 32_768, height: 1), 1), (PointSize(width: 30_000, height: 30_000), 1),
         ] as [(PointSize, Double)])
-    func refusesSizesThatMakeNoSense(size: PointSize, scale: Double) {
+    func rejectsInvalidSizes(size: PointSize, scale: Double) {
         #expect(throws: WebImageError.self) {
             try Image(size: size, scale: scale) { _ in Issue.record("nothing can be drawn on") }
         }
@@ -194,7 +196,7 @@ import WebImageProcessing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, 5_000_000])
-    func numbersThatMakeNoSenseAreAnError(number: Double) throws {
+    func rejectsInvalidNumbers(number: Double) throws {
         let rect = PointRect(x: 0, y: 0, width: number, height: 1)
         let font = Font(size: 12)
         let picture = try Image(size: PointSize(width: 1, height: 1)) { _ in }
@@ -232,7 +234,7 @@ import WebImageProcessing
             let error = #expect(throws: WebImageError.self, "drawing \(index)") {
                 try Image(size: PointSize(width: 2, height: 2)) { context in
                     draw(context)
-                    // What comes after a failure does nothing, and no harm.
+                    // Calls after a failure do nothing.
                     context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: 1)), with: .color(.black))
                 }
             }
@@ -240,7 +242,7 @@ import WebImageProcessing
         }
     }
 
-    @Test func refusesZeroScaleEndlessDashesAndUnbalancedRestores() {
+    @Test func rejectsZeroScaleEndlessDashesAndUnbalancedRestores() {
         let path = Path(PointRect(x: 0, y: 0, width: 1, height: 1))
         let size = PointSize(width: 1, height: 1)
         #expect(throws: WebImageError.drawing(.invalidNumber(name: "scale", value: "0.0"))) {
@@ -261,7 +263,7 @@ import WebImageProcessing
         }
     }
 
-    @Test func savedStatesLeftOverAreNoError() throws {
+    @Test func unrestoredStatesAreNoError() throws {
         _ = try Image(size: PointSize(width: 1, height: 1)) { $0.save() }
     }
 
@@ -284,3 +286,95 @@ import WebImageProcessing
 }
 
 func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0) } }
+
+/// Drawings with random numbers: an image or an error, never a crash, and in limited time.
+@Suite struct DrawingFuzzTests {
+    @Test func noNumbersCrash() throws {
+        var random = SplitMix64(seed: 11)
+        var (drawn, failed) = (0, 0)
+        for _ in 0..<1_500 {
+            let plan = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                Step(kind: Int.random(in: 0..<12, using: &random), numbers: (0..<8).map { _ in number(&random) })
+            }
+            let scales: [Double] = [1, 2, 0.3, 1e-9, 1e4]
+            let scale = scales.randomElement(using: &random) ?? 1
+            let size = PointSize(width: 20 / scale, height: 10 / scale)
+            do {
+                let image = try Image(size: size, scale: scale) { context in
+                    for step in plan { draw(step, context) }
+                }
+                drawn += 1
+                #expect(image.pixels.size == PixelSize(width: 20, height: 10))
+            } catch {
+                failed += 1
+            }
+        }
+        #expect(drawn > 100 && failed > 100)
+        // No invalid size was tried on a font, which would be unusable afterwards.
+        let text = try Image(text: StyledText("Ab 😀", font: Font(size: 20)))
+        #expect(coverage(of: text) > 100)
+    }
+
+    @Test func tinyDashesAlongALongLineAreDrawn() throws {
+        var line = Path()
+        line.move(to: Point(x: -4e6, y: -4e6))
+        line.line(to: Point(x: 4e6, y: 4e6))
+        for dash in [1e-300, 1e-6, 0.3] {
+            let image = try Image(size: PointSize(width: 9, height: 9)) {
+                $0.stroke(line, with: .color(.black), style: StrokeStyle(width: 3, dashes: [dash]))
+            }
+            #expect(coverage(of: image) > 0)
+        }
+    }
+
+    private struct Step {
+        let kind: Int
+        let numbers: [Double]
+    }
+
+    private func number(_ random: inout SplitMix64) -> Double {
+        let odd: [Double] = [0, -0.0, 1, -1, 0.5, 1e-9, 1e-300, 4e6, -4e6, 1e9, 1e300, .infinity, -.infinity, .nan]
+        return Bool.random(using: &random)
+            ? Double.random(in: -30...30, using: &random)
+            : Bool.random(using: &random) ? 3 : odd.randomElement(using: &random) ?? 0
+    }
+
+    private func draw(_ step: Step, _ context: borrowing DrawingContext) {
+        let n = step.numbers
+        let rect = PointRect(x: n[0], y: n[1], width: n[2], height: n[3])
+        let color = Color(red: n[4], green: 0.5, blue: 1, alpha: 0.5)
+        let mode = BlendMode.allCases[Int(exactly: abs(n[7]).rounded()).map { $0 % 28 } ?? 0]
+        switch step.kind {
+        case 0: context.fill(Path(rect, cornerRadius: n[6]), with: .color(color), mode: mode)
+        case 1:
+            context.stroke(
+                Path(ellipseIn: rect), with: .color(.black), style: StrokeStyle(width: n[6], dashes: [n[5], n[7]]))
+        case 2: context.clip(to: Path(rect))
+        case 3: context.translate(x: n[0], y: n[1])
+        case 4: context.scale(x: n[2], y: n[3])
+        case 5: context.rotate(by: .radians(n[0]))
+        case 6: context.draw(StyledText("Ab 😀", font: Font(size: n[6])), at: Point(x: n[0], y: n[1]))
+        case 7: context.draw(StyledText("Ab cd", font: Font(size: 9), wrappingWidth: n[2]), at: Point(x: n[0], y: n[1]))
+        case 8:
+            let stops = [GradientStop(n[4], .black), GradientStop(n[5], .white)]
+            context.fill(
+                with: .linearGradient(from: Point(x: n[0], y: n[1]), to: Point(x: n[2], y: n[3]), stops: stops))
+        case 9:
+            let stops = [GradientStop(0, .black), GradientStop(1, .white)]
+            context.fill(
+                with: .radialGradient(
+                    center: Point(x: n[0], y: n[1]), innerRadius: n[2], outerRadius: n[3], stops: stops))
+        case 10:
+            var path = Path()
+            path.arc(
+                center: Point(x: n[0], y: n[1]), radius: n[2], from: .radians(n[3]), to: .radians(n[4]),
+                isClockwise: n[5] > 0)
+            path.quadraticCurve(to: Point(x: n[6], y: n[7]), control: Point(x: 3, y: 3))
+            context.fill(path, with: .color(.black), isEvenOdd: true, mode: mode)
+        default:
+            if let picture = try? Image(size: PointSize(width: 3, height: 2), draw: { $0.fill(with: .color(.white)) }) {
+                context.draw(picture, in: rect, mode: mode, alpha: n[6])
+            }
+        }
+    }
+}

@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 import WebImageCore
-import WebImageDrawing
 import WebImageProcessing
+
+@testable import WebImageDrawing
 
 /// The same drawings as in Tests/Fixtures/drawing_fixtures.py, where Python calls cairo.
 @Suite struct DrawingFixtureTests {
@@ -11,7 +12,7 @@ import WebImageProcessing
         Color(red: 0.5, green: 0.5, blue: 0.5, alpha: 0.5), .clear, Color(red: 0.1, green: 0.2, blue: 0.9),
     ]
 
-    @Test func everyBlendModeIsCairos() throws {
+    @Test func blendModesMatchCairo() throws {
         #expect(BlendMode.allCases.count == 28)
         let image = try Image(size: PointSize(width: 25, height: 28)) { context in
             for (y, mode) in BlendMode.allCases.enumerated() {
@@ -27,14 +28,14 @@ import WebImageProcessing
         try expect(image, isLike: "blending", within: 1)
     }
 
-    @Test func shapesAreCairos() throws {
+    @Test func shapesMatchCairo() throws {
         let image = try Image(size: PointSize(width: 48, height: 32), scale: 2) { context in
             gradientAndRectangles(context)
             arc(context)
             lines(context)
             glow(context)
         }
-        // cairo draws a curve as lines up to a tenth of a pixel beside it, and makes other curves of an arc than we do.
+        // cairo draws curves as lines up to a tenth of a pixel off, and converts arcs to other curves.
         try expect(image, isLike: "shapes", within: 10)
     }
 
@@ -52,7 +53,7 @@ import WebImageProcessing
             var path = Path(PointRect(x: -5, y: -4, width: 10, height: 8))
             path.append(Path(PointRect(x: -2, y: -2, width: 4, height: 4)))
             let color = Color(red: 0, green: 0.3, blue: 0.7, alpha: 0.75)
-            context.fill(path, with: .color(color), rule: .evenOdd)
+            context.fill(path, with: .color(color), isEvenOdd: true)
         }
     }
 

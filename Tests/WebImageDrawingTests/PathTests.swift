@@ -1,10 +1,11 @@
 import Testing
 import WebImageCore
-import WebImageDrawing
 import WebImageProcessing
 
+@testable import WebImageDrawing
+
 @Suite struct PathTests {
-    @Test func knowsWhereThePenIs() {
+    @Test func hasACurrentPoint() {
         var path = Path()
         #expect(path.isEmpty && path.currentPoint == nil)
         path.close()
@@ -21,7 +22,7 @@ import WebImageProcessing
     @Test(arguments: [
         (90.0, true, 0.25), (270, true, 0.75), (-90, true, 0.75), (90, false, 0.75), (360, true, 1), (9e9, false, 1),
     ])
-    func arcsCoverTheirPart(end: Double, isClockwise: Bool, part: Double) throws {
+    func arcsHaveTheirArea(end: Double, isClockwise: Bool, part: Double) throws {
         var path = Path()
         path.move(to: Point(x: 50, y: 50))
         path.arc(
@@ -32,7 +33,7 @@ import WebImageProcessing
         #expect(abs(area - .pi * 40 * 40 * part) < 20, "\(area)")
     }
 
-    @Test func anglesOpenDownwards() throws {
+    @Test func anglesAreClockwise() throws {
         var path = Path()
         path.move(to: Point(x: 5, y: 5))
         path.arc(center: Point(x: 5, y: 5), radius: 5, from: .degrees(0), to: .degrees(90))
@@ -56,7 +57,7 @@ import WebImageProcessing
         }
     }
 
-    @Test func identifiersTellPathsApart() {
+    @Test func identifiersDistinguishPaths() {
         let paths = [
             Path(), Path(polygon: [Point(x: 1, y: 2)]), Path(polygon: [Point(x: 12, y: 0)]),
             Path(polygon: [Point(x: 1, y: 20)]), Path(PointRect(x: 0, y: 0, width: 1, height: 1e-9)),
@@ -70,7 +71,7 @@ import WebImageProcessing
     }
 }
 
-/// How many pixels are covered.
+/// The number of covered pixels.
 func coverage(of image: Image) -> Double {
     (0..<image.height).reduce(0) { sum, y in
         (0..<image.width).reduce(sum) { $0 + Double(image.pixels[$1, y].w) / 255 }

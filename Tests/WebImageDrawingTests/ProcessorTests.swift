@@ -1,12 +1,13 @@
 import Testing
 import WebImageCore
-import WebImageDrawing
 import WebImageProcessing
+
+@testable import WebImageDrawing
 
 @Suite struct DrawTests {
     private let blue = Color(red: 0, green: 0, blue: 1)
 
-    @Test func drawsOverAPicture() throws {
+    @Test func drawsOverAnImage() throws {
         let blue = blue
         let processor: any ImageProcessor = .draw(id: "corner") { context, size in
             #expect(size == PointSize(width: 4, height: 2))
@@ -24,7 +25,7 @@ import WebImageProcessing
         }
     }
 
-    @Test func drawsOverAPictureWithoutANameToo() throws {
+    @Test func drawsOverAnImageWithoutAName() throws {
         let image = try gradient(PixelSize(width: 9, height: 5), scale: 1)
         let part = try image.cropped(toPixels: PixelRect(x: 1, y: 1, width: 8, height: 4))
         let result = try part.withDrawing { context, size in
@@ -37,7 +38,7 @@ import WebImageProcessing
         }
     }
 
-    @Test func whatIsOpaqueStaysOpaque() throws {
+    @Test func keepsOpacity() throws {
         let image = try Image(size: PointSize(width: 2, height: 2), isOpaque: true) { $0.fill(with: .color(.white)) }
         let result = try image.processed(by: [
             .draw(id: "hole") { context, _ in context.fill(with: .color(.clear), mode: .clear) }
@@ -45,7 +46,7 @@ import WebImageProcessing
         #expect(result.pixels.isOpaque && result.pixels[0, 0] == SIMD4(0, 0, 0, 255))
     }
 
-    @Test func errorsEndIt() throws {
+    @Test func throwsErrors() throws {
         let image = try gradient(PixelSize(width: 2, height: 2), scale: 1)
         #expect(throws: WebImageError.drawing(.failed("full"))) {
             try image.processed(by: [.draw(id: "x") { _, _ in throw Failure.full }])
@@ -79,11 +80,11 @@ import WebImageProcessing
         }
     }
 
-    @Test func keepsTheOutsideIfWanted() throws {
+    @Test func keepsTheOutsideIfInverted() throws {
         let image = try gradient(PixelSize(width: 20, height: 20), scale: 2)
         let circle = Path(circleAround: Point(x: 5, y: 5), radius: 3)
-        let inside = try image.masked(by: circle)
-        let outside = try image.masked(by: circle, isInverted: true)
+        let inside = try image.processed(by: [.mask(circle)])
+        let outside = try image.processed(by: [.mask(circle, isInverted: true)])
         for y in 0..<20 {
             for x in 0..<20 {
                 for channel in 0..<4 {
@@ -92,15 +93,17 @@ import WebImageProcessing
                 }
             }
         }
-        // Of a circle with a radius of 6 pixels.
+        // A circle with a radius of 6 pixels.
         let opaque = try Image(size: PointSize(width: 20, height: 20)) { $0.fill(with: .color(.white)) }
-        let disc = try opaque.masked(by: Path(circleAround: Point(x: 10, y: 10), radius: 6))
+        let disc = try opaque.processed(by: [.mask(Path(circleAround: Point(x: 10, y: 10), radius: 6))])
         #expect(abs(coverage(of: disc) - .pi * 36) < 2)
     }
 
     @Test func colorNeverExceedsAlpha() throws {
         let image = try gradient(PixelSize(width: 64, height: 64), scale: 1)
-        let result = try image.masked(by: Path(ellipseIn: PointRect(x: 3.3, y: 5.7, width: 50.1, height: 41.9)))
+        let result = try image.processed(by: [
+            .mask(Path(ellipseIn: PointRect(x: 3.3, y: 5.7, width: 50.1, height: 41.9)))
+        ])
         for y in 0..<64 {
             for x in 0..<64 {
                 let pixel = result.pixels[x, y]
@@ -112,26 +115,26 @@ import WebImageProcessing
     @Test func emptyAndFarPathsLeaveNothing() throws {
         let image = try gradient(PixelSize(width: 4, height: 4), scale: 1)
         for path in [Path(), Path(PointRect(x: 100, y: 100, width: 5, height: 5))] {
-            #expect(coverage(of: try image.masked(by: path)) == 0)
-            #expect(bytes(of: try image.masked(by: path, isInverted: true)) == bytes(of: image))
+            #expect(coverage(of: try image.processed(by: [.mask(path)])) == 0)
+            #expect(bytes(of: try image.processed(by: [.mask(path, isInverted: true)])) == bytes(of: image))
         }
         #expect(throws: WebImageError.self) {
-            try image.masked(by: Path(PointRect(x: .nan, y: 0, width: 1, height: 1)))
+            try image.processed(by: [.mask(Path(PointRect(x: .nan, y: 0, width: 1, height: 1)))])
         }
     }
 
     @Test func identifiersHaveEveryParameter() {
         let path = Path(polygon: [Point(x: 1, y: 2)])
         let masks = [
-            ImageProcessors.PathMask(path), ImageProcessors.PathMask(path, rule: .evenOdd),
-            ImageProcessors.PathMask(path, isInverted: true), ImageProcessors.PathMask(Path()),
+            StandardProcessor.mask(path), StandardProcessor.mask(path, isEvenOdd: true),
+            StandardProcessor.mask(path, isInverted: true), StandardProcessor.mask(Path()),
         ]
         #expect(Set(masks.map(\.identifier)).count == 4)
         #expect(masks[0].identifier.description == "pathMask(path:M1_2Z,rule:winding,isInverted:no)")
     }
 }
 
-/// Colours and opacities of all kinds.
+/// All colors and opacities.
 private func gradient(_ size: PixelSize, scale: Double) throws -> Image {
     var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
     pixels.withUnsafeMutableBytes { bytes in

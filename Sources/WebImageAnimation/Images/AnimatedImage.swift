@@ -2,10 +2,10 @@ public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
 
-/// A picture that may move: its frames, and one of them to be shown before they play.
+/// An image that may be animated: a source of frames, and a poster to show before they play.
 ///
-/// The frames come from any ``WebImageCore/AnimationSource``: that of a GIF, PNG or WebP, a ``FrameSequenceImage``, a
-/// ``SpriteSheetImage`` or one of your own. A still is an animation of one frame. An ``AnimationPlayer`` plays it.
+/// The frames come from any ``WebImageCore/AnimationSource``, such as that of a GIF, PNG or WebP, or from files, images
+/// or parts of a sprite sheet. A still is an animation of one frame. An ``AnimationPlayer`` plays it.
 ///
 /// ```swift
 /// let image = AnimatedImage(try await WebImageManager.shared.image(at: url))
@@ -14,18 +14,16 @@ public import WebImageCore
 public struct AnimatedImage: Sendable {
     /// The frames.
     public let source: any AnimationSource
-    /// The picture to show before the frames play: mostly the first one.
+    /// The image to show before the frames play, usually the first frame.
     public let poster: PixelBuffer
-    /// Pixels in a point.
-    public let scale: Double
-    /// The format it was decoded from; `nil` for one that was made in memory.
-    public let format: ImageFormat?
-    /// Whether ``poster`` is what the source has for its first frame, so that it need not be decoded again.
+    package let scale: Double
+    package let format: ImageFormat?
+    /// Whether ``poster`` is the decoded first frame, so that it need not be decoded again.
     let posterIsFirstFrame: Bool
 
-    /// The animation of a picture that was loaded or decoded, or the picture itself as its only frame.
+    /// Makes the animation of an image, or a still as its only frame.
     public init(_ image: Image) {
-        // One without frames breaks its own rules; it is not to break a player.
+        // Protects players from an invalid source.
         let animation = image.animation.flatMap { $0.frameCount > 0 ? $0 : nil }
         source = animation ?? StillSource(image.pixels)
         poster = image.pixels
@@ -36,9 +34,10 @@ public struct AnimatedImage: Sendable {
             || !image.isTransformed && !image.isPartial && image.pixels.size == animation?.frameSize
     }
 
-    /// The animation of `source`, whose first frame it decodes; blocks the calling thread for as long as that takes.
+    /// Makes the animation of `source` and decodes its first frame. Blocks the calling thread.
     ///
-    /// - Throws: what ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)`` throws, and
+    /// - Parameter scale: pixels per point.
+    /// - Throws: the errors of ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)``, and
     ///   ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for a source without frames.
     public init(
         _ source: any AnimationSource, scale: Double = 1, cancellation: Cancellation? = nil
@@ -51,42 +50,130 @@ public struct AnimatedImage: Sendable {
         posterIsFirstFrame = true
     }
 
-    /// Decodes the first frame of `data`; blocks the calling thread for as long as that takes.
+    /// Decodes the first frame of `data`. Blocks the calling thread.
     ///
-    /// - Throws: what ``WebImageCoding/CodecRegistry/decode(_:options:)`` throws.
+    /// - Throws: the errors of ``WebImageCoding/CodecRegistry/decode(_:options:)``.
     public init(
         data: Data, registry: CodecRegistry = .shared, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) {
         self.init(try registry.decode(data, options: options))
     }
 
-    /// The same as a picture, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` is ``source``.
+    /// Makes an animation of image files, and decodes the first one. Reads the beginning of each file and blocks the calling
+    /// thread.
+    ///
+    /// Frames are read and decoded when needed, so the files must stay where they are. Of animated files, the first frame is
+    /// used.
+    ///
+    /// - Parameters:
+    ///   - files: paths of images of the same size, in any format of `registry`.
+    ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
+    ///   - loopCount: 0, the default, loops forever.
+    ///   - thumbnail: the size of the frames; `nil`, the default, for full size.
+    ///   - scale: pixels per point.
+    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for invalid durations or frames of several sizes;
+    ///   ``WebImageCore/WebImageError/file(path:errno:)``; the errors of decoding.
+    public init(
+        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        let source = try FrameSequence(
+            files: files, durations: durations, loopCount: loopCount, thumbnail: thumbnail, registry: registry)
+        try self.init(source, scale: scale)
+    }
+
+    /// Makes an animation of encoded images in memory; like ``init(files:durations:loopCount:thumbnail:scale:registry:)``.
+    public init(
+        frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        let source = try FrameSequence(
+            data: frames, durations: durations, loopCount: loopCount, thumbnail: thumbnail, registry: registry)
+        try self.init(source, scale: scale)
+    }
+
+    /// Makes an animation of parts of a sprite sheet, which are copied when needed.
+    ///
+    /// - Parameters:
+    ///   - contentRects: the frames, in pixels, all of the same size. A part may be shown several times.
+    ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
+    ///   - loopCount: 0, the default, loops forever.
+    ///   - scale: pixels per point.
+    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for invalid durations, and for rectangles that are
+    ///   empty, outside the sheet or of several sizes.
+    public init(
+        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
+        scale: Double = 1
+    ) throws(WebImageError) {
+        let source = try SpriteSheet(
+            sheet: sheet, contentRects: contentRects, durations: durations, loopCount: loopCount)
+        try self.init(source, scale: scale)
+    }
+
+    /// Makes an animation of the cells of a grid, row by row; like the function above. Pixels left over at the right and the
+    /// bottom are ignored.
+    ///
+    /// - Parameter frameCount: the number of cells that are frames; all by default.
+    public init(
+        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double,
+        loopCount: Int = 0, scale: Double = 1
+    ) throws(WebImageError) {
+        let source = try SpriteSheet(
+            sheet: sheet, columns: columns, rows: rows, frameCount: frameCount, frameDuration: frameDuration,
+            loopCount: loopCount)
+        try self.init(source, scale: scale)
+    }
+
+    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` is ``source``.
     public var image: Image {
         Image(
             pixels: poster, scale: scale, format: format, frameCount: source.frameCount,
             animation: isAnimated || !source.isComplete ? source : nil)
     }
 
-    /// Whether there is more than one frame so far.
-    public var isAnimated: Bool { source.frameCount > 1 }
+    package var isAnimated: Bool { source.frameCount > 1 }
 
-    /// The memory it keeps by itself, in bytes: the poster, and what the source keeps. Decoded frames are in a
-    /// ``FramePool``, which has its own account.
-    public var memoryCost: Int { poster.byteCount + source.byteCount }
+    /// The memory of the poster and the source, in bytes. Frames are counted by ``FramePools``.
+    package var memoryCost: Int { poster.byteCount + source.byteCount }
 
-    /// What all frames would take decoded, in bytes; `Int.max` when that does not fit.
-    public var decodedByteCount: Int {
+    /// The size of all decoded frames, in bytes, clamped.
+    package var decodedByteCount: Int {
         let (count, overflow) = source.frameByteCount.multipliedReportingOverflow(by: source.frameCount)
         return overflow ? .max : count
     }
 }
 
 extension AnimationSource {
-    /// A decoded frame's size in bytes, as far as can be told before.
+    /// The expected size of a decoded frame, in bytes.
     var frameByteCount: Int { frameSize.decodedByteCount }
 }
 
 extension PixelSize {
-    /// What so many pixels take, in bytes; no more than any machine has, so that a few of them can be added.
+    /// The size in bytes, limited so that a few of them can be added.
     var decodedByteCount: Int { min(pixelCount, 1 << 48) * 4 }
+}
+
+/// A still as an animation of one frame.
+struct StillSource: AnimationSource {
+    let identity = AnimationIdentity()
+    private let pixels: PixelBuffer
+
+    init(_ pixels: PixelBuffer) { self.pixels = pixels }
+
+    var frameSize: PixelSize { pixels.size }
+    var frames: [AnimationFrame] { [AnimationFrame(duration: FrameDuration.played(0), isKeyframe: true)] }
+    var loopCount: Int { 0 }
+    var isComplete: Bool { true }
+    /// The poster shares the pixels.
+    var byteCount: Int { 0 }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(pixels) }
+
+    private final class Reader: AnimationFrameReader {
+        private let pixels: PixelBuffer
+
+        init(_ pixels: PixelBuffer) { self.pixels = pixels }
+
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer { pixels }
+    }
 }

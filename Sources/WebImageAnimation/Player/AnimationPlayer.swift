@@ -1,6 +1,7 @@
 public import WebImageCore
+public import WebImageProcessing
 
-/// Plays an ``AnimatedImage``, for a view of any toolkit or for none: it says which frame to show, and when.
+/// Plays an ``AnimatedImage`` in any view: reports which frame to show, and when.
 ///
 /// ```swift
 /// let player = AnimationPlayer(image)
@@ -10,73 +11,73 @@ public import WebImageCore
 /// player.play()
 /// ```
 ///
-/// Its clock decides when and where ``onEvent`` is called. Frames come from a ``FramePool`` that it shares with all players of
-/// the same animation; while a frame that is due is not decoded, the last one stays, and ``LatePolicy`` says what becomes of
-/// time. A frame that can't be decoded is reported and passed over in the same way.
+/// Players of the same animation share decoded frames (``FramePools``). While a frame is not decoded in time, the
+/// previous one stays, and ``Configuration-swift.struct/dropsLateFrames`` decides what follows. Frames that cannot be
+/// decoded are reported and skipped.
 ///
-/// Every function may be called from any thread. They take effect before they return, but for the calls of ``onEvent``.
+/// All functions may be called on any thread. They take effect before they return, except for calls of ``onEvent``.
 public final class AnimationPlayer: Sendable {
-    /// How a player plays. All of it can be changed while it does.
+    /// How a player plays. May be changed while it plays.
     public struct Configuration: Sendable {
         /// The order of frames; ``PlaybackMode/normal`` by default.
         public var mode: PlaybackMode
-        /// How fast, 1 for as fast as the image says, which is the default, and 100 at most. 0 and less, or no number, hold
-        /// the frame.
+        /// The speed: 1 by default, at most 100. Numbers that are not above 0 hold the frame.
         public var rate: Double
-        /// How often; as often as the image says by default.
-        public var loopLimit: LoopLimit
-        /// What to do when it can't keep up; by default, to drop frames.
-        public var latePolicy: LatePolicy
-        /// The size to decode frames at, in pixels; `nil`, the default, for the image's own. They are never scaled up.
+        /// How often the animation plays; 0 or less for forever. `nil`, the default, uses the image's number.
+        public var loopCount: Int?
+        /// Whether frames that are not decoded in time are dropped to keep to the clock; `true` by default. Then the
+        /// player runs ahead of the shown frame by at most 8 frames and waits. Otherwise each frame is shown for its
+        /// full duration, and the animation takes longer.
+        public var dropsLateFrames: Bool
+        /// The size to decode frames at, in pixels; `nil`, the default, for full size. Frames are never enlarged.
         public var thumbnail: Thumbnail?
-        /// What is done to each frame; `nil`, the default, for nothing.
-        public var processor: FrameProcessor?
-        /// Whether all frames are decoded as soon as it is visible, if they fit in memory; `false` by default.
+        /// Processes each frame; `nil` by default. An error is reported for the frame, which is not shown.
+        public var processor: (any ImageProcessor)?
+        /// Whether all frames are decoded as soon as the player is visible, if they fit in memory; `false` by default.
         public var preloadsAllFrames = false
-        /// Whether it goes back to where the mode begins when it is stopped; if not, the default, it stays where it is.
+        /// Whether stopping returns to the first frame of the mode; `false` by default.
         public var resetsWhenStopped = false
-        /// Whether it gives decoded frames back when it is stopped, unless another player needs them; if not, the default, the
-        /// pool keeps them as long as the player lives.
+        /// Whether stopping releases decoded frames that no other player needs. `false` by default: they are kept as
+        /// long as the player.
         public var releasesFramesWhenStopped = false
-        /// Whether it shows the first frame and does not move; `false` by default.
+        /// Whether it only shows the first frame; `false` by default.
         public var showsFirstFrameOnly = false
 
         /// Makes a configuration.
         public init(
-            mode: PlaybackMode = .normal, rate: Double = 1, loopLimit: LoopLimit = .image,
-            latePolicy: LatePolicy = .dropFrames, thumbnail: Thumbnail? = nil, processor: FrameProcessor? = nil
+            mode: PlaybackMode = .normal, rate: Double = 1, loopCount: Int? = nil, dropsLateFrames: Bool = true,
+            thumbnail: Thumbnail? = nil, processor: (any ImageProcessor)? = nil
         ) {
             self.mode = mode
             self.rate = rate
-            self.loopLimit = loopLimit
-            self.latePolicy = latePolicy
+            self.loopCount = loopCount
+            self.dropsLateFrames = dropsLateFrames
             self.thumbnail = thumbnail
             self.processor = processor
         }
     }
 
-    /// What a player is about.
+    /// The state of a player.
     public enum Status: String, Sendable, Hashable {
-        /// It has not begun, or was stopped.
+        /// Not started, or stopped.
         case stopped
-        /// Time goes on while it is visible and frames are there.
+        /// Playing while it is visible and frames are available.
         case playing
-        /// It stands where it was.
+        /// Paused.
         case paused
-        /// The last loop is over; it stands on the frame on which its mode stops.
+        /// The last loop is completed; it stands on the frame on which its mode stops.
         case finished
     }
 
-    /// What a player tells.
+    /// An event of a player.
     public enum Event: Sendable {
-        /// Another frame is to be shown, as it is: at the size asked for, processed. While it plays, not told where the
-        /// picture on show is that already; when it begins or jumps, always.
+        /// Show this frame. It has the requested size and is processed.
         case frame(index: Int, pixels: PixelBuffer)
-        /// A loop is over; `count` are since it began. Where it had to skip several, this comes once.
+        /// A loop is completed; `count` is the number since the start. Sent once if several loops were skipped.
         case loopEnded(count: Int)
-        /// The last loop is over, and the frame shown on which it stops.
+        /// The last loop is completed, and its last frame was reported.
         case finished
-        /// A frame can't be decoded; the one before stays in its place. Each frame is reported once.
+        /// A frame cannot be decoded; keep showing the previous one. Sent once per frame.
         case frameFailed(index: Int, error: WebImageError)
     }
 
@@ -90,16 +91,16 @@ public final class AnimationPlayer: Sendable {
         var lastNumber = 0
     }
 
-    /// Makes a player that shows the image's poster and is stopped.
+    /// Makes a stopped player that shows the image's poster.
     ///
     /// - Parameters:
-    ///   - clock: what it takes the time from; the system's unless told otherwise.
-    ///   - pools: where it finds its frames; those of the process unless told otherwise.
+    ///   - clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
+    ///   - pools: where to find frames; those of the process by default.
     public init(
         _ image: AnimatedImage, configuration: Configuration = Configuration(),
-        clock: any TimerClock = MonotonicTimerClock.shared, pools: FramePools = .shared
+        clock: (any TimerClock)? = nil, pools: FramePools = .shared
     ) {
-        self.clock = clock
+        self.clock = clock ?? SystemTimerClock.shared
         state = Lock(State(playback: Playback(image, configuration: configuration, pools: pools)))
         state.withLock { state in
             state.playback.receive = { [weak self] index, result in
@@ -116,9 +117,9 @@ public final class AnimationPlayer: Sendable {
         }
     }
 
-    /// Gets what the player tells, on the clock's thread, one call after the other, never while a lock is held.
+    /// Called for each event on the clock's thread, one after the other, never under a lock.
     ///
-    /// Set to `nil` on that thread, it is called no more; elsewhere, one call may still be under way.
+    /// After it is set to `nil` on another thread, one call may still be in progress.
     public var onEvent: (@Sendable (Event) -> Void)? {
         get { state.withLock { $0.onEvent } }
         set {
@@ -126,12 +127,12 @@ public final class AnimationPlayer: Sendable {
                 defer { state.onEvent = newValue }
                 return state.onEvent
             }
-            // What it captures is released outside the lock.
+            // Captures are released outside the lock.
             withExtendedLifetime(former) {}
         }
     }
 
-    /// Changes something, and draws the conclusions.
+    /// Changes the playback and updates what follows.
     private func change(_ body: (inout Playback, Int64) -> Void) {
         state.withLock { state in
             let now = clock.now.nanoseconds
@@ -143,14 +144,14 @@ public final class AnimationPlayer: Sendable {
 
     private func read<Result>(_ body: (Playback) -> Result) -> Result { state.withLock { body($0.playback) } }
 
-    /// Sees to it that the clock calls when there is something to tell, or a frame is due.
+    /// Schedules a call when there is an event to send or a frame is due.
     private func setWake(_ state: inout State, now: Int64) {
         guard let time = state.playback.events.isEmpty ? state.playback.due : now else {
             state.wake?.call.cancel()
             state.wake = nil
             return
         }
-        // One that comes too early finds nothing to do, and sets the next.
+        // A call that is too early sets the next.
         if let wake = state.wake, wake.time <= time { return }
         state.wake?.call.cancel()
         state.lastNumber += 1
@@ -178,42 +179,39 @@ public final class AnimationPlayer: Sendable {
 // MARK: Control
 
 extension AnimationPlayer {
-    /// Begins, or goes on after ``pause()``. Stopped, it begins from where it is and counts loops anew; finished, it begins
-    /// anew.
-    ///
-    /// Time goes on from the moment when the frame is there.
+    /// Starts, or resumes after ``pause()``. After ``stop()``, it starts at the current frame and counts loops from 0;
+    /// when finished, it starts over. Time starts once the frame is decoded.
     public func play() { change { $0.play(at: $1) } }
 
-    /// Holds the frame; time and loops stay as they are.
+    /// Pauses; keeps the frame, its remaining time and the loops.
     public func pause() { change { $0.pause(at: $1) } }
 
-    /// Ends playing: loops are forgotten, and ``Configuration-swift.struct/resetsWhenStopped`` and
-    /// ``Configuration-swift.struct/releasesFramesWhenStopped`` heeded.
+    /// Stops and forgets loops; see ``Configuration-swift.struct/resetsWhenStopped`` and
+    /// ``Configuration-swift.struct/releasesFramesWhenStopped``.
     public func stop() { change { $0.stop(at: $1) } }
 
-    /// Goes to a frame, which is shown as soon as it is decoded; in a mode that turns back, to where it comes first in a loop.
-    /// Goes on playing if it did. Finished, it is paused then.
+    /// Moves to a frame, which is shown once it is decoded, and keeps playing or pausing. A finished player is paused then.
     ///
     /// - Parameters:
-    ///   - index: limited to the frames there are.
-    ///   - loopCount: how many loops are to count as over; `nil`, the default, for as many as now.
+    ///   - index: clamped. In a bouncing mode, its first position in a loop.
+    ///   - loopCount: the new number of completed loops; unchanged by default.
     public func seek(toFrame index: Int, loopCount: Int? = nil) {
         change { playback, _ in playback.seek(to: index, loop: loopCount) }
     }
 
-    /// Goes over to a version of the image that has more frames, as they arrive, and plays on where it is. What plays
-    /// waits on the last frame for the next; a mode that begins at the end waits for that, unless it was sought in. One that
-    /// was never played goes over to the new poster.
+    /// Continues with a version of the image that has more frames, while it loads.
+    ///
+    /// The player waits on the last frame for the next. A mode that begins at the end waits for the last frame, except
+    /// after ``seek(toFrame:loopCount:)``. A player that never played shows the new poster.
     public func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
 
-    /// How it plays.
+    /// The current configuration.
     public var configuration: Configuration {
         get { read(\.configuration) }
         set { change { $0.configure(newValue, at: $1) } }
     }
 
-    /// Whether anybody can see it; `true` unless told otherwise. If not, time stands still for it, nothing is decoded for
-    /// it, and the clock does not call.
+    /// Whether it can be seen; `true` by default. While it is `false`, time stands still and nothing is decoded.
     public var isVisible: Bool {
         get { read(\.isVisible) }
         set { change { $0.setVisible(newValue, at: $1) } }
@@ -223,20 +221,24 @@ extension AnimationPlayer {
 // MARK: Observation
 
 extension AnimationPlayer {
-    /// What it plays.
-    public var image: AnimatedImage { read(\.image) }
-    /// What it is about.
+    package var image: AnimatedImage { read(\.image) }
+    /// The current state.
     public var status: Status { read(\.status) }
-    /// The frame to show now: the one last told, or the poster before; `nil` while the first one is being processed.
+    /// The frame to show now; at first the poster, or `nil` while that is processed.
     public var currentFrame: PixelBuffer? { read { $0.shown?.pixels } }
-    /// The number of that frame.
+    /// The index of that frame.
     public var currentFrameIndex: Int { read { $0.shown?.frame ?? 0 } }
-    /// How many loops are over since it began.
+    /// The number of completed loops.
     public var completedLoopCount: Int { read(\.playhead.loop) }
-    /// How many frames were left out to keep to the clock.
+    /// The number of frames dropped to keep to the clock.
     public var droppedFrameCount: Int { read(\.droppedFrameCount) }
-    /// Whether time stands still until a frame is decoded or arrives.
-    public var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
-    /// What the pool has that it shares with others; `nil` where it needed none so far.
-    public var poolStatistics: FramePool.Statistics? { read(\.pool)?.statistics }
+    package var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
+    /// The number of decoded frames in memory, shared with other players.
+    public var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
+
+    /// Releases the decoded frames. Those that players need are decoded again.
+    public func removeCachedFrames() { read(\.pool)?.removeAll() }
+
+    /// `nil` before it needed a pool.
+    package var poolStatistics: FramePool.Statistics? { read(\.pool)?.statistics }
 }

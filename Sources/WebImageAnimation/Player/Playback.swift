@@ -1,8 +1,8 @@
 internal import WebImageCore
 
-/// What a player knows, and what follows from it. ``AnimationPlayer`` has the lock and the clock.
+/// The state of a player and its consequences. ``AnimationPlayer`` has the lock and the clock.
 ///
-///     control, clock, frame from the pool ──▶ settle ──▶ move the playhead ──▶ show ──▶ want frames of the pool
+///     control, clock, frame from the pool ──▶ settle ──▶ move the playhead ──▶ show ──▶ request frames of the pool
 ///                                                              │                │
 ///                                                              ▼                ▼
 ///                                                        loopEnded          frame, frameFailed, finished
@@ -13,19 +13,18 @@ struct Playback {
     private(set) var status = AnimationPlayer.Status.stopped
     private(set) var isVisible = true
 
-    /// What is on show.
     private(set) var shown: (frame: Int, pixels: PixelBuffer)?
-    /// The ``Playhead/ordinal`` of what is on show; `nil` after a jump, and before the first frame.
+    /// The ``Playhead/ordinal`` of the shown frame; `nil` after a jump, and before the first frame.
     private var shownOrdinal: Int?
-    /// Whether time stands still until the frame is there at which the playhead is.
+    /// Whether time stands still until the frame at the playhead is decoded.
     private(set) var isWaiting = false
-    /// Whether time stands still until the source has more frames.
+    /// Whether time stands still until more frames arrive.
     private(set) var waitsForSource = false
-    /// Whether it stands somewhere on purpose: a stopped player shows that, else it shows what it has.
+    /// Whether its position was chosen: a stopped player shows that frame, otherwise what it has.
     private var hasPlace = false
-    /// Whether a seek put it where it is: then it can play from there, though the mode's own beginning has not arrived.
+    /// Whether a seek chose its position: it can play from there before the first frame of the mode has arrived.
     private var isSought = false
-    private var hasFinishToTell = false
+    private var hasPendingFinish = false
     private var hasJumped = false
     private(set) var droppedFrameCount = 0
     private var failedFrames: Set<Int> = []
@@ -33,15 +32,14 @@ struct Playback {
     private let pools: FramePools
     private(set) var pool: FramePool?
     private var seat = 0
-    private var hasWant = false
-    /// Frames that came from the pool and may have left it again.
+    private var hasRequest = false
+    /// Frames from the pool, which may have removed them since.
     private var arrivals: [Int: FrameResult] = [:]
     var receive: @Sendable (Int, FrameResult) -> Void = { _, _ in }
 
-    /// What is to be told.
     private(set) var events: [AnimationPlayer.Event] = []
 
-    /// How far the playhead may be ahead of what is shown while it waits for frames.
+    /// How many entries the playhead may be ahead of the shown frame while it waits.
     static let longestGap = 8
 
     init(_ image: AnimatedImage, configuration: AnimationPlayer.Configuration, pools: FramePools) {
@@ -64,9 +62,9 @@ struct Playback {
             shownOrdinal = nil
             droppedFrameCount = 0
         }
-        (status, hasFinishToTell) = (.playing, false)
-        waitsForSource = beginsBehindArrival
-        goOn(at: now)
+        (status, hasPendingFinish) = (.playing, false)
+        waitsForSource = awaitsStart
+        resume(at: now)
     }
 
     mutating func pause(at now: Int64) {
@@ -78,19 +76,19 @@ struct Playback {
 
     mutating func stop(at now: Int64) {
         playhead.freeze(at: now)
-        (status, isWaiting, waitsForSource, hasFinishToTell) = (.stopped, false, false, false)
+        (status, isWaiting, waitsForSource, hasPendingFinish) = (.stopped, false, false, false)
         if configuration.resetsWhenStopped {
             jump(to: configuration.showsFirstFrameOnly ? playhead.timeline.order.entry(of: 0) : 0, loop: 0)
         } else {
-            // What is on show stays, whatever was to come.
+            // The shown frame stays.
             let isShown = shownOrdinal == playhead.ordinal
             playhead.seek(to: playhead.entry, loop: 0)
             shownOrdinal = isShown ? playhead.ordinal : nil
             (hasPlace, isSought) = (false, false)
         }
         guard configuration.releasesFramesWhenStopped, let pool else { return }
-        pool.want(nil, seat: seat)
-        pool.removeAll(unlessWantedBesides: seat)
+        pool.request(nil, seat: seat)
+        pool.removeAll(unlessRequestedBesides: seat)
         leavePool()
     }
 
@@ -108,17 +106,17 @@ struct Playback {
     mutating func setVisible(_ isVisible: Bool, at now: Int64) {
         guard isVisible != self.isVisible else { return }
         self.isVisible = isVisible
-        if isVisible { goOn(at: now) } else { playhead.freeze(at: now) }
+        if isVisible { resume(at: now) } else { playhead.freeze(at: now) }
     }
 
     mutating func configure(_ new: AnimationPlayer.Configuration, at now: Int64) {
-        let (old, beganBehindArrival) = (configuration, beginsBehindArrival)
+        let (old, awaitedStart) = (configuration, awaitsStart)
         configuration = new
         playhead.setRate(new.rate, at: now)
         if new.thumbnail != old.thumbnail || new.processor?.identifier != old.processor?.identifier {
             leavePool()
             (shownOrdinal, failedFrames) = (nil, [])
-            // A poster is good at any size, but not processed.
+            // A poster serves at any size, but not unprocessed.
             hasPlace = hasPlace || status != .stopped || shown?.pixels !== image.poster || new.processor != nil
         }
         if new.showsFirstFrameOnly, !old.showsFirstFrameOnly { jump(to: playhead.timeline.order.entry(of: 0), loop: 0) }
@@ -126,28 +124,28 @@ struct Playback {
             let isShown = shownOrdinal == playhead.ordinal
             let frame = playhead.frame
             playhead.timeline = playhead.timeline.with(new.mode)
-            let hasBegun = (status != .stopped || hasPlace) && !beganBehindArrival || new.showsFirstFrameOnly
+            let hasBegun = (status != .stopped || hasPlace) && !awaitedStart || new.showsFirstFrameOnly
             playhead.seek(to: hasBegun ? playhead.timeline.order.entry(of: frame) : 0, loop: playhead.loop)
             shownOrdinal = isShown && hasBegun ? playhead.ordinal : nil
             isSought = hasBegun
-            waitsForSource = status == .playing && beginsBehindArrival
+            waitsForSource = status == .playing && awaitsStart
         }
-        goOn(at: now)
+        resume(at: now)
     }
 
     mutating func update(to image: AnimatedImage, at now: Int64) {
-        let (former, beganBehindArrival) = (self.image, beginsBehindArrival)
+        let (former, awaitedStart) = (self.image, awaitsStart)
         let (order, frame, entry) = (playhead.timeline.order, playhead.frame, playhead.entry)
         self.image = image
         let timeline = Timeline(image.source.frames, mode: configuration.mode)
-        // Behind a turn it is in the middle of a whole animation, which can't have become longer.
+        // After a turn, the animation is complete and cannot have become longer.
         let keepsPlace = entry < order.frameCount && frame < timeline.order.frameCount
         let isSameOrder = timeline.order == order
-        playhead.goOver(
-            to: timeline,
+        playhead.replaceTimeline(
+            with: timeline,
             entry: isSameOrder ? entry : timeline.order.entry(of: min(frame, timeline.order.frameCount - 1)))
-        if beganBehindArrival, !beginsBehindArrival {
-            // Only now is it known where the end is.
+        if awaitedStart, !awaitsStart {
+            // The last frame is known only now.
             let hadPlace = hasPlace
             jump(to: 0, loop: playhead.loop)
             hasPlace = hadPlace
@@ -155,7 +153,7 @@ struct Playback {
             jump(to: playhead.entry, loop: playhead.loop)
         }
         if image.source.identity != former.source.identity {
-            // Another animation: nothing is known of its frames.
+            // Another animation with other frames.
             (shownOrdinal, failedFrames) = (nil, [])
             hasPlace = hasPlace || status != .stopped || shown?.pixels !== former.poster
             playhead.freeze(at: now)
@@ -165,13 +163,14 @@ struct Playback {
             events.append(.frame(index: 0, pixels: image.poster))
         }
         if let pool,
-            pools.pool(for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
-                !== pool
+            pools.pool(
+                for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor,
+                scale: image.scale) !== pool
         {
             leavePool()
         }
-        waitsForSource = beginsBehindArrival && status == .playing
-        goOn(at: now)
+        waitsForSource = awaitsStart && status == .playing
+        resume(at: now)
     }
 
     mutating func take(_ result: FrameResult, at index: Int) { arrivals[index] = result }
@@ -181,56 +180,52 @@ struct Playback {
         return events
     }
 
-    /// Gives its place in the pool up, and the pool, if it is the last.
+    /// Leaves the pool, which is released by its last player.
     mutating func leavePool() {
         pool?.detach(seat)
-        (pool, hasWant, arrivals) = (nil, false, [:])
+        (pool, hasRequest, arrivals) = (nil, false, [:])
     }
 
     private mutating func jump(to entry: Int, loop: Int) {
         playhead.seek(to: entry, loop: loop)
         (shownOrdinal, hasPlace, isSought, hasJumped, arrivals) = (nil, true, false, true, [:])
-        hasFinishToTell = false
+        hasPendingFinish = false
     }
 
-    /// Lets time go on, if it may.
-    private mutating func goOn(at now: Int64) {
+    /// Starts time if possible.
+    private mutating func resume(at now: Int64) {
         guard isMoving, !waitsForSource, !playhead.isRunning else { return }
         isWaiting = shownOrdinal != playhead.ordinal
         if !isWaiting { playhead.run(from: now) }
     }
 
-    /// Whether frames are to follow each other.
     private var isMoving: Bool { status == .playing && isVisible && !configuration.showsFirstFrameOnly }
 
-    /// Whether it begins where the mode does, with a frame of which nobody knows yet which it is.
-    private var beginsBehindArrival: Bool {
+    /// Whether the mode begins with the last frame, which has not arrived.
+    private var awaitsStart: Bool {
         configuration.mode.beginsAtTheEnd && !image.source.isComplete && !isSought
     }
 
-    /// `nil` for none.
+    /// `nil` for no limit.
     private var loopLimit: Int? {
-        switch configuration.loopLimit {
-        case .image: image.source.loopCount > 0 ? image.source.loopCount : nil
-        case .count(let count): max(1, count)
-        case .endless: nil
-        }
+        let count = configuration.loopCount ?? image.source.loopCount
+        return count > 0 ? count : nil
     }
 
-    /// When the clock has to call; `nil` for not at all.
+    /// When the clock has to call; `nil` for never.
     var due: Int64? {
         guard isMoving, !isWaiting, !waitsForSource else { return nil }
-        // A still has nothing to change to.
+        // A still never changes.
         if playhead.timeline.order.frameCount == 1, loopLimit == nil { return nil }
         return playhead.due
     }
 
     // MARK: What follows
 
-    /// Brings everything up to the time.
+    /// Brings everything up to date.
     ///
-    /// - Parameter isCall: whether the clock calls. Only then what is late is shown: frames that arrive one after the other
-    ///   would all be, each for a moment.
+    /// - Parameter isCall: whether the clock calls. Late frames are shown only then: several that arrive at once would
+    ///   each be shown for a moment.
     mutating func settle(at now: Int64, isCall: Bool = false) {
         if isMoving, !isWaiting, !waitsForSource { move(to: now) }
         show(at: now, isCall: isCall)
@@ -239,24 +234,23 @@ struct Playback {
             show(at: now, isCall: isCall)
             requestFrames()
         }
-        if configuration.latePolicy == .slowDown, playhead.isRunning, shownOrdinal != playhead.ordinal { wait() }
-        if hasFinishToTell, shownOrdinal == playhead.ordinal {
-            hasFinishToTell = false
+        if !configuration.dropsLateFrames, playhead.isRunning, shownOrdinal != playhead.ordinal { wait() }
+        if hasPendingFinish, shownOrdinal == playhead.ordinal {
+            hasPendingFinish = false
             events.append(.finished)
         }
     }
 
     private mutating func move(to now: Int64) {
-        // A loop that is over by now counts at least, though the limit may have been lowered.
+        // Completed loops count, although the limit may have been lowered.
         let loopLimit = loopLimit.map { max($0, playhead.loop + 1) }
         let isComplete = image.source.isComplete
         let isShown = shownOrdinal == playhead.ordinal
         let move: Playhead.Move
-        switch configuration.latePolicy {
-        case .dropFrames:
+        if configuration.dropsLateFrames {
             if !isShown, playhead.ordinal - (shownOrdinal ?? playhead.ordinal) >= Self.longestGap { return wait() }
             move = playhead.advance(to: now, loopLimit: loopLimit, isComplete: isComplete)
-        case .slowDown:
+        } else {
             if !isShown { return wait() }
             move = playhead.step(at: now, loopLimit: loopLimit, isComplete: isComplete)
         }
@@ -266,7 +260,7 @@ struct Playback {
         case .ended:
             events.append(.loopEnded(count: playhead.loop))
             status = .finished
-            hasFinishToTell = true
+            hasPendingFinish = true
         case .starved:
             playhead.freeze(at: now)
             waitsForSource = true
@@ -274,15 +268,15 @@ struct Playback {
     }
 
     private mutating func wait() {
-        playhead.beginEntryAnew()
+        playhead.restartEntry()
         isWaiting = true
     }
 
-    /// Whether the frame at the playhead is to be shown, and is not.
+    /// Whether the frame at the playhead should be shown, and is not.
     private var needsFrame: Bool {
         guard isVisible, shownOrdinal != playhead.ordinal else { return false }
-        // What is to be shown first, nobody can know yet.
-        if beginsBehindArrival, waitsForSource { return false }
+        // The first frame of the mode is unknown.
+        if awaitsStart, waitsForSource { return false }
         return status != .stopped || hasPlace || shown == nil
     }
 
@@ -297,8 +291,8 @@ struct Playback {
             }
             return
         }
-        // What is late is better than what is old.
-        guard isCall, configuration.latePolicy == .dropFrames, let shownOrdinal else { return }
+        // A late frame is better than an old one.
+        guard isCall, configuration.dropsLateFrames, let shownOrdinal else { return }
         let order = playhead.timeline.order
         let gap = min(playhead.ordinal - shownOrdinal, Self.longestGap, order.entryCount)
         for distance in 1..<max(1, gap) {
@@ -314,8 +308,8 @@ struct Playback {
         if let shownOrdinal { droppedFrameCount += max(0, ordinal - shownOrdinal - 1) }
         shownOrdinal = ordinal
         switch result {
-        case .picture(let pixels):
-            // Of a still in its next loop, or between frames that can't be decoded, there is nothing new to see.
+        case .image(let pixels):
+            // Nothing changes for a still in its next loop, or between frames that cannot be decoded.
             if !isFirst, let shown, shown.frame == frame, shown.pixels === pixels { return }
             shown = (frame, pixels)
             events.append(.frame(index: frame, pixels: pixels))
@@ -325,35 +319,35 @@ struct Playback {
     }
 
     private func result(at frame: Int) -> FrameResult? {
-        if frame == 0, posterIsFrame { return .picture(image.poster) }
+        if frame == 0, posterIsFrame { return .image(image.poster) }
         return arrivals[frame] ?? pool?.result(at: frame)
     }
 
-    /// Whether the poster is what decoding the first frame would give.
+    /// Whether decoding the first frame would give the poster.
     private var posterIsFrame: Bool {
         guard image.posterIsFirstFrame, configuration.processor == nil else { return false }
         let size = image.source.frameSize
         return (configuration.thumbnail?.targetSize(of: size) ?? size) == image.poster.size
     }
 
-    /// Tells the pool what is needed; returns what it has of that.
+    /// Requests frames of the pool. Returns the one to show, if it is decoded.
     @discardableResult
     private mutating func requestFrames() -> FrameResult? {
         let order = playhead.timeline.order
         let isMoving = isMoving && order.frameCount > 1 && !waitsForSource
         let preloads = configuration.preloadsAllFrames && isVisible && order.frameCount > 1
         guard needsFrame || isMoving || preloads else {
-            if hasWant { pool?.want(nil, seat: seat) }
-            hasWant = false
+            if hasRequest { pool?.request(nil, seat: seat) }
+            hasRequest = false
             return nil
         }
         let pool = joinedPool()
-        let want = FrameWant(
+        let request = FrameRequest(
             order: order, entry: playhead.entry, needsFrame: needsFrame, upcomingCount: isMoving ? upcomingCount : 0,
             preloadsAll: preloads)
         defer { hasJumped = false }
-        hasWant = true
-        return pool.want(want, seat: seat, jumps: hasJumped)
+        hasRequest = true
+        return pool.request(request, seat: seat, jumps: hasJumped)
     }
 
     private var upcomingCount: Int {
@@ -367,7 +361,8 @@ struct Playback {
     private mutating func joinedPool() -> FramePool {
         if let pool { return pool }
         let pool = pools.pool(
-            for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor)
+            for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor,
+            scale: image.scale)
         if posterIsFrame { pool.seed(image.poster, at: 0) }
         seat = pool.attach(receive)
         self.pool = pool

@@ -1,4 +1,4 @@
-/// The order in which a player shows frames. One loop of four frames, and the frame on which it stops after its last loop:
+/// The order in which a player shows frames. For four frames:
 ///
 /// | | a loop | stops on |
 /// |---|---|---|
@@ -6,8 +6,6 @@
 /// | `reverse` | 3 2 1 0 | 0, the first |
 /// | `bounce` | 0 1 2 3 2 1 | 0, where it began |
 /// | `reversedBounce` | 3 2 1 0 1 2 | 3, where it began |
-///
-/// So a frame at which it turns is shown once, and a loop of a bounce ends when it is back where it began.
 public enum PlaybackMode: String, Sendable, Hashable, CaseIterable {
     /// From the first frame to the last.
     case normal
@@ -22,22 +20,52 @@ public enum PlaybackMode: String, Sendable, Hashable, CaseIterable {
     var beginsAtTheEnd: Bool { self == .reverse || self == .reversedBounce }
 }
 
-/// How often a player plays.
-public enum LoopLimit: Sendable, Hashable {
-    /// As often as the image says.
-    case image
-    /// So often; less than 1 counts as 1.
-    case count(Int)
-    /// Until somebody stops it.
-    case endless
-}
+/// The sequence of frames in a mode. One loop is a list of entries, each of which shows a frame.
+struct FrameOrder: Sendable, Hashable {
+    let mode: PlaybackMode
+    let frameCount: Int
 
-/// What a player does when it can't keep up.
-public enum LatePolicy: String, Sendable, Hashable, CaseIterable {
-    /// It keeps to the clock and leaves frames out; ``AnimationPlayer/droppedFrameCount`` counts them. While a frame is not
-    /// decoded, it runs ahead of the picture by 8 frames at most, then waits: of an animation that takes longer to decode
-    /// than to play, something is to be seen.
-    case dropFrames
-    /// It shows each frame for its duration at least, and the animation takes longer.
-    case slowDown
+    /// Entries per loop.
+    var entryCount: Int { mode.turnsBack ? max(1, 2 * frameCount - 2) : frameCount }
+
+    func frame(at entry: Int) -> Int {
+        let place = entry < frameCount ? entry : 2 * frameCount - 2 - entry
+        return mode.beginsAtTheEnd ? frameCount - 1 - place : place
+    }
+
+    /// The first entry that shows a frame.
+    func entry(of frame: Int) -> Int { mode.beginsAtTheEnd ? frameCount - 1 - frame : frame }
+
+    /// The entry `distance` entries later, in any loop.
+    func entry(_ distance: Int, after entry: Int) -> Int { (entry + distance) % entryCount }
+
+    /// Whether the next entry shows an earlier frame.
+    func descends(after entry: Int) -> Bool {
+        let isReturning = mode.turnsBack && entry >= frameCount - 1
+        return isReturning != mode.beginsAtTheEnd
+    }
+
+    /// The frames of `count` entries, as ranges that do not overlap.
+    func frames(from entry: Int, count: Int) -> [Range<Int>] {
+        guard count > 0 else { return [] }
+        guard count < entryCount else { return [0..<frameCount] }
+        let end = entry + count
+        guard mode.turnsBack else {
+            let places = end <= frameCount ? [entry..<end] : [entry..<frameCount, 0..<end - frameCount]
+            return places.map(mirrored)
+        }
+        func place(_ entry: Int) -> Int { entry < frameCount ? entry : 2 * frameCount - 2 - entry }
+        let (first, last) = (place(entry), place((end - 1) % entryCount))
+        let passesTurn = entry < frameCount && end >= frameCount
+        // The end of the loop, where it begins; another turn may follow.
+        let passesEnd = end > entryCount
+        let passesNextTurn = end - entryCount >= frameCount
+        let lower = passesEnd ? 0 : min(first, last)
+        let upper = passesTurn || passesNextTurn ? frameCount - 1 : max(first, last)
+        return [mirrored(lower..<upper + 1)]
+    }
+
+    private func mirrored(_ places: Range<Int>) -> Range<Int> {
+        mode.beginsAtTheEnd ? frameCount - places.upperBound..<frameCount - places.lowerBound : places
+    }
 }

@@ -1,27 +1,28 @@
 internal import WebImageCoding
-public import WebImageCore
+package import WebImageCore
+internal import WebImageProcessing
 
-/// The decoded frames of one animation at one size, shared by all players that show it.
+/// The decoded frames of one animation at one size, shared by all its players.
 ///
-/// Twenty views of one GIF decode each frame once: a ``FramePools`` gives all of them the same pool, found by the identity of
-/// the source, the size and the processor. Where all frames fit, they are kept and nothing is decoded any more; else
-/// there is a window of frames that moves with each player, in its direction.
+/// ``FramePools`` finds the pool by the identity of the source, the size and the processor. If all frames fit in
+/// memory, each is decoded once. Otherwise, a window of frames moves with each player, in its direction.
 ///
 /// ```
-///  player ── wants ──▶ FramePool ── decode, scale, process ──▶ FrameShelf ── frame ──▶ players that wait
-///  player ── wants ──▶     │           one at a time, on                       │
-///                          │           the threads for such work               └─ those nobody wants go
-///                          └─ allowance ── FramePools: so many bytes for all pools
+///  player ── request ──▶ FramePool ── decode, scale, process ──▶ FrameShelf ── frame ──▶ players that wait
+///  player ── request ──▶     │            one at a time, on                      │
+///                            │            the threads for decoding               └─ frames not requested are removed
+///                            └─ allowance ── FramePools: a number of bytes for all pools
 /// ```
 ///
-/// Frames are decoded while a visible player wants some, and only then.
-public final class FramePool: Sendable {
-    /// The size of its frames before the processor, in pixels.
-    public let frameSize: PixelSize
+/// Frames are decoded only while a visible player requests some.
+package final class FramePool: Sendable {
+    /// Before the processor, in pixels.
+    package let frameSize: PixelSize
 
     private let group: FramePools
     let number: Int
-    private let processor: FrameProcessor?
+    private let processor: (any ImageProcessor)?
+    private let scale: Double
     private let state: Lock<State>
 
     private struct State {
@@ -29,19 +30,21 @@ public final class FramePool: Sendable {
         var shelf: FrameShelf
         var readers: FrameReaders
         var recovery = PressureRecovery()
-        /// The priorities at which a piece of work is queued.
+        /// The priorities at which work is queued.
         var queued: Set<LoadPriority> = []
-        /// What is being decoded.
+        /// The frame being decoded.
         var job: (index: Int, cancellation: Cancellation)?
         var decodedFrameCount = 0
         var failedFrameCount = 0
     }
 
     init(
-        _ source: any AnimationSource, frameSize: PixelSize, processor: FrameProcessor?, number: Int, group: FramePools
+        _ source: any AnimationSource, frameSize: PixelSize, processor: (any ImageProcessor)?, scale: Double,
+        number: Int, group: FramePools
     ) {
         self.frameSize = frameSize
         self.processor = processor
+        self.scale = scale
         self.number = number
         self.group = group
         state = Lock(
@@ -53,22 +56,18 @@ public final class FramePool: Sendable {
 
     deinit { group.forget(number) }
 
-    /// What a pool has and has done.
-    public struct Statistics: Sendable, Hashable {
-        /// How many frames it keeps.
-        public var frameCount: Int
-        /// What they take, in bytes.
-        public var byteCount: Int
-        /// What the canvases take on which frames are composed, in bytes.
-        public var canvasByteCount: Int
-        /// How often a frame was decoded, whole or in vain.
-        public var decodedFrameCount: Int
-        /// How often in vain.
-        public var failedFrameCount: Int
+    /// The state of a pool.
+    package struct Statistics: Sendable, Hashable {
+        package var frameCount: Int
+        package var byteCount: Int
+        /// Of the canvases on which frames are composed.
+        package var canvasByteCount: Int
+        /// How often a frame was decoded, with or without success.
+        package var decodedFrameCount: Int
+        package var failedFrameCount: Int
     }
 
-    /// What it has and has done so far.
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         state.withLock { state in
             Statistics(
                 frameCount: state.shelf.results.count, byteCount: state.shelf.byteCount,
@@ -77,17 +76,17 @@ public final class FramePool: Sendable {
         }
     }
 
-    /// The memory it takes, in bytes: frames and canvases.
-    public var byteCount: Int { state.withLock { $0.shelf.byteCount + $0.readers.byteCount } }
+    /// The memory of frames and canvases, in bytes.
+    package var byteCount: Int { state.withLock { $0.shelf.byteCount + $0.readers.byteCount } }
 
-    /// A frame, if it is there; it is not decoded for that.
-    public func frame(at index: Int) -> PixelBuffer? {
-        if case .picture(let pixels) = result(at: index) { pixels } else { nil }
+    /// Returns a frame if it is decoded.
+    package func frame(at index: Int) -> PixelBuffer? {
+        if case .image(let pixels) = result(at: index) { pixels } else { nil }
     }
 
-    /// Lets all frames go that it keeps; those that players still want are decoded again.
-    public func removeAll() {
-        // Memory is given back outside the lock.
+    /// Removes all frames; those that players request are decoded again.
+    package func removeAll() {
+        // Memory is released outside the lock.
         let kept = state.withLock { state in
             defer {
                 for index in Array(state.shelf.results.keys) { state.shelf.remove(index) }
@@ -96,7 +95,7 @@ public final class FramePool: Sendable {
             return (state.shelf.results, state.readers)
         }
         withExtendedLifetime(kept) {}
-        decodeIfWanted()
+        decodeIfNeeded()
     }
 }
 
@@ -105,66 +104,66 @@ public final class FramePool: Sendable {
 extension FramePool {
     /// Adds a player.
     ///
-    /// - Parameter receive: gets frames while the player waits for one, mostly that one; called on a thread for decoding.
+    /// - Parameter receive: gets frames while the player waits for one, usually that one; called on a thread for decoding.
     /// - Returns: its number.
     func attach(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
         state.withLock { $0.shelf.addSeat(receive) }
     }
 
     func detach(_ seat: Int) {
-        want(nil, seat: seat)
+        request(nil, seat: seat)
         state.withLock { $0.shelf.removeSeat(seat) }
     }
 
     func result(at index: Int) -> FrameResult? { state.withLock { $0.shelf.results[index] } }
 
-    /// Says what a player wants now.
+    /// Sets the request of a player.
     ///
     /// - Parameters:
-    ///   - want: `nil` for nothing: it does not play, or cannot be seen.
-    ///   - jumps: whether it stands elsewhere than it was to be expected; what is being decoded may then be in vain.
-    /// - Returns: the frame it waits for, if it is there.
+    ///   - request: `nil` if it does not play or is invisible.
+    ///   - jumps: whether its position changed unexpectedly, so that the current work may be in vain.
+    /// - Returns: the frame it waits for, if it is decoded.
     @discardableResult
-    func want(_ want: FrameWant?, seat: Int, jumps: Bool = false) -> FrameResult? {
-        let (result, hasTurned): (FrameResult?, Bool?) = state.withLock { state in
+    func request(_ request: FrameRequest?, seat: Int, jumps: Bool = false) -> FrameResult? {
+        let (result, changedActivity): (FrameResult?, Bool?) = state.withLock { state in
             let wasActive = state.shelf.isActive
-            var want = want
-            let result = want.flatMap { $0.needsFrame ? state.shelf.results[$0.frame] : nil }
-            if result != nil { want?.needsFrame = false }
-            let formerEntry = state.shelf.seats[seat]?.want?.entry
-            state.shelf.setWant(want, ofSeat: seat)
-            if let want, want.entry != formerEntry, state.shelf.isFirstToWant(seat) {
+            var request = request
+            let result = request.flatMap { $0.needsFrame ? state.shelf.results[$0.frame] : nil }
+            if result != nil { request?.needsFrame = false }
+            let formerEntry = state.shelf.seats[seat]?.request?.entry
+            state.shelf.setRequest(request, ofSeat: seat)
+            if let request, request.entry != formerEntry, state.shelf.isFirstActive(seat) {
                 state.recovery.step(upTo: state.shelf.frameCount)
             }
             let isActive = state.shelf.isActive
-            // A job for nobody ends; one that is late by a little is still good.
-            let isInVain = jumps && state.job?.index != want?.frame && !state.shelf.isWanted(besides: seat)
+            // Work without a request is cancelled; work that is slightly late is still useful.
+            let isInVain = jumps && state.job?.index != request?.frame && !state.shelf.isRequested(besides: seat)
             if !isActive || isInVain { state.job?.cancellation.cancel() }
-            // One that is paused and sought in, or waits for more of its file, goes on from where its canvas is.
+            // A player that is paused and seeks, or waits for more data, continues on its canvas.
             if !isActive { state.readers.keepLast() }
             if wasActive, !isActive { state.shelf.trim(to: capacity(state)) }
             return (result, isActive == wasActive ? nil : isActive)
         }
-        if let hasTurned { group.setActive(hasTurned, pool: number) }
-        decodeIfWanted()
+        if let changedActivity { group.setActive(changedActivity, pool: number) }
+        decodeIfNeeded()
         return result
     }
 
-    /// Lets frames go that nobody but the caller wants, once it stops.
-    func removeAll(unlessWantedBesides seat: Int) {
-        if !state.withLock({ $0.shelf.isWanted(besides: seat) }) { removeAll() }
+    /// Removes all frames unless another player requests some.
+    func removeAll(unlessRequestedBesides seat: Int) {
+        if !state.withLock({ $0.shelf.isRequested(besides: seat) }) { removeAll() }
     }
 
-    /// Takes over a frame that was decoded elsewhere.
+    /// Adds a frame that was decoded elsewhere.
     func seed(_ pixels: PixelBuffer, at index: Int) {
         guard pixels.size == frameSize, processor == nil else { return }
         state.withLock { state in
             guard state.shelf.results[index] == nil, index < state.shelf.frameCount else { return }
-            state.shelf.store(.picture(pixels), at: index)
+            state.shelf.store(.image(pixels), at: index)
         }
     }
 
-    /// Goes over to a longer version of the source; does nothing with a shorter one.
+    /// Continues with a longer version of the source; ignores a shorter one.
     func extend(to source: any AnimationSource) {
         let needed: Int? = state.withLock { state in
             guard source.frameCount > state.source.frameCount || source.isComplete && !state.source.isComplete else {
@@ -177,7 +176,7 @@ extension FramePool {
         }
         guard let needed else { return }
         group.setNeeded(needed, pool: number)
-        decodeIfWanted()
+        decodeIfNeeded()
     }
 }
 
@@ -192,13 +191,13 @@ extension FramePool {
         let cancellation: Cancellation
     }
 
-    /// Queues a piece of work, unless one is on its way, or there is nothing to do.
-    private func decodeIfWanted() {
+    /// Queues work if there is some and none is in progress.
+    private func decodeIfNeeded() {
         let priority: LoadPriority? = state.withLock { state in
             guard state.job == nil, let next = next(state) else { return nil }
-            // A frame that somebody waits for takes its turn with new pictures: before them, an animation that takes longer
-            // to decode than to play would keep them out for ever. One for later comes behind them; if it becomes urgent,
-            // another piece of work overtakes it, and it finds nothing to do, or the next frame.
+            // A frame that a player waits for has the priority of new images: with a higher one, a slow animation would
+            // block them. Frames for later come after them. If one becomes urgent, other work overtakes it and takes
+            // the next frame.
             let priority: LoadPriority = next.isUrgent ? .normal : .low
             guard state.queued.allSatisfy({ $0 < priority }) else { return nil }
             state.queued.insert(priority)
@@ -214,18 +213,18 @@ extension FramePool {
         return state.shelf.next(capacity: capacity(state)) { readers.start(for: $0) }
     }
 
-    /// How many frames there is room for; while somebody plays, at least two: one to be shown, and the next.
+    /// The number of frames that fit; at least two while a player is active, one to show and the next.
     private func capacity(_ state: borrowing State) -> Int {
         max(
             state.shelf.isActive ? 2 : 0,
             min(group.allowance(ofPool: number) / state.shelf.frameByteCount, state.recovery.ceiling))
     }
 
-    /// Decodes what is wanted most by now: one frame, so that pools take turns.
+    /// Decodes the most urgent frame, then yields to other pools.
     private func decode(_ priority: LoadPriority) {
         let job: Job? = state.withLock { state in
             state.queued.remove(priority)
-            // Who decodes goes on by itself.
+            // The work in progress continues by itself.
             guard state.job == nil, let next = next(state) else { return nil }
             let cancellation = Cancellation()
             state.job = (next.index, cancellation)
@@ -236,21 +235,24 @@ extension FramePool {
         guard let job else { return }
         let result: FrameResult
         do throws(WebImageError) {
-            result = .picture(try picture(of: job))
+            result = .image(try image(of: job))
         } catch {
             result = .failed(error)
         }
         finish(job, with: result)
     }
 
-    private func picture(of job: Job) throws(WebImageError) -> PixelBuffer {
+    private func image(of job: Job) throws(WebImageError) -> PixelBuffer {
         let decoded = try job.reader.reader.frame(at: job.index, cancellation: job.cancellation)
         let scaled = try decoded.resampled(to: frameSize, cancellation: job.cancellation)
-        return try processor?.process(scaled, job.cancellation) ?? scaled
+        guard let processor else { return scaled }
+        return try processor.processPixels(
+            scaled, in: ProcessingContext(scale: scale, cancellation: job.cancellation))
     }
 
     private func finish(_ job: Job, with result: FrameResult) {
-        // A source or a processor that says so by itself would be asked for ever.
+        // If a source or processor throws `cancelled` by itself, the frame counts as failed, so that it is not tried
+        // forever.
         let isCancelled = if case .failed(.cancelled) = result { job.cancellation.isCancelled } else { false }
         let (receivers, needed) = state.withLock { state -> ([@Sendable (Int, FrameResult) -> Void], Int?) in
             state.job = nil
@@ -263,7 +265,7 @@ extension FramePool {
             state.shelf.store(result, at: job.index)
             let receivers = state.shelf.receivers(of: job.index)
             state.shelf.trim(to: capacity(state))
-            // All there: the canvases have done their work.
+            // All frames are decoded: canvases are not needed.
             if state.source.isComplete, state.shelf.results.count == state.shelf.frameCount {
                 state.readers.removeAll()
             }
@@ -271,29 +273,55 @@ extension FramePool {
         }
         if let needed { group.setNeeded(needed, pool: number) }
         for receive in receivers { receive(job.index, result) }
-        decodeIfWanted()
+        decodeIfNeeded()
     }
 }
 
 // MARK: Memory
 
 extension FramePool {
-    /// What all its frames would take, in bytes.
+    /// The size of all frames, in bytes.
     var neededByteCount: Int { state.withLock { $0.shelf.neededByteCount } }
 
-    /// Keeps to its allowance, which may have become less.
+    /// Keeps to its allowance after a change.
     func trim() {
         state.withLock { $0.shelf.trim(to: capacity($0)) }
-        // More room may let it go on.
-        decodeIfWanted()
+        // A larger allowance may let it continue.
+        decodeIfNeeded()
     }
 
-    /// Gives memory back, and takes it again only little by little.
+    /// Releases memory; it is taken again gradually.
     func respond(to level: MemoryPressureLevel) {
         state.withLock { state in
             state.recovery.begin(level, frameCount: state.shelf.results.count)
             state.readers.removeAll()
             state.shelf.trim(to: capacity(state))
         }
+    }
+}
+
+/// Limits a pool after memory pressure: it keeps the reduced number of frames for a while, then one more for each shown
+/// frame.
+///
+/// Steps are counted, not time, so that a paused animation takes no memory back.
+struct PressureRecovery {
+    /// Steps without a change: some seconds of a usual animation.
+    static let holdCount = 60
+
+    /// The maximum number of frames; `Int.max` without pressure.
+    private(set) var ceiling = Int.max
+    private var holdsFor = 0
+
+    /// Keeps half of the frames after a warning, and two under critical pressure.
+    mutating func begin(_ level: MemoryPressureLevel, frameCount: Int) {
+        ceiling = min(ceiling, level == .critical ? 2 : max(2, frameCount / 2))
+        holdsFor = Self.holdCount
+    }
+
+    /// Called when the first player moves on.
+    mutating func step(upTo frameCount: Int) {
+        guard ceiling != .max else { return }
+        guard holdsFor == 0 else { return holdsFor -= 1 }
+        ceiling = ceiling + 1 >= frameCount ? .max : ceiling + 1
     }
 }

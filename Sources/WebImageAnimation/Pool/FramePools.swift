@@ -1,18 +1,19 @@
 internal import WebImageCoding
 public import WebImageCore
+package import WebImageProcessing
 
-/// The frame pools of a process, and the memory they share.
+/// The decoded frames of all animations, and their memory limit.
 ///
-/// Players find their pool here. Pools of which a frame can be seen share the limit: each gets what all its frames take, or
-/// an equal share of what the smaller ones leave. Others keep what is left over.
+/// Visible animations share the limit: each gets what all its frames take, or an equal share of what the smaller ones
+/// leave. Invisible ones keep what is left over.
 public final class FramePools: Sendable {
-    /// The pools every player uses unless told otherwise.
+    /// The frames of all players, unless they are given others.
     public static let shared = FramePools()
 
     /// Runs a closure on another thread.
     package typealias Submit = @Sendable (LoadPriority, @escaping @Sendable () -> Void) -> Void
 
-    /// What makes two players share a pool.
+    /// What two players must have in common to share a pool.
     private struct Key: Hashable {
         let identity: AnimationIdentity
         let frameSize: PixelSize
@@ -34,7 +35,7 @@ public final class FramePools: Sendable {
         var byteLimit: Int?
         var poolByteLimit: Int
         var measuredLimit: Int
-        /// When it was measured, in nanoseconds.
+        /// In nanoseconds.
         var measureTime: Int64?
         var observation: MemoryPressureObservation?
         var isObserving = false
@@ -47,12 +48,12 @@ public final class FramePools: Sendable {
     private let pressureSource: (any MemoryPressureSource)?
     let submit: Submit
 
-    /// Makes pools that share nothing with others.
+    /// Makes pools with their own limit.
     ///
     /// - Parameters:
     ///   - byteLimit: see ``byteLimit``.
     ///   - poolByteLimit: see ``poolByteLimit``.
-    ///   - pressureSource: where to hear that memory is short; `nil` for nowhere.
+    ///   - pressureSource: reports memory pressure, under which frames that are not shown are released; `nil` for none.
     public convenience init(
         byteLimit: Int? = nil, poolByteLimit: Int = .max,
         pressureSource: (any MemoryPressureSource)? = SystemMemoryPressure()
@@ -62,7 +63,7 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// - Parameter submit: where frames are decoded; a test does it itself.
+    /// - Parameter submit: runs decoding.
     package init(
         byteLimit: Int?, poolByteLimit: Int = .max, pressureSource: (any MemoryPressureSource)?,
         submit: @escaping Submit
@@ -73,8 +74,10 @@ public final class FramePools: Sendable {
             State(byteLimit: byteLimit, poolByteLimit: poolByteLimit, measuredLimit: Self.provisionalByteLimit))
     }
 
-    /// The most that the frames of all pools take, in bytes, besides two frames for each pool that plays. `nil`, the
-    /// default, is ``defaultByteLimit()``, looked at again every ten seconds at most, when an animation begins.
+    /// The maximum size of all frames, in bytes, in addition to two frames of each playing animation.
+    ///
+    /// `nil`, the default, is 20 % of the memory available to the process, but at most 60 % of the free memory, and at
+    /// least 10 MiB, as in YYImage. It is measured every ten seconds at most, when an animation starts.
     public var byteLimit: Int? {
         get { state.withLock { $0.byteLimit } }
         set {
@@ -83,7 +86,7 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// The most that the frames of one pool take, in bytes, or two frames if that is more. No limit of its own by default.
+    /// The maximum size of the frames of one animation, in bytes, or two frames if that is more. No limit by default.
     public var poolByteLimit: Int {
         get { state.withLock { $0.poolByteLimit } }
         set {
@@ -92,14 +95,13 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// 20 % of the memory available to the process, but no more than 60 % of what is free of it, and at least 10 MiB, in
-    /// bytes, as in YYImage. A control group's limit counts (containers have one). Reads a few of the kernel's files.
-    public static func defaultByteLimit() -> Int { defaultByteLimit(besides: 0) }
+    /// The default limit, in bytes; see ``byteLimit``. The limit of a control group counts. Reads a few files of the kernel.
+    static func defaultByteLimit() -> Int { defaultByteLimit(besides: 0) }
 
     /// - Parameters:
-    ///   - byteCount: what the pools themselves have taken of it.
-    ///   - physicalBytes: the machine's memory; a test has another.
-    ///   - fileSystemRoot: put in front of the kernel's files, for tests.
+    ///   - byteCount: the memory used by the pools themselves.
+    ///   - physicalBytes: the memory of the machine.
+    ///   - fileSystemRoot: a prefix of the kernel's files.
     static func defaultByteLimit(
         besides byteCount: Int, physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
     ) -> Int {
@@ -108,25 +110,29 @@ public final class FramePools: Sendable {
         return max(10 << 20, min(total / 5, Int(Double(free + byteCount) * 0.6)))
     }
 
-    /// Until there is time to measure.
+    /// Until it is measured.
     private static let provisionalByteLimit = 64 << 20
     private static let measureInterval: Int64 = 10_000_000_000
 
-    /// The memory all pools take, in bytes: frames and canvases.
+    /// The memory of all frames and canvases, in bytes.
     public var byteCount: Int { pools.reduce(0) { $0 + $1.byteCount } }
 
-    /// The pool for the frames of a source at a size; it lives as long as somebody refers to it.
+    /// Returns the pool of a source at a size. It is kept by its players.
     ///
     /// - Parameters:
-    ///   - thumbnail: the size wanted; `nil` for the source's own. Frames are never scaled up.
-    ///   - processor: what is done to each frame then.
-    public func pool(
-        for source: any AnimationSource, thumbnail: Thumbnail? = nil, processor: FrameProcessor? = nil
+    ///   - thumbnail: the size of the frames; `nil` for full size. Frames are never enlarged.
+    ///   - processor: processes each frame.
+    ///   - scale: pixels per point, for the processor.
+    package func pool(
+        for source: any AnimationSource, thumbnail: Thumbnail? = nil, processor: (any ImageProcessor)? = nil,
+        scale: Double = 1
     ) -> FramePool {
         let size = thumbnail?.targetSize(of: source.frameSize) ?? source.frameSize
-        let key = Key(identity: source.identity, frameSize: size, processor: processor?.identifier)
+        let key = Key(
+            identity: source.identity, frameSize: size, processor: processor.map { "\($0.identifier)@\(scale)" })
         let pool = pool(key) { number in
-            FramePool(source, frameSize: size, processor: processor, number: number, group: self)
+            FramePool(
+                source, frameSize: size, processor: processor, scale: scale, number: number, group: self)
         }
         pool.extend(to: source)
         observePressure()
@@ -135,7 +141,7 @@ public final class FramePools: Sendable {
         return pool
     }
 
-    /// The pool of a key, or a new one. The source is asked, and a pool's lock taken, outside the lock.
+    /// Returns the pool of a key, or a new one. Calls the source and locks pools outside its lock.
     private func pool(_ key: Key, orMake make: (Int) -> FramePool) -> FramePool {
         let (known, number): (FramePool?, Int) = state.withLock { state in
             state.lastNumber += 1
@@ -152,7 +158,7 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// Lets all frames go that are not being shown, as on memory pressure.
+    /// Releases all frames that are not shown, as under memory pressure.
     public func removeAll() { for pool in pools { pool.removeAll() } }
 
     private var pools: [FramePool] { state.withLock { $0.entries.values.compactMap(\.pool) } }
@@ -161,7 +167,7 @@ public final class FramePools: Sendable {
 // MARK: Shares
 
 extension FramePools {
-    /// What a pool's frames may take now, in bytes.
+    /// The size that the frames of a pool may have now, in bytes.
     func allowance(ofPool number: Int) -> Int { state.withLock { $0.entries[number]?.allowance ?? 0 } }
 
     func setActive(_ isActive: Bool, pool number: Int) {
@@ -169,7 +175,7 @@ extension FramePools {
         share()
     }
 
-    /// - Parameter byteCount: never gets less; a smaller number has been overtaken on its way.
+    /// - Parameter byteCount: only grows; a smaller number is outdated.
     func setNeeded(_ byteCount: Int, pool number: Int) {
         state.withLock { state in
             guard let needed = state.entries[number]?.needed else { return }
@@ -181,14 +187,14 @@ extension FramePools {
     func forget(_ number: Int) {
         state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: number) else { return }
-            // Another pool may have taken its place.
+            // Another pool may have replaced it.
             if state.numbers[entry.key] == number { state.numbers[entry.key] = nil }
         }
         observePressure()
         share()
     }
 
-    /// Shares the limit out again, and has those keep to it that got another allowance.
+    /// Distributes the limit and trims the pools whose allowance changed.
     private func share() {
         let changed: [FramePool] = state.withLock { state in
             let former = state.entries.mapValues(\.allowance)
@@ -229,7 +235,7 @@ extension FramePools {
 // MARK: Pressure
 
 extension FramePools {
-    /// Observes while there are pools.
+    /// Observes memory pressure while there are pools.
     private func observePressure() {
         guard let pressureSource else { return }
         let (begins, ended): (Bool, MemoryPressureObservation?) = state.withLock { state in

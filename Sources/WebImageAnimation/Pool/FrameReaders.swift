@@ -1,22 +1,22 @@
 internal import WebImageCore
 
-/// The readers of one animation, each with a canvas: so that players at several places go on from where they are.
+/// The readers of one animation, each with a canvas, so that players at several positions continue from there.
 struct FrameReaders {
-    /// A reader, and the frame that costs it no more than itself.
+    /// A reader, and the next frame on its canvas.
     struct Reader {
         let reader: any AnimationFrameReader
         var next = 0
-        /// How many frames its source has.
+        /// The number of frames of its source.
         var frameCount: Int
     }
 
-    /// More canvases than this would take more memory than they save work.
+    /// More canvases would take more memory than they save work.
     static let countLimit = 4
 
-    /// The one used last is the last.
+    /// The most recently used is last.
     private(set) var readers: [Reader] = []
     private var source: any AnimationSource
-    /// For each frame, the last one from which composing can begin.
+    /// The keyframe from which composing each frame can begin.
     private var keyframes: [Int32] = []
 
     init(_ source: any AnimationSource) {
@@ -24,13 +24,13 @@ struct FrameReaders {
         addKeyframes()
     }
 
-    /// The memory of their canvases, in bytes.
+    /// The memory of the canvases, in bytes.
     var byteCount: Int { readers.count * source.frameByteCount }
 
-    /// Where composing begins for a frame: behind what a reader has on its canvas already, or at a keyframe.
+    /// Returns where composing a frame begins: after the last frame on a canvas, or at a keyframe.
     func start(for frame: Int) -> Int { max(Int(keyframes[frame]), reader(for: frame)?.next ?? 0) }
 
-    /// Takes out the reader that has least to do for a frame, or makes one.
+    /// Removes the reader that has least to do for a frame, or makes one.
     mutating func take(for frame: Int) -> Reader {
         if let reader = reader(for: frame), let index = readers.firstIndex(where: { $0.reader === reader.reader }) {
             return readers.remove(at: index)
@@ -39,24 +39,24 @@ struct FrameReaders {
         return Reader(reader: source.makeFrameReader(), frameCount: source.frameCount)
     }
 
-    /// Puts a reader back that goes on with the frame `next` now.
+    /// Returns a reader whose next frame is `next`.
     mutating func put(_ reader: Reader, next: Int) {
         var reader = reader
         reader.next = next
         if let reader = renewed(reader) { readers.append(reader) }
     }
 
-    /// Goes over to a longer version of the source.
+    /// Continues with a longer version of the source.
     mutating func extend(to source: any AnimationSource) {
         self.source = source
         addKeyframes()
         readers = readers.compactMap { renewed($0) }
     }
 
-    /// Gives up all canvases but the one used last.
+    /// Releases all canvases but the most recently used.
     mutating func keepLast() { readers.removeFirst(max(0, readers.count - 1)) }
 
-    /// Gives the canvases up.
+    /// Releases the canvases.
     mutating func removeAll() { readers = [] }
 
     private func reader(for frame: Int) -> Reader? {
@@ -64,7 +64,7 @@ struct FrameReaders {
         return candidates.max { $0.next < $1.next }
     }
 
-    /// One that can't go on with the longer version would never see its end.
+    /// A reader that cannot continue with the longer version would never see its end.
     private func renewed(_ reader: Reader) -> Reader? {
         guard reader.frameCount != source.frameCount else { return reader }
         guard reader.reader.goOn(with: source) else { return nil }

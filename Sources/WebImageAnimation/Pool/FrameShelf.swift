@@ -1,24 +1,23 @@
 internal import WebImageCore
 
-/// The decoded frames of a pool, what its players want, and the choice of what to decode and what to let go.
-///
-/// It is a value without a lock: ``FramePool`` has that.
+/// The decoded frames of a pool, the requests of its players, and the choice of what to decode and what to remove. A
+/// value without a lock.
 ///
 ///     frames   0   1   2   3   4   5   6   7   8   9          capacity 5, one player on 3, playing forwards
 ///                          ▲───────────────┤                  window: kept, and decoded ahead in this order
-///              let go ─────┘
+///              removed ────┘
 ///
-/// - Where all frames fit, none is let go.
-/// - Backwards, frames are decoded in runs, from a keyframe or a reader's canvas forwards, and a run begins only when half
-///   of the window is used up: a run costs as much as its last frame alone would.
+/// - If all frames fit, none is removed.
+/// - Backwards, frames are decoded in runs, forwards from a keyframe or a reader's canvas. A run begins only when half
+///   of the window is used up: it costs as much as its last frame alone would.
 struct FrameShelf {
-    /// How far frames are decoded ahead, at most, whatever the room.
+    /// The maximum number of frames decoded ahead.
     static let depthLimit = 512
 
     /// A player.
     struct Seat {
-        var want: FrameWant?
-        /// Grows with each frame that is waited for: who waits longest is served first.
+        var request: FrameRequest?
+        /// Grows with each awaited frame: the player that waits longest is served first.
         var waitingSince = 0
         let receive: @Sendable (Int, FrameResult) -> Void
     }
@@ -27,12 +26,12 @@ struct FrameShelf {
     private var isPresent: [Bool]
     private(set) var byteCount = 0
     private(set) var frameByteCount: Int
-    /// Frames that may be tried again.
+    /// Failures that may be retried.
     private var failuresToForget: Set<Int> = []
     private(set) var seats: [Int: Seat] = [:]
     private var lastNumber = 0
 
-    /// - Parameter frameByteCount: a guess, until there are frames.
+    /// - Parameter frameByteCount: an estimate until there are frames.
     init(frameCount: Int, frameByteCount: Int) {
         isPresent = [Bool](repeating: false, count: frameCount)
         self.frameByteCount = max(1, frameByteCount)
@@ -40,18 +39,18 @@ struct FrameShelf {
 
     var frameCount: Int { isPresent.count }
 
-    /// Whether anybody wants anything.
-    var isActive: Bool { seats.values.contains { $0.want != nil } }
+    /// Whether a player has a request.
+    var isActive: Bool { seats.values.contains { $0.request != nil } }
 
-    /// Whether anybody else wants anything.
-    func isWanted(besides number: Int) -> Bool { seats.contains { $0.key != number && $0.value.want != nil } }
+    /// Whether another player has a request.
+    func isRequested(besides number: Int) -> Bool { seats.contains { $0.key != number && $0.value.request != nil } }
 
-    /// Whether it wants something, and is the first of those that do.
-    func isFirstToWant(_ number: Int) -> Bool {
-        seats[number]?.want != nil && !seats.contains { $0.key < number && $0.value.want != nil }
+    /// Whether the player is the first one with a request.
+    func isFirstActive(_ number: Int) -> Bool {
+        seats[number]?.request != nil && !seats.contains { $0.key < number && $0.value.request != nil }
     }
 
-    /// What all frames take, in bytes.
+    /// The size of all frames, in bytes.
     var neededByteCount: Int {
         let (product, overflow) = frameByteCount.multipliedReportingOverflow(by: frameCount)
         return overflow ? .max : product
@@ -75,29 +74,29 @@ struct FrameShelf {
         failuresToForget.remove(index)
     }
 
-    /// Removes frames until there are no more than `capacity`: first those that nobody wants. Who waited for one has it.
+    /// Removes frames beyond `capacity`, first those that are not requested. The awaited frame has been delivered.
     mutating func trim(to capacity: Int) {
         guard results.count > capacity else { return }
         let windows = windows(capacity)
-        guard let want = seats.filter({ $0.value.want != nil }).min(by: { $0.key < $1.key })?.value.want else {
+        guard let request = seats.filter({ $0.value.request != nil }).min(by: { $0.key < $1.key })?.value.request else {
             for index in results.keys.sorted().dropFirst(capacity) { remove(index) }
             return
         }
-        // Of those alike, the one goes first that the first player will want last.
+        // Then the frame that the first player will need last.
         func distance(_ index: Int) -> Int {
-            let distance = want.order.entry(of: index) - want.entry
-            return distance < 0 ? distance + want.order.entryCount : distance
+            let distance = request.order.entry(of: index) - request.entry
+            return distance < 0 ? distance + request.order.entryCount : distance
         }
         func goesBefore(_ first: Int, _ second: Int) -> Bool {
-            let (isFirstWanted, isSecondWanted) = (windows.contains(first), windows.contains(second))
-            return isFirstWanted == isSecondWanted ? distance(first) > distance(second) : isSecondWanted
+            let (isFirstRequested, isSecondRequested) = (windows.contains(first), windows.contains(second))
+            return isFirstRequested == isSecondRequested ? distance(first) > distance(second) : isSecondRequested
         }
-        // One has come, one goes: no order is needed for that, which would take its time with thousands of frames.
+        // After adding one frame, remove one without sorting, which would be slow with thousands of frames.
         if results.count == capacity + 1, let index = results.keys.min(by: goesBefore) { return remove(index) }
         for index in results.keys.sorted(by: goesBefore).prefix(results.count - capacity) { remove(index) }
     }
 
-    /// Goes over to a longer version of the source.
+    /// Continues with a longer version of the source.
     mutating func extend(to frameCount: Int) {
         isPresent += [Bool](repeating: false, count: max(0, frameCount - isPresent.count))
     }
@@ -112,35 +111,36 @@ struct FrameShelf {
 
     mutating func removeSeat(_ number: Int) { seats[number] = nil }
 
-    mutating func setWant(_ want: FrameWant?, ofSeat number: Int) {
+    mutating func setRequest(_ request: FrameRequest?, ofSeat number: Int) {
         guard var seat = seats[number] else { return }
-        let isNew = want?.needsFrame == true && (seat.want?.needsFrame != true || seat.want?.frame != want?.frame)
+        let isNew =
+            request?.needsFrame == true && (seat.request?.needsFrame != true || seat.request?.frame != request?.frame)
         if isNew {
             lastNumber += 1
             seat.waitingSince = lastNumber
         }
-        seat.want = want
+        seat.request = request
         seats[number] = seat
-        for index in failuresToForget where index != want?.frame { remove(index) }
+        for index in failuresToForget where index != request?.frame { remove(index) }
     }
 
-    /// Those who wait for a frame. Who gets the one it waits for waits no more.
+    /// Returns the receivers of players that wait for a frame. Those that wait for this one stop waiting.
     mutating func receivers(of index: Int) -> [@Sendable (Int, FrameResult) -> Void] {
         var receivers: [@Sendable (Int, FrameResult) -> Void] = []
-        for (number, seat) in seats where seat.want?.needsFrame == true {
+        for (number, seat) in seats where seat.request?.needsFrame == true {
             receivers.append(seat.receive)
-            if seat.want?.frame == index { seats[number]?.want?.needsFrame = false }
+            if seat.request?.frame == index { seats[number]?.request?.needsFrame = false }
         }
         return receivers
     }
 
     // MARK: Choice
 
-    /// The frame to decode next, and whether somebody waits for it; `nil` for none.
+    /// Returns the frame to decode next, and whether a player waits for it.
     ///
     /// - Parameters:
-    ///   - capacity: how many frames there is room for.
-    ///   - start: where composing begins for a frame.
+    ///   - capacity: the number of frames that fit.
+    ///   - start: where composing a frame begins.
     func next(capacity: Int, start: (Int) -> Int) -> (index: Int, isUrgent: Bool)? {
         guard results.count < frameCount else { return nil }
         let windows = windows(capacity)
@@ -153,25 +153,25 @@ struct FrameShelf {
         return (firstMissing(in: start(target)...target, windows), false)
     }
 
-    /// What somebody has waited for longest.
+    /// The frame that was awaited longest.
     private var awaitedFrame: Int? {
         let waiting = seats.values.filter { seat in
-            guard let want = seat.want else { return false }
-            return want.needsFrame && !isPresent[want.frame]
+            guard let request = seat.request else { return false }
+            return request.needsFrame && !isPresent[request.frame]
         }
-        return waiting.min { $0.waitingSince < $1.waitingSince }?.want?.frame
+        return waiting.min { $0.waitingSince < $1.waitingSince }?.request?.frame
     }
 
-    /// The missing frame that will be wanted first.
+    /// The missing frame that is needed first.
     private func upcomingFrame(_ depth: Int) -> Int? {
         var nearest: (distance: Int, frame: Int)?
-        for want in seats.values.compactMap(\.want) where want.upcomingCount > 0 {
-            var entry = want.entry
-            for distance in 1...max(1, min(depth, want.upcomingCount, want.order.entryCount)) {
+        for request in seats.values.compactMap(\.request) where request.upcomingCount > 0 {
+            var entry = request.entry
+            for distance in 1...max(1, min(depth, request.upcomingCount, request.order.entryCount)) {
                 if let nearest, nearest.distance <= distance { break }
-                let descends = want.order.descends(after: entry)
-                entry = want.order.entry(1, after: entry)
-                let frame = want.order.frame(at: entry)
+                let descends = request.order.descends(after: entry)
+                entry = request.order.entry(1, after: entry)
+                let frame = request.order.frame(at: entry)
                 guard !isPresent[frame] else { continue }
                 if !descends || distance <= max(1, depth / 2) { nearest = (distance, frame) }
                 break
@@ -181,17 +181,17 @@ struct FrameShelf {
     }
 
     private var frameToPreload: Int? {
-        seats.values.contains { $0.want?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
+        seats.values.contains { $0.request?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
     }
 
-    /// What comes first on the way to the last frame of `frames` and is worth keeping; the last one itself in any case.
+    /// The first missing frame on the way to the last of `frames` that is worth keeping, or the last one.
     private func firstMissing(in frames: ClosedRange<Int>, _ windows: Windows) -> Int {
         frames.first { !isPresent[$0] && windows.contains($0) } ?? frames.upperBound
     }
 
     // MARK: Windows
 
-    /// The frames that are wanted.
+    /// The requested frames.
     private struct Windows {
         let holdsAll: Bool
         let depth: Int
@@ -201,14 +201,50 @@ struct FrameShelf {
     }
 
     private func windows(_ capacity: Int) -> Windows {
-        let wants = seats.values.compactMap(\.want)
+        let requests = seats.values.compactMap(\.request)
         let holdsAll = capacity >= frameCount
-        // Players that are within two frames of each other share a window.
-        let places = wants.map(\.frame).sorted()
+        // Players within two frames of each other share a window.
+        let places = requests.map(\.frame).sorted()
         let groupCount = zip(places, places.dropFirst()).reduce(1) { $1.1 - $1.0 > 2 ? $0 + 1 : $0 }
         let depth = max(1, min(Self.depthLimit, capacity / groupCount))
         var windows = Windows(holdsAll: holdsAll, depth: depth)
-        if !holdsAll { windows.ranges = wants.flatMap { $0.frames(depth: depth) } }
+        if !holdsAll { windows.ranges = requests.flatMap { $0.frames(depth: depth) } }
         return windows
+    }
+}
+
+/// The frames that a player requests of its pool.
+struct FrameRequest {
+    var order: FrameOrder
+    /// The entry at the playhead.
+    var entry: Int
+    /// Whether it waits for the frame of that entry.
+    var needsFrame: Bool
+    /// The number of entries that follow; 0 if it does not play, `Int.max` for no end.
+    var upcomingCount: Int
+    /// Whether all frames are to be decoded if they fit.
+    var preloadsAll: Bool
+
+    /// The frame of ``entry``.
+    var frame: Int { order.frame(at: entry) }
+
+    /// The next frames it needs, at most `depth`.
+    func frames(depth: Int) -> [Range<Int>] {
+        let ahead = min(depth - (needsFrame ? 1 : 0), upcomingCount)
+        return needsFrame
+            ? order.frames(from: entry, count: ahead + 1)
+            : order.frames(from: order.entry(1, after: entry), count: ahead)
+    }
+}
+
+enum FrameResult {
+    case image(PixelBuffer)
+    case failed(WebImageError)
+
+    var byteCount: Int {
+        switch self {
+        case .image(let pixels): pixels.byteCount
+        case .failed: 0
+        }
     }
 }

@@ -1,30 +1,34 @@
-/// How the colours of a picture and of the one below become one.
+internal import CWebImageKernels
+internal import WebImageCoding
+internal import WebImageCore
+
+/// How the colors of an image (the source) are combined with those of the image below (the destination).
 ///
-/// The first thirteen are Porter and Duff's ("Compositing Digital Images", 1984): which part of each stays. The others
-/// mix colours where both cover a pixel, as PDF and W3C's "Compositing and Blending Level 1" define them. The source is
-/// the picture above, the destination the one below. Colours are those of sRGB as encoded, as cairo and Core Graphics do.
-public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Nothing stays.
+/// The first thirteen are the operators of Porter and Duff ("Compositing Digital Images", 1984). The others mix colors where
+/// both images cover a pixel, as PDF and W3C's "Compositing and Blending Level 1" define them. Colors are encoded sRGB,
+/// as in cairo and Core Graphics.
+public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable, ProcessorParameter {
+    /// Clear.
     case clear
-    /// The source alone.
+    /// The source only.
     case source
-    /// The source above the destination: what people expect.
+    /// The source over the destination, as usual.
     case sourceOver
     /// The source where the destination is.
     case sourceIn
     /// The source where the destination is not.
     case sourceOut
-    /// The source where the destination is, above it.
+    /// The source over the destination, where the destination is.
     case sourceAtop
-    /// The destination alone.
+    /// The destination only.
     case destination
-    /// The destination above the source.
+    /// The destination over the source.
     case destinationOver
     /// The destination where the source is.
     case destinationIn
     /// The destination where the source is not.
     case destinationOut
-    /// The destination where the source is, above it.
+    /// The destination over the source, where the source is.
     case destinationAtop
     /// Each where the other is not.
     case xor
@@ -32,9 +36,9 @@ public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable {
     case add
     /// The product of both: never lighter than either.
     case multiply
-    /// The product of the opposites' opposite: never darker than either.
+    /// The inverse of the product of the inverses: never darker than either.
     case screen
-    /// Multiplies dark colours of the destination, screens light ones.
+    /// Multiplies dark colors of the destination, screens light ones.
     case overlay
     /// The darker, component by component.
     case darken
@@ -44,13 +48,13 @@ public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable {
     case colorDodge
     /// Darkens the destination by the source.
     case colorBurn
-    /// Multiplies dark colours of the source, screens light ones.
+    /// Multiplies dark colors of the source, screens light ones.
     case hardLight
     /// Darkens or lightens by the source, gently.
     case softLight
-    /// The distance between both.
+    /// The absolute difference.
     case difference
-    /// As ``difference``, with less contrast.
+    /// Like ``difference``, with less contrast.
     case exclusion
     /// The source's hue with the destination's saturation and luminosity.
     case hue
@@ -62,4 +66,125 @@ public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable {
     case luminosity
 }
 
-extension BlendMode: ProcessorParameter {}
+extension BlendMode {
+    var kernel: cwi_blend_mode {
+        switch self {
+        case .clear: CWI_BLEND_CLEAR
+        case .source: CWI_BLEND_SOURCE
+        case .sourceOver: CWI_BLEND_SOURCE_OVER
+        case .sourceIn: CWI_BLEND_SOURCE_IN
+        case .sourceOut: CWI_BLEND_SOURCE_OUT
+        case .sourceAtop: CWI_BLEND_SOURCE_ATOP
+        case .destination: CWI_BLEND_DESTINATION
+        case .destinationOver: CWI_BLEND_DESTINATION_OVER
+        case .destinationIn: CWI_BLEND_DESTINATION_IN
+        case .destinationOut: CWI_BLEND_DESTINATION_OUT
+        case .destinationAtop: CWI_BLEND_DESTINATION_ATOP
+        case .xor: CWI_BLEND_XOR
+        case .add: CWI_BLEND_ADD
+        case .multiply: CWI_BLEND_MULTIPLY
+        case .screen: CWI_BLEND_SCREEN
+        case .overlay: CWI_BLEND_OVERLAY
+        case .darken: CWI_BLEND_DARKEN
+        case .lighten: CWI_BLEND_LIGHTEN
+        case .colorDodge: CWI_BLEND_COLOR_DODGE
+        case .colorBurn: CWI_BLEND_COLOR_BURN
+        case .hardLight: CWI_BLEND_HARD_LIGHT
+        case .softLight: CWI_BLEND_SOFT_LIGHT
+        case .difference: CWI_BLEND_DIFFERENCE
+        case .exclusion: CWI_BLEND_EXCLUSION
+        case .hue: CWI_BLEND_HUE
+        case .saturation: CWI_BLEND_SATURATION
+        case .color: CWI_BLEND_COLOR
+        case .luminosity: CWI_BLEND_LUMINOSITY
+        }
+    }
+
+    /// Whether an opaque destination stays opaque.
+    func keepsOpacity(isSourceOpaque: Bool) -> Bool {
+        switch self {
+        case .clear, .sourceOut, .destinationOut, .xor: false
+        case .source, .sourceIn, .destinationIn, .destinationAtop: isSourceOpaque
+        default: true
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// Returns these pixels with `source` over them. Pixels that `source` does not cover are unchanged in every mode.
+    ///
+    /// - Parameters:
+    ///   - x: the column of the left edge of `source`; may be outside.
+    ///   - y: the row of the top edge of `source`.
+    ///   - opacity: 0 to 1, multiplied into the source.
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func blended(
+        with source: PixelBuffer, x: Int, y: Int, mode: BlendMode, opacity: Double, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        let columns = (max(0, x)..<max(0, x, min(width, x + source.width)))
+        let rows = max(0, y)..<max(0, y, min(height, y + source.height))
+        guard !columns.isEmpty, !rows.isEmpty else { return self }
+        let (kernel, opacity, rowLength) = (mode.kernel, Float(opacity), width * 4)
+        let keepsOpacity = mode.keepsOpacity(isSourceOpaque: source.isOpaque && opacity == 1)
+        return try mapRows(isOpaque: isOpaque && keepsOpacity, cancellation: cancellation) {
+            row, backdrop, destination in
+            guard rows.contains(row) else { return destination.update(from: backdrop, count: rowLength) }
+            let (start, end) = (columns.lowerBound * 4, columns.upperBound * 4)
+            destination.update(from: backdrop, count: start)
+            cwi_blend(
+                kernel, source.row(row - y) + (columns.lowerBound - x) * 4, backdrop + start, destination + start,
+                columns.count, opacity)
+            (destination + end).update(from: backdrop + end, count: rowLength - end)
+        }
+    }
+
+    /// Returns these pixels with a color over all of them.
+    ///
+    /// - Parameter color: finite components; those beyond 0 to 1 are clamped.
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func blended(
+        with color: Color, mode: BlendMode, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        let (kernel, width) = (mode.kernel, width)
+        var line = [UInt8](repeating: 0, count: width * 4)
+        cwi_fill(color.premultipliedPixel, &line, width)
+        let source = line
+        let keepsOpacity = mode.keepsOpacity(isSourceOpaque: color.alpha >= 1)
+        return try mapRows(isOpaque: isOpaque && keepsOpacity, cancellation: cancellation) { _, backdrop, destination in
+            cwi_blend(kernel, source, backdrop, destination, width, 1)
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// Returns an image of the same size, made row by row on several threads.
+    ///
+    /// - Parameters:
+    ///   - isOpaque: whether every pixel of the result is opaque.
+    ///   - body: makes a row of the pixels of row `y`.
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func mapRows(
+        isOpaque: Bool, cancellation: Cancellation?,
+        _ body:
+            @escaping @Sendable (
+                _ y: Int, _ source: UnsafePointer<UInt8>, _ destination: UnsafeMutablePointer<UInt8>
+            ) -> Void
+    ) throws(WebImageError) -> PixelBuffer {
+        var output = try MutablePixelBuffer(width: width, height: height)
+        let stride = output.bytesPerRow
+        try output.fillBands(cancellation: cancellation) { rows, destination in
+            for y in rows { body(y, self.row(y), destination + (y - rows.lowerBound) * stride) }
+        }
+        return output.freeze(isOpaque: isOpaque)
+    }
+}
+
+extension Color {
+    /// A premultiplied pixel as a little-endian word: rounded to nearest, components clamped to 0…1.
+    var premultipliedPixel: UInt32 {
+        func byte(_ value: Double) -> UInt32 { UInt32((min(max(value, 0), 1) * 255).rounded()) }
+        let alpha = min(max(alpha, 0), 1)
+        func premultiplied(_ value: Double) -> UInt32 { byte(min(max(value, 0), 1) * alpha) }
+        return premultiplied(red) | premultiplied(green) << 8 | premultiplied(blue) << 16 | byte(alpha) << 24
+    }
+}

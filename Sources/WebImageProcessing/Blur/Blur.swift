@@ -2,66 +2,88 @@ internal import CWebImageKernels
 internal import WebImageCoding
 public import WebImageCore
 
-extension ImageProcessors {
-    /// Blurs a picture, or what a mask shows of it.
+/// A blur and a change of its colors, such as frosted glass.
+public struct BlurEffect: Sendable, Hashable {
+    let radius: Double
+    let saturation: Double
+    let tint: Color?
+    let tintMode: BlendMode
+
+    /// Makes an effect.
     ///
-    ///     picture ─┬─▶ blur ─▶ saturation ─▶ tint ─▶ through the mask ─▶ result
-    ///              └───────────────────────────────▶ where it is closed ──┘
-    public struct Blur: PixelProcessor {
-        /// How.
-        public let effect: BlurEffect
-        private let mask: ImageOperand?
-        /// What of the mask decides.
-        public let maskChannel: MaskChannel
+    /// - Parameters:
+    ///   - radius: in points, about twice the standard deviation of a Gaussian, as in UIImageEffects, YYWebImage and
+    ///     SDWebImage.
+    ///   - saturation: of the blurred image: 0 is gray, 1 changes nothing, negative numbers give opposite colors.
+    ///   - tint: a color over the blurred image; none by default.
+    ///   - tintMode: how the tint is combined with the image.
+    public init(radius: Double, saturation: Double = 1, tint: Color? = nil, tintMode: BlendMode = .sourceOver) {
+        self.radius = radius
+        self.saturation = saturation
+        self.tint = tint
+        self.tintMode = tintMode
+    }
 
-        /// Makes a processor; a radius below 0, and whatever is no finite number, are errors when it runs.
-        ///
-        /// - Parameters:
-        ///   - mask: stretched over the picture: where it lets nothing through, the picture stays as it is.
-        ///   - maskID: tells `mask` from all others in the processor's identifier. Without one its pixels do, which are
-        ///     hashed here: some 25 milliseconds a megapixel.
-        public init(
-            _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskChannel: MaskChannel = .luminance
-        ) {
-            self.effect = effect
-            self.mask = mask.map { ImageOperand($0, id: maskID) }
-            self.maskChannel = maskChannel
-        }
+    /// Suits any text: 60 points, with 36 % of light gray.
+    public static let soft = glass(radius: 60, white: 0.84, alpha: 0.36)
+    /// Suits dark text: 60 points, with 30 % of white, as Apple's light blur.
+    public static let light = glass(radius: 60, white: 1, alpha: 0.3)
+    /// Almost white: 40 points, with 82 % of light gray, as Apple's extra-light blur.
+    public static let extraLight = glass(radius: 40, white: 0.97, alpha: 0.82)
+    /// Suits light text: 40 points, with 73 % of dark gray, as Apple's dark blur.
+    public static let dark = glass(radius: 40, white: 0.11, alpha: 0.73)
 
-        /// `blur` with everything the result depends on.
-        public var identifier: ProcessorIdentifier {
-            ProcessorIdentifier(
-                "blur",
-                [
-                    "radius": effect.radius, "saturation": effect.saturation, "tint": effect.tint,
-                    "tintMode": effect.tint.map { _ in effect.tintMode }, "mask": mask,
-                    "maskChannel": mask.map { _ in maskChannel },
-                ])
-        }
+    /// Mostly `color`: 20 points, with 60 % of it over opposite colors, as Apple's tinted blur.
+    public static func tinted(_ color: Color) -> BlurEffect {
+        var tint = color
+        tint.alpha = 0.6
+        return BlurEffect(radius: 20, saturation: -1, tint: tint)
+    }
 
-        /// Blurred pixels.
-        public func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-            try checkNotNegative("radius", effect.radius)
-            try check("saturation", effect.saturation, in: .singlePrecision)
-            if let tint = effect.tint { try checkColor("tint", tint) }
-            let cancellation = context.cancellation
-            var result = try pixels.blurred(radius: effect.radius * context.scale, cancellation: cancellation)
-            result = try result.recolored(by: .saturation(effect.saturation), cancellation: cancellation)
-            if let tint = effect.tint {
-                result = try result.blended(with: tint, mode: effect.tintMode, cancellation: cancellation)
-            }
-            if let mask {
-                let mask = try mask.pixels(size: pixels.size, cancellation: cancellation)
-                result = try result.mixed(
-                    with: pixels, through: mask, isLuminance: maskChannel == .luminance, cancellation: cancellation)
-            }
-            return result
+    private static func glass(radius: Double, white: Double, alpha: Double) -> BlurEffect {
+        BlurEffect(
+            radius: radius, saturation: 1.8, tint: Color(red: white, green: white, blue: white, alpha: alpha))
+    }
+}
+
+///     image ─┬─▶ blur ─▶ saturation ─▶ tint ─▶ where the mask is open ──▶ result
+///            └──────────────────────────────▶ where it is closed ───┘
+struct BlurProcessor: PixelProcessor {
+    let effect: BlurEffect
+    let mask: ImageOperand?
+    let maskChannel: MaskChannel
+
+    var identifier: ProcessorIdentifier {
+        ProcessorIdentifier(
+            "blur",
+            values: [
+                "radius": effect.radius, "saturation": effect.saturation, "tint": effect.tint,
+                "tintMode": effect.tint.map { _ in effect.tintMode }, "mask": mask,
+                "maskChannel": mask.map { _ in maskChannel },
+            ])
+    }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try checkNotNegative("radius", effect.radius)
+        try check("saturation", effect.saturation, in: .singlePrecision)
+        if let tint = effect.tint { try checkColor("tint", tint) }
+        let cancellation = context.cancellation
+        var result = try pixels.blurred(radius: effect.radius * context.scale, cancellation: cancellation)
+        result = try result.recolored(by: .saturation(effect.saturation), cancellation: cancellation)
+        if let tint = effect.tint {
+            result = try result.blended(with: tint, mode: effect.tintMode, cancellation: cancellation)
         }
+        if let mask {
+            let mask = try mask.pixels(size: pixels.size, cancellation: cancellation)
+            result = try result.mixed(
+                with: pixels, through: mask, isLuminance: maskChannel == .luminance, cancellation: cancellation)
+        }
+        return result
     }
 }
 
 extension PixelBuffer {
-    /// These pixels where a mask lets them through, those of `outside` for the rest. All three have one size.
+    /// Returns these pixels where a mask lets them through, and those of `outside` elsewhere. All have the same size.
     fileprivate func mixed(
         with outside: PixelBuffer, through mask: PixelBuffer, isLuminance: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
@@ -73,38 +95,73 @@ extension PixelBuffer {
     }
 }
 
-extension ImageProcessor where Self == ImageProcessors.Blur {
-    /// Blurs with a radius in points: about twice a Gaussian's standard deviation.
-    public static func blur(radius: Double) -> Self { Self(BlurEffect(radius: radius)) }
+/// A Gaussian blur approximated by box blurs (W3C, Filter Effects Module, 9.5).
+struct BoxBlur: Sendable, Hashable {
+    /// A box has twice this length and one pixel more.
+    let boxRadius: Int
+    let passCount: Int
 
-    /// Blurs as one of the kinds of frosted glass, or one of your own; see ``ImageProcessors/Blur``.
-    public static func blur(
-        _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskChannel: MaskChannel = .luminance
-    ) -> Self { Self(effect, mask: mask, maskID: maskID, maskChannel: maskChannel) }
-}
-
-extension Image {
-    /// This picture blurred; blocks the calling thread.
+    /// The boxes for a blur radius as in Apple's UIImageEffects and YYWebImage: about twice the standard deviation of
+    /// the Gaussian, with boxes of at least 3 pixels.
     ///
-    /// - Parameter radius: in points: about twice the standard deviation of a Gaussian. 0 changes nothing, and more than
-    ///   8192 pixels count as that.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for a radius below 0 or that is no finite number,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
-    public func blurred(radius: Double, cancellation: Cancellation? = nil) throws(WebImageError) -> Image {
-        try ImageProcessors.Blur(BlurEffect(radius: radius)).process(self, cancellation: cancellation)
+    /// - Parameter radius: in pixels, at most ``maximumRadius``.
+    /// - Returns: `nil` for a radius that blurs nothing.
+    init?(radius: Double) {
+        guard radius > 0 else { return nil }
+        let clamped = min(max(radius, 2), Self.maximumRadius)
+        let length = Int((clamped * 3 * (2 * Double.pi).squareRoot() / 4 + 0.5) / 2) | 1
+        boxRadius = length / 2
+        passCount = radius < 0.5 ? 1 : radius < 1.5 ? 2 : 3
     }
 
-    /// This picture, or what `mask` shows of it, behind frosted glass; blocks the calling thread.
+    /// The standard deviation of the closest Gaussian: the variances of the boxes add up.
+    var standardDeviation: Double {
+        let length = Double(2 * boxRadius + 1)
+        return (Double(passCount) * (length * length - 1) / 12).squareRoot()
+    }
+
+    /// Boxes of more than 16,000 pixels could not be divided exactly.
+    static let maximumRadius = 8192.0
+}
+
+extension PixelBuffer {
+    /// Returns these pixels blurred; the same object for a radius that is not above 0.
     ///
-    /// - Parameter mask: stretched over the picture: where it lets nothing through, the picture stays as it is.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for numbers that make no sense,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
-    public func blurred(
-        _ effect: BlurEffect, mask: Image? = nil, maskChannel: MaskChannel = .luminance,
-        cancellation: Cancellation? = nil
-    ) throws(WebImageError) -> Image {
-        // Whoever asks for no identifier needs no digest.
-        try ImageProcessors.Blur(effect, mask: mask, maskID: "", maskChannel: maskChannel)
-            .process(self, cancellation: cancellation)
+    /// The outermost pixels are repeated beyond the edges, so that edges do not darken. Premultiplied components are
+    /// blurred, so that clear pixels lend no color to their neighbors. Columns are blurred twice, transposing the image
+    /// each time.
+    ///
+    /// - Parameter radius: in pixels, about twice the standard deviation of a Gaussian; at most 8192.
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    package func blurred(radius: Double, cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
+        guard let blur = BoxBlur(radius: radius) else { return self }
+        return try blurringColumns(by: blur, cancellation: cancellation)
+            .blurringColumns(by: blur, cancellation: cancellation)
+    }
+
+    /// Blurs columns and transposes the result.
+    private func blurringColumns(
+        by blur: BoxBlur, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        var output = try MutablePixelBuffer(width: height, height: width)
+        let outputStride = output.bytesPerRow
+        let stripWidth = Int(CWI_STRIP_PIXELS)
+        let failure = Lock<WebImageError?>(nil)
+        try output.fillBands(rowMultiple: stripWidth, cancellation: cancellation) { columns, destination in
+            do throws(WebImageError) {
+                let scratch = try ScratchMemory(byteCount: 2 * self.height * stripWidth * 4)
+                for first in stride(from: columns.lowerBound, to: columns.upperBound, by: stripWidth) {
+                    cwi_blur_columns(
+                        self.row(0) + first * 4, self.bytesPerRow, min(stripWidth, columns.upperBound - first),
+                        self.height, blur.boxRadius, Int32(blur.passCount),
+                        scratch.address.assumingMemoryBound(to: UInt8.self),
+                        destination + (first - columns.lowerBound) * outputStride)
+                }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
+        return output.freeze(isOpaque: isOpaque)
     }
 }

@@ -1,97 +1,91 @@
-/// What becomes of each component of a colour: a sum of all four, and of a constant.
-///
-/// ```
-/// │ red'   │   │ red.red   red.green   red.blue   red.alpha   red.constant   │   │ red   │
-/// │ green' │   │ green.red …                                                 │   │ green │
-/// │ blue'  │ = │ blue.red  …                                                 │ × │ blue  │
-/// │ alpha' │   │ alpha.red …                                                 │   │ alpha │
-///                                                                                │ 1     │
-/// ```
-///
-/// Colours are straight, not premultiplied, and encoded as sRGB, as Core Graphics, CSS and SVG filters with
-/// `color-interpolation-filters="sRGB"` take them; components run from 0 to 1 and results are cut to that.
-public struct ColorMatrix: Sendable, Hashable {
-    /// How much of each component goes into one of the result.
-    public struct Row: Sendable, Hashable {
-        /// Share of red.
-        public var red: Double
-        /// Share of green.
-        public var green: Double
-        /// Share of blue.
-        public var blue: Double
-        /// Share of alpha.
-        public var alpha: Double
-        /// What is added: 1 is a whole component.
-        public var constant: Double
+internal import CWebImageKernels
+internal import WebImageCore
 
-        /// Makes a row.
-        public init(
-            red: Double = 0, green: Double = 0, blue: Double = 0, alpha: Double = 0, constant: Double = 0
-        ) {
-            self.red = red
-            self.green = green
-            self.blue = blue
-            self.alpha = alpha
-            self.constant = constant
-        }
+/// A linear change of colors: each component of the result is a sum of all four, and of a constant.
+///
+/// Colors are not premultiplied and encoded as sRGB, as in Core Graphics, CSS and SVG filters with
+/// `color-interpolation-filters="sRGB"`. Components are from 0 to 1; results are clamped to that.
+public struct ColorMatrix: Sendable, Hashable, ProcessorParameter {
+    struct Row: Hashable {
+        var red = 0.0
+        var green = 0.0
+        var blue = 0.0
+        var alpha = 0.0
+        var constant = 0.0
 
         var elements: [Double] { [red, green, blue, alpha, constant] }
     }
 
-    /// What red becomes.
-    public var red: Row
-    /// What green becomes.
-    public var green: Row
-    /// What blue becomes.
-    public var blue: Row
-    /// What alpha becomes.
-    public var alpha: Row
+    /// Row by row.
+    let elements: [Double]
 
-    /// Makes a matrix; a row that is not given leaves its component as it is.
-    public init(
-        red: Row = Row(red: 1), green: Row = Row(green: 1), blue: Row = Row(blue: 1), alpha: Row = Row(alpha: 1)
-    ) {
-        self.red = red
-        self.green = green
-        self.blue = blue
-        self.alpha = alpha
+    /// Makes a matrix.
+    ///
+    /// - Parameter elements: 20 numbers as in SVG's `feColorMatrix`: for red, green, blue and alpha of the result, the
+    ///   factors of red, green, blue and alpha, and a constant, where 1 is a whole component. Another count is an error when
+    ///   the processor runs.
+    public init(_ elements: [Double]) { self.elements = elements }
+
+    /// A row that is not given leaves its component as it is.
+    init(red: Row = Row(red: 1), green: Row = Row(green: 1), blue: Row = Row(blue: 1), alpha: Row = Row(alpha: 1)) {
+        self.init(red.elements + green.elements + blue.elements + alpha.elements)
     }
 
-    /// Row after row.
-    var elements: [Double] { red.elements + green.elements + blue.elements + alpha.elements }
-
     /// Whether opaque pixels stay opaque.
-    var keepsAlpha: Bool { alpha == Row(alpha: 1) }
+    var keepsAlpha: Bool { Array(elements.suffix(5)) == Row(alpha: 1).elements }
 
-    /// This matrix and then `next`, as one. Results of this one that would be cut at 0 or 1 are not, in between.
-    public func followed(by next: ColorMatrix) -> ColorMatrix {
-        func row(_ row: Row) -> Row {
-            func sum(_ component: KeyPath<Row, Double>) -> Double {
-                row.red * red[keyPath: component] + row.green * green[keyPath: component]
-                    + row.blue * blue[keyPath: component] + row.alpha * alpha[keyPath: component]
+    /// Returns this matrix and then `next`, as one. Results in between are not clamped.
+    func followed(by next: ColorMatrix) -> ColorMatrix {
+        let rows = (0..<4).map { row -> [Double] in
+            let factors = next.elements[row * 5..<row * 5 + 5].map(\.self)
+            func sum(_ column: Int) -> Double {
+                factors[0] * elements[column] + factors[1] * elements[5 + column] + factors[2] * elements[10 + column]
+                    + factors[3] * elements[15 + column]
             }
-            return Row(
-                red: sum(\.red), green: sum(\.green), blue: sum(\.blue), alpha: sum(\.alpha),
-                constant: sum(\.constant) + row.constant)
+            return (0..<4).map(sum) + [sum(4) + factors[4]]
         }
-        return ColorMatrix(red: row(next.red), green: row(next.green), blue: row(next.blue), alpha: row(next.alpha))
+        return ColorMatrix(rows.flatMap(\.self))
+    }
+
+    package var identifierValue: ProcessorIdentifier.Value { elements.identifierValue }
+}
+
+struct ColorMatrixProcessor: PixelProcessor {
+    let matrix: ColorMatrix
+
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("colorMatrix", values: ["elements": matrix]) }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        guard matrix.elements.count == 20 else { throw invalid("elements.count", matrix.elements.count) }
+        for element in matrix.elements { try check("elements", element, in: .singlePrecision) }
+        return try pixels.recolored(by: matrix, cancellation: context.cancellation)
+    }
+}
+
+struct TintProcessor: PixelProcessor {
+    let color: Color
+    let mode: BlendMode
+
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("tint", values: ["color": color, "mode": mode]) }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try checkColor("color", color)
+        return try pixels.blended(with: color, mode: mode, cancellation: context.cancellation)
     }
 }
 
 extension ColorMatrix {
-    /// Leaves colours as they are.
-    public static let identity = ColorMatrix()
+    package static let identity = ColorMatrix()
 
-    /// The luma of Rec. 709 (0.2126, 0.7152, 0.0722) in place of each colour.
-    public static let grayscale = saturation(0)
+    /// Replaces colors by their luma (Rec. 709: 0.2126, 0.7152, 0.0722).
+    package static let grayscale = saturation(0)
 
-    /// The opposite of each colour.
-    public static let inverted = ColorMatrix(
+    package static let inverted = ColorMatrix(
         red: Row(red: -1, constant: 1), green: Row(green: -1, constant: 1), blue: Row(blue: -1, constant: 1))
 
-    /// The distance of each colour from its luma (Rec. 709), times `factor`: 0 is grey, 1 changes nothing, and less than 0
-    /// gives opposite colours of the same luma.
-    public static func saturation(_ factor: Double) -> ColorMatrix {
+    /// Multiplies the distance of each color from its luma (Rec. 709): 0 is gray, 1 changes nothing, negative factors
+    /// give opposite colors of the same luma.
+    package static func saturation(_ factor: Double) -> ColorMatrix {
         let luma = Row(red: 0.2126, green: 0.7152, blue: 0.0722)
         func row(_ own: WritableKeyPath<Row, Double>) -> Row {
             let rest = 1 - factor
@@ -102,19 +96,20 @@ extension ColorMatrix {
         return ColorMatrix(red: row(\.red), green: row(\.green), blue: row(\.blue))
     }
 
-    /// Adds `amount` to red, green and blue: -1 makes everything black, 1 white, 0 changes nothing.
-    public static func brightness(_ amount: Double) -> ColorMatrix { gain(1, adding: amount) }
+    /// Adds `amount` to red, green and blue.
+    package static func brightness(_ amount: Double) -> ColorMatrix { gain(1, adding: amount) }
 
-    /// The distance of red, green and blue from middle grey, times `factor`: 0 is grey, 1 changes nothing.
-    public static func contrast(_ factor: Double) -> ColorMatrix { gain(factor, adding: (1 - factor) / 2) }
+    /// Multiplies the distance of red, green and blue from middle gray.
+    package static func contrast(_ factor: Double) -> ColorMatrix { gain(factor, adding: (1 - factor) / 2) }
 
-    /// Brown like an old photograph, with the weights of W3C's Filter Effects Module, 12.1.
+    /// The weights are those of W3C's Filter Effects Module, 12.1.
     ///
-    /// - Parameter amount: 0 changes nothing, 1 is all brown; others lie between, or go beyond.
-    public static func sepia(_ amount: Double = 1) -> ColorMatrix {
-        let brown = ColorMatrix(
+    /// - Parameter amount: 0 changes nothing, 1 is all brown.
+    package static func sepia(_ amount: Double = 1) -> ColorMatrix {
+        let brown = (
             red: Row(red: 0.393, green: 0.769, blue: 0.189), green: Row(red: 0.349, green: 0.686, blue: 0.168),
-            blue: Row(red: 0.272, green: 0.534, blue: 0.131))
+            blue: Row(red: 0.272, green: 0.534, blue: 0.131)
+        )
         func row(_ brown: Row, _ own: WritableKeyPath<Row, Double>) -> Row {
             var row = Row(red: brown.red * amount, green: brown.green * amount, blue: brown.blue * amount)
             row[keyPath: own] += 1 - amount
@@ -130,7 +125,17 @@ extension ColorMatrix {
     }
 }
 
-extension ColorMatrix: ProcessorParameter {
-    /// Its twenty numbers, row after row, in brackets.
-    public var identifierValue: ProcessorIdentifier.Value { elements.identifierValue }
+extension PixelBuffer {
+    /// Returns these pixels with other colors; the same object for the identity.
+    ///
+    /// - Parameter matrix: 20 finite numbers.
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func recolored(by matrix: ColorMatrix, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        guard matrix != .identity else { return self }
+        let (elements, width) = (matrix.elements.map(Float.init), width)
+        return try mapRows(isOpaque: isOpaque && matrix.keepsAlpha, cancellation: cancellation) {
+            _, source, destination in
+            cwi_recolor(source, destination, width, elements)
+        }
+    }
 }

@@ -1,44 +1,44 @@
 internal import CWebImageKernels
 internal import WebImageCoding
-internal import WebImageCore
+public import WebImageCore
 
-/// What a picture is drawn on: a colour or another picture, from the left top corner on.
+/// What an image is drawn on: a color or another image.
 enum Canvas {
     case color(Color, PixelSize)
-    case picture(PixelBuffer)
+    case image(PixelBuffer)
 
     var size: PixelSize {
         switch self {
         case .color(_, let size): size
-        case .picture(let pixels): pixels.size
+        case .image(let pixels): pixels.size
         }
     }
 
-    /// Draws a picture of whole pixels, cut where it sticks out.
+    /// Draws an image at whole pixels, cropped to the canvas.
     ///
     /// - Parameters:
-    ///   - x: pixels left of it.
-    ///   - y: pixels above it.
-    ///   - coverage: how much of its columns and rows is seen; all if there is none.
-    ///   - replacesBackground: whether nothing of the canvas is seen through it.
+    ///   - x: the column of its left edge.
+    ///   - y: the row of its top edge.
+    ///   - coverage: how much of its columns and rows is visible; everything by default.
+    ///   - replacesBackground: whether the canvas is not visible through it.
     /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func drawing(
-        _ picture: PixelBuffer?, x: Int = 0, y: Int = 0, coverage: EdgeCoverage? = nil,
+        _ image: PixelBuffer?, x: Int = 0, y: Int = 0, coverage: EdgeCoverage? = nil,
         replacesBackground: Bool = false, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         let size = size
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let stride = output.bytesPerRow
-        let area = PixelRect(x: x, y: y, width: picture?.width ?? 0, height: picture?.height ?? 0).clamped(to: size)
-        let hidesBackground = replacesBackground || picture?.isOpaque == true && coverage?.isFull ?? true
-        let picturesOpacity = picture?.isOpaque ?? true
+        let area = PixelRect(x: x, y: y, width: image?.width ?? 0, height: image?.height ?? 0).clamped(to: size)
+        let hidesBackground = replacesBackground || image?.isOpaque == true && coverage?.isFull ?? true
+        let imageOpacity = image?.isOpaque ?? true
         try output.fillBands(cancellation: cancellation) { rows, destination in
             for row in rows {
                 let line = destination + (row - rows.lowerBound) * stride
                 fillRow(row, line)
-                guard let picture, let area, row >= area.y, row < area.y + area.height else { continue }
-                let source = picture.row(row - y) + (area.x - x) * 4
+                guard let image, let area, row >= area.y, row < area.y + area.height else { continue }
+                let source = image.row(row - y) + (area.x - x) * 4
                 if hidesBackground {
                     (line + area.x * 4).update(from: source, count: area.width * 4)
                 } else if let coverage {
@@ -52,14 +52,14 @@ enum Canvas {
             }
         }
         return output.freeze(
-            isOpaque: isOpaque && (picturesOpacity || !replacesBackground)
-                || picturesOpacity && hidesBackground && area?.size == size)
+            isOpaque: isOpaque && (imageOpacity || !replacesBackground)
+                || imageOpacity && hidesBackground && area?.size == size)
     }
 
     private var isOpaque: Bool {
         switch self {
         case .color(let color, _): color.premultipliedPixel >> 24 == 255
-        case .picture(let pixels): pixels.isOpaque
+        case .image(let pixels): pixels.isOpaque
         }
     }
 
@@ -67,17 +67,17 @@ enum Canvas {
         switch self {
         case .color(let color, let size):
             cwi_fill(color.premultipliedPixel, destination, size.width)
-        case .picture(let pixels):
+        case .image(let pixels):
             destination.update(from: pixels.row(row), count: pixels.width * 4)
         }
     }
 }
 
-/// How much of the columns and rows of a picture is seen, 0 to 1: less than all of those in which an edge lies.
+/// How much of each column and row of an image is visible, 0 to 1. Less than 1 where an edge crosses a pixel.
 struct EdgeCoverage: Sendable {
     let columns: [Double]
     let rows: [Double]
-    /// The mask of rows that are seen whole.
+    /// The mask of rows that are entirely visible.
     private let wholeRow: [UInt8]
 
     init(columns: [Double], rows: [Double]) {
@@ -88,12 +88,48 @@ struct EdgeCoverage: Sendable {
 
     var isFull: Bool { columns.allSatisfy { $0 == 1 } && rows.allSatisfy { $0 == 1 } }
 
-    /// A row's mask.
     func mask(ofRow row: Int) -> [UInt8] {
         rows[row] == 1 ? wholeRow : Self.mask(of: columns, share: rows[row])
     }
 
     private static func mask(of columns: [Double], share: Double) -> [UInt8] {
         columns.map { UInt8(($0 * share * 255).rounded()) }
+    }
+}
+
+extension Image {
+    /// Makes an image of one color.
+    ///
+    /// - Parameters:
+    ///   - size: in points; 1 by 1 by default. Rounded to whole pixels, at least one.
+    ///   - scale: pixels per point.
+    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for an invalid size, scale or color,
+    ///   ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``.
+    public init(
+        color: Color, size: PointSize = PointSize(width: 1, height: 1), scale: Double = 1
+    ) throws(WebImageError) {
+        let fill = SolidColorProcessor(color: color, size: size)
+        self.init(pixels: try fill.makePixels(in: ProcessingContext(scale: scale)), scale: scale)
+    }
+}
+
+private struct SolidColorProcessor: PixelProcessor {
+    let color: Color
+    let size: PointSize
+
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("solidColor", values: ["color": color, "size": size]) }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try makePixels(in: context)
+    }
+
+    func makePixels(in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try checkPositive("scale", context.scale)
+        try checkPositive("width", size.width)
+        try checkPositive("height", size.height)
+        try checkColor("color", color)
+        let pixelSize = context.atLeastOnePixel(size)
+        try checkResult(pixelSize, of: PixelSize(width: 1, height: 1))
+        return try Canvas.color(color, pixelSize).drawing(nil, cancellation: context.cancellation)
     }
 }

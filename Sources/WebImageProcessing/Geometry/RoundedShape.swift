@@ -2,22 +2,22 @@ internal import CWebImageKernels
 internal import WebImageCoding
 internal import WebImageCore
 
-/// A rectangle with rounded corners and perhaps a border, which pictures are cut to.
+/// A rectangle with rounded corners and an optional border, to which images are cut.
 ///
 ///     ╭────────────╮ ← shape
-///     │ ╭────────╮ │ ← the border's inner edge, whose corners are rounder by the border's width
+///     │ ╭────────╮ │ ← the inner edge of the border
 ///     │ │        │ │
 struct RoundedShape: Sendable {
     private let size: PixelSize
     private let shape: ShapeCoverage
     private let inside: ShapeCoverage?
     private let borderPixel: UInt32
-    /// Rows between these look all alike.
+    /// These rows are all alike.
     private let straightRows: Range<Int>
 
     /// - Parameters:
-    ///   - radii: in pixels, clockwise from the left top corner. Where two do not fit on a side, all shrink by the same
-    ///     factor, as CSS's do.
+    ///   - radii: in pixels, clockwise from the top left corner. If two do not fit on a side, all shrink by the same
+    ///     factor, as in CSS.
     ///   - borderWidth: in pixels; 0 for none.
     init(size: PixelSize, radii: [Double], borderWidth: Double, border: Border?) {
         self.size = size
@@ -60,7 +60,7 @@ struct RoundedShape: Sendable {
         return radii.map { $0 * factor }
     }
 
-    /// The picture cut to the shape, with its border.
+    /// Returns the image cut to the shape, with the border.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func cut(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
@@ -83,7 +83,7 @@ struct RoundedShape: Sendable {
         return output.freeze(isOpaque: false)
     }
 
-    /// What a row shows of the picture and of the border.
+    /// How much of the image and of the border each pixel of a row shows.
     private struct Masks: Sendable {
         private let shape: RoundedShape
         private var visible: [UInt8]

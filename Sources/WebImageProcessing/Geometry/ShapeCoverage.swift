@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// How much of each pixel lies inside a shape, exactly: the area of the pixel's square that its straight edges leave.
+/// How much of each pixel is inside a polygon, exactly.
 ///
-/// Each edge adds, to the pixels it crosses in a row, the area it leaves on its right, with a sign for up or down. The
-/// running sum along the row is the coverage:
+/// In each row, an edge adds the area on its right to the pixels it crosses, with a sign for its direction. The running sum
+/// along the row is the coverage:
 ///
 ///     edge down │▒░       sums  0 ½ ½ 0 0 0 0 -½ -½ 0
 ///               │ ▒░  …   ────▶ 0 ½ 1 1 1 1 1  ½  0 0
 ///
-/// It is right for shapes that don't cross themselves.
+/// Shapes must not cross themselves.
 struct ShapeCoverage: Sendable {
     typealias Point = SIMD2<Double>
 
@@ -16,24 +16,24 @@ struct ShapeCoverage: Sendable {
     private struct Edge {
         let top: Point
         let bottom: Point
-        /// 1 for one that went down in its contour, -1 for one that went up.
+        /// 1 if it goes down in its contour, -1 if it goes up.
         let sign: Double
     }
 
     private let edges: [Edge]
-    /// For each row, from where to where its edges' numbers lie in `crossings`.
+    /// The range of `crossings` for each row.
     private let starts: [Int32]
     private let crossings: [Int32]
-    /// Pixels right of which `sums` begin.
+    /// The column of the first sum.
     private let left: Int
     private let sumCount: Int
     /// Columns of the canvas.
     let width: Int
 
     /// - Parameters:
-    ///   - contour: its corners in pixels, in either direction.
-    ///   - width: columns of the canvas; the shape may reach beyond it.
-    ///   - height: rows of the canvas.
+    ///   - contour: the corners in pixels, in either direction. They may be outside the canvas.
+    ///   - width: of the canvas.
+    ///   - height: of the canvas.
     init(_ contour: [Point], width: Int, height: Int) {
         self.width = width
         var edges: [Edge] = []
@@ -68,17 +68,17 @@ struct ShapeCoverage: Sendable {
         self.crossings = crossings
     }
 
-    /// What ``fill(_:row:with:)`` needs besides, for a thread.
+    /// Memory that ``fill(_:row:with:)`` needs, for one thread.
     struct Scratch: Sendable {
-        /// All 0 between two rows.
+        /// All 0 between rows.
         fileprivate var sums: [Double]
-        /// Where edges touched them, in any order.
+        /// The sums that edges changed, in any order.
         fileprivate var touched: [Range<Int>] = []
     }
 
     func makeScratch() -> Scratch { Scratch(sums: [Double](repeating: 0, count: sumCount)) }
 
-    /// Writes a row's coverage, 0 to 255, for all columns of the canvas.
+    /// Writes the coverage of a row, 0 to 255, for all columns of the canvas.
     ///
     /// - Returns: the columns outside of which it is 0.
     @discardableResult
@@ -116,21 +116,21 @@ struct ShapeCoverage: Sendable {
         }
     }
 
-    /// A place in the sums as a column of the canvas, or the end next to it.
+    /// The column of a sum, limited to the canvas.
     private func clamped(_ index: Int) -> Int { min(max(index + left, 0), width) }
 
     private static func byte(_ sum: Double) -> UInt8 { UInt8(min(abs(sum), 1) * 255 + 0.5) }
 
-    /// - Returns: the sums it changed; `nil` for none.
+    /// Returns the range of sums it changed.
     private func add(
         _ edge: Edge, row: Double, to sums: UnsafeMutableBufferPointer<Double>
     ) -> Range<Int>? {
         let upper = max(edge.top.y, row)
         let lower = min(edge.bottom.y, row + 1)
         guard upper < lower else { return nil }
-        // A slope might be more than a number holds: where a corner's radius is next to nothing, so is an edge's height.
+        // A slope might overflow: with a tiny radius, an edge has almost no height.
         let (across, down) = (edge.bottom.x - edge.top.x, edge.bottom.y - edge.top.y)
-        // Arithmetic may leave the edge's own range by a little.
+        // Rounding may leave the range of the edge by a little.
         let limits = min(edge.top.x, edge.bottom.x)...max(edge.top.x, edge.bottom.x)
         func column(at y: Double) -> Double {
             min(max(edge.top.x + (y - edge.top.y) / down * across, limits.lowerBound), limits.upperBound) - Double(left)
@@ -145,7 +145,7 @@ struct ShapeCoverage: Sendable {
             sums[nearPixel + 1] += height * leftOut
             return nearPixel..<nearPixel + 2
         }
-        // Column by column: the share of the edge's height in each, and its middle there.
+        // Column by column: the share of the edge's height, and its middle there.
         let perColumn = height / (far - near)
         var start = near
         for pixel in nearPixel...farPixel {
@@ -161,12 +161,12 @@ struct ShapeCoverage: Sendable {
 }
 
 extension ShapeCoverage {
-    /// The corners of a rectangle clockwise from the left top one, each replaced by a quarter of a circle or by a straight cut.
+    /// The corners of a rectangle clockwise from the top left, each replaced by a quarter of a circle or a straight cut.
     static func contour(
         x: Double, y: Double, width: Double, height: Double, corners: (Int) -> (radius: Double, isCut: Bool)
     ) -> [Point] {
         let (right, bottom) = (x + width, y + height)
-        // Where the corner is, and the directions to its circle's centre.
+        // Each corner, and the directions to the center of its circle.
         let places: [(corner: Point, inwards: Point)] = [
             (Point(x, y), Point(1, 1)), (Point(right, y), Point(-1, 1)),
             (Point(right, bottom), Point(-1, -1)), (Point(x, bottom), Point(1, -1)),
@@ -177,14 +177,14 @@ extension ShapeCoverage {
             let center = place.corner + place.inwards * radius
             let count = isCut ? 1 : segmentCount(radius: radius)
             return (0...count).map { step in
-                // Clockwise with y downwards: the first corner's arc goes from the left (180°) to the top (270°).
+                // With y downwards, the first arc goes from the left (180°) to the top (270°).
                 let angle = (Double(step) / Double(count) + Double(index) + 2) * .pi / 2
                 return center + Point(cos(angle), sin(angle)) * radius
             }
         }
     }
 
-    /// As many straight lines as a quarter of a circle needs to be off by a two-thousandth of a pixel at most.
+    /// Enough lines for a quarter of a circle to be at most 1/2000 of a pixel off.
     private static func segmentCount(radius: Double) -> Int {
         let step = 2 * acos(max(0, 1 - 0.0005 / radius))
         return max(1, Int((.pi / 2 / step).rounded(.up)))

@@ -1,57 +1,55 @@
+internal import WebImageCoding
 public import WebImageCore
 
-/// Makes one picture out of another: a resize, rounded corners, a blur.
+/// Makes one image out of another, such as a resized or blurred one.
 ///
-/// The library's own are written with a leading dot where one is expected, and stand in ``ImageProcessors``:
+/// The library's processors are written with a leading dot, see ``StandardProcessor``:
 ///
 /// ```swift
-/// let avatar = try photo.processed(by: [.resize(to: PointSize(width: 48, height: 48)), .circle()])
+/// let avatar = try photo.processed(by: [.resize(to: .points(width: 48)), .circle()])
 /// ```
 ///
-/// Most processors change pixels and know nothing of animations: they conform to ``PixelProcessor``.
+/// Custom processors that only change pixels conform to ``PixelProcessor``, which also handles animations.
 public protocol ImageProcessor: Sendable {
-    /// What it does, with every parameter that the result depends on: two processors with the same identifier make the
-    /// same picture of the same picture. Caches find results by it.
+    /// Names the processor and every parameter the result depends on: two processors with the same identifier make the
+    /// same image of the same input. Caches find results by it.
     var identifier: ProcessorIdentifier { get }
 
-    /// The processed picture; blocks the calling thread for as long as that takes.
+    /// Returns the processed image. Blocks the calling thread.
     ///
-    /// - Parameter cancellation: looked at every millisecond or two.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for parameters that make no sense, alone or with this
-    ///   picture, ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
-    ///   ``WebImageError/cancelled``. There is no half-processed picture.
+    /// - Parameter cancellation: checked every millisecond or two.
+    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for invalid parameters,
+    ///   ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    ///   ``WebImageError/cancelled``. An image is never half processed.
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image
 }
 
-/// A processor that makes pixels of pixels, whatever else belongs to their picture.
+/// A processor that changes nothing but pixels.
 ///
-/// Everything else of the picture stays: its format, scale and the caller's ``Image/extendedData``. It loses the bytes it
-/// was decoded from, which no longer show it, and is marked as ``Image/isTransformed``. Of an animation, all frames are
-/// processed the same way, each when it is asked for.
+/// The image keeps its format, scale and ``Image/extendedData``. It loses its encoded bytes, which no longer match, and is
+/// marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is decoded.
 public protocol PixelProcessor: ImageProcessor {
-    /// The processed pixels.
+    /// Returns the processed pixels.
     ///
-    /// - Parameter context: what the pixels belong to.
-    /// - Throws: as ``ImageProcessor/process(_:cancellation:)``.
+    /// - Throws: the same errors as ``ImageProcessor/process(_:cancellation:)``.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer
 }
 
-/// What a ``PixelProcessor`` needs to know besides the pixels.
+/// What a ``PixelProcessor`` may need besides the pixels.
 public struct ProcessingContext: Sendable {
-    /// Pixels in a point: lengths in points are multiplied by it.
-    public var scale: Double
-    /// Looked at between batches of rows.
-    public var cancellation: Cancellation?
+    /// Pixels per point.
+    public let scale: Double
+    /// Checked between batches of rows.
+    public let cancellation: Cancellation?
 
-    /// Makes a context.
-    public init(scale: Double = 1, cancellation: Cancellation? = nil) {
+    package init(scale: Double = 1, cancellation: Cancellation? = nil) {
         self.scale = scale
         self.cancellation = cancellation
     }
 }
 
 extension PixelProcessor {
-    /// Processes the picture's pixels, and its animation's frames as they are asked for.
+    /// Processes the image's pixels, and the frames of its animation as they are decoded.
     public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
         let context = ProcessingContext(scale: image.scale, cancellation: cancellation)
         var result = image
@@ -62,5 +60,100 @@ extension PixelProcessor {
             ProcessedAnimation(source, processor: self, scale: image.scale, frameSize: result.pixels.size)
         }
         return result
+    }
+}
+
+extension ImageProcessor {
+    /// Processes pixels that belong to no image, such as a frame of an animation.
+    package func processPixels(
+        _ pixels: PixelBuffer, in context: ProcessingContext
+    ) throws(WebImageError) -> PixelBuffer {
+        let processor: any ImageProcessor = (self as? StandardProcessor)?.base ?? self
+        if let processor = processor as? any PixelProcessor { return try processor.process(pixels, in: context) }
+        let image = Image(pixels: pixels, scale: context.scale)
+        return try processor.process(image, cancellation: context.cancellation).pixels
+    }
+}
+
+extension Image {
+    /// Returns this image processed by `processors`, in order. Blocks the calling thread.
+    ///
+    /// - Parameter firstFrameOnly: whether an animation becomes a still; by default all frames are processed.
+    /// - Throws: the errors of ``ImageProcessor/process(_:cancellation:)``.
+    public func processed(
+        by processors: [any ImageProcessor], firstFrameOnly: Bool = false, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Image {
+        var image = self
+        if firstFrameOnly, image.animation != nil {
+            image.animation = nil
+            image.data = nil
+        }
+        return try ProcessorChain(processors).process(image, cancellation: cancellation)
+    }
+
+    /// Returns this image processed by `processors`, in order. Runs on the threads for decoding and blocks no cooperative
+    /// thread. Cancelling the task stops the work.
+    ///
+    /// - Throws: the errors of ``ImageProcessor/process(_:cancellation:)``.
+    public func processed(
+        by processors: [any ImageProcessor], firstFrameOnly: Bool = false, priority: LoadPriority = .normal
+    ) async throws(WebImageError) -> Image {
+        let result = await DecodingQueue.run(priority: priority) { cancellation in
+            Result { () throws(WebImageError) in
+                try processed(by: processors, firstFrameOnly: firstFrameOnly, cancellation: cancellation)
+            }
+        }
+        guard let result else { throw .cancelled }
+        return try result.get()
+    }
+}
+
+/// An animation whose frames are processed when they are decoded. Their count, durations and loops stay.
+struct ProcessedAnimation: AnimationSource {
+    /// The same processing of one source, or of two versions of it, gives the same identity.
+    let identity: AnimationIdentity
+    private let source: any AnimationSource
+    private let processor: any PixelProcessor
+    private let scale: Double
+    let frameSize: PixelSize
+
+    /// - Parameter frameSize: the size of a processed frame.
+    init(_ source: any AnimationSource, processor: any PixelProcessor, scale: Double, frameSize: PixelSize) {
+        identity = source.identity.changed(
+            by: "\(processor.identifier)@\(scale) \(frameSize.width)x\(frameSize.height)")
+        self.source = source
+        self.processor = processor
+        self.scale = scale
+        self.frameSize = frameSize
+    }
+
+    var frames: [AnimationFrame] { source.frames }
+    var loopCount: Int { source.loopCount }
+    var isComplete: Bool { source.isComplete }
+    var byteCount: Int { source.byteCount }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
+
+    private final class Reader: AnimationFrameReader {
+        private let animation: ProcessedAnimation
+        private let source: any AnimationFrameReader
+
+        init(_ animation: ProcessedAnimation) {
+            self.animation = animation
+            source = animation.source.makeFrameReader()
+        }
+
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+            let frame = try source.frame(at: index, cancellation: cancellation)
+            return try animation.processor.process(
+                frame, in: ProcessingContext(scale: animation.scale, cancellation: cancellation))
+        }
+
+        func goOn(with source: any AnimationSource) -> Bool {
+            guard let longer = source as? ProcessedAnimation, longer.identity == animation.identity else {
+                return false
+            }
+            return self.source.goOn(with: longer.source)
+        }
     }
 }

@@ -1,0 +1,127 @@
+internal import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+
+/// An animation of images in files or in memory, which are decoded when needed.
+struct FrameSequence: AnimationSource {
+    let identity = AnimationIdentity()
+    let frames: [AnimationFrame]
+    let frameSize: PixelSize
+    let loopCount: Int
+    /// The bytes in memory; files count nothing.
+    let byteCount: Int
+    private let images: [EncodedImage]
+    private let registry: CodecRegistry
+    private let thumbnail: Thumbnail?
+
+    init(
+        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        try self.init(
+            files.map(EncodedImage.file), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
+    }
+
+    init(
+        data: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        try self.init(
+            data.map(EncodedImage.data), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
+    }
+
+    private init(
+        _ images: [EncodedImage], durations: [Double], loopCount: Int, thumbnail: Thumbnail?,
+        registry: CodecRegistry
+    ) throws(WebImageError) {
+        frames = try FrameDurations(durations, frameCount: images.count).frames
+        let size = try images[0].size(registry)
+        for (frame, image) in images.enumerated().dropFirst() {
+            let other = try image.size(registry)
+            guard other == size else {
+                throw .invalidAnimation(reason: .frameSize(other, frame: frame, expected: size))
+            }
+        }
+        self.images = images
+        self.registry = registry
+        self.thumbnail = thumbnail
+        self.loopCount = max(0, loopCount)
+        frameSize = thumbnail?.targetSize(of: size) ?? size
+        byteCount = images.reduce(0) { $0 + $1.byteCount }
+    }
+
+    var isComplete: Bool { true }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
+
+    private final class Reader: AnimationFrameReader {
+        private let sequence: FrameSequence
+
+        init(_ sequence: FrameSequence) { self.sequence = sequence }
+
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+            let data = try sequence.images[index].contents()
+            let options = DecodingOptions(
+                thumbnail: sequence.thumbnail, firstFrameOnly: true, cancellation: cancellation)
+            let pixels = try sequence.registry.decode(data, options: options).pixels
+            // The file may have changed.
+            guard pixels.size == sequence.frameSize else {
+                throw .invalidAnimation(
+                    reason: .frameSize(pixels.size, frame: index, expected: sequence.frameSize))
+            }
+            return pixels
+        }
+    }
+}
+
+/// The frames of an animation that is made in memory. Each can be decoded by itself.
+struct FrameDurations {
+    let frames: [AnimationFrame]
+
+    /// - Parameter seconds: of each frame, or one duration for all.
+    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)``.
+    init(_ seconds: [Double], frameCount: Int) throws(WebImageError) {
+        guard frameCount > 0 else { throw .invalidAnimation(reason: .noFrames) }
+        let seconds = seconds.count == 1 ? [Double](repeating: seconds[0], count: frameCount) : seconds
+        guard seconds.count == frameCount else {
+            throw .invalidAnimation(reason: .durationCount(seconds.count, frameCount: frameCount))
+        }
+        if let frame = seconds.firstIndex(where: { !$0.isFinite || $0 < 0 }) {
+            throw .invalidAnimation(reason: .duration(seconds[frame], frame: frame))
+        }
+        frames = seconds.map { AnimationFrame(duration: FrameDuration.played($0), isKeyframe: true) }
+    }
+}
+
+enum EncodedImage: Sendable {
+    case file(String)
+    case data(Data)
+
+    var byteCount: Int {
+        switch self {
+        case .file: 0
+        case .data(let data): data.count
+        }
+    }
+
+    func contents() throws(WebImageError) -> Data {
+        switch self {
+        case .file(let path): try Data(contentsOfRegularFile: path)
+        case .data(let data): data
+        }
+    }
+
+    /// Returns the upright size, usually without reading all of a file.
+    func size(_ registry: CodecRegistry) throws(WebImageError) -> PixelSize {
+        // WebP has its orientation at the end, so that a probe would be preliminary.
+        if case .file(let path) = self,
+            let probe = try registry.probe(Data(contentsOfRegularFile: path, upTo: 64 << 10)),
+            probe.format != .webp
+        {
+            return probe.size
+        }
+        return try registry.info(of: contents()).size
+    }
+}

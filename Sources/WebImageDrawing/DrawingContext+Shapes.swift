@@ -1,0 +1,220 @@
+internal import CWebImageCairo
+public import WebImageCore
+public import WebImageProcessing
+
+extension DrawingContext {
+    /// Fills a path.
+    ///
+    /// - Parameters:
+    ///   - isEvenOdd: whether a figure inside another one is a hole, whatever its direction. By default, areas that the
+    ///     path goes around more often one way than the other are filled.
+    ///   - mode: how the fill is combined with what is there, inside the path only.
+    public func fill(
+        _ path: Path, with paint: Paint, isEvenOdd: Bool = false, mode: BlendMode = .sourceOver
+    ) {
+        guard isIntact, set(path), set(paint) else { return }
+        cairo_save(cairo)
+        cairo_set_fill_rule(cairo, isEvenOdd ? CAIRO_FILL_RULE_EVEN_ODD : CAIRO_FILL_RULE_WINDING)
+        draw(mode: mode) { cairo_fill_preserve(cairo) }
+        cairo_restore(cairo)
+        cairo_new_path(cairo)
+    }
+
+    /// Fills everything that is not clipped.
+    public func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
+        guard isIntact, set(paint) else { return }
+        cairo_set_operator(cairo, mode.cairoOperator)
+        cairo_paint(cairo)
+        cairo_set_operator(cairo, CAIRO_OPERATOR_OVER)
+    }
+
+    /// Strokes a path, half of the line's width on either side.
+    public func stroke(
+        _ path: Path, with paint: Paint, style: StrokeStyle = StrokeStyle(), mode: BlendMode = .sourceOver
+    ) {
+        guard isIntact, set(style), set(path), set(paint) else { return }
+        cairo_set_operator(cairo, mode.cairoOperator)
+        cairo_stroke(cairo)
+        cairo_set_operator(cairo, CAIRO_OPERATOR_OVER)
+    }
+
+    /// Restricts later drawing to the inside of a path, in addition to earlier clips.
+    public func clip(to path: Path, isEvenOdd: Bool = false) {
+        guard isIntact, set(path) else { return }
+        cairo_set_fill_rule(cairo, isEvenOdd ? CAIRO_FILL_RULE_EVEN_ODD : CAIRO_FILL_RULE_WINDING)
+        cairo_clip(cairo)
+    }
+
+    /// Some modes also change the outside of a shape; clipping to the shape prevents that.
+    private func draw(mode: BlendMode, _ fill: () -> Void) {
+        switch mode {
+        case .sourceIn, .sourceOut, .destinationIn, .destinationAtop:
+            cairo_clip(cairo)
+            cairo_set_operator(cairo, mode.cairoOperator)
+            cairo_paint(cairo)
+        default:
+            cairo_set_operator(cairo, mode.cairoOperator)
+            fill()
+        }
+    }
+
+    /// Sets cairo's current path.
+    private func set(_ path: Path) -> Bool {
+        var matrix = cairo_matrix_t()
+        cairo_get_matrix(cairo, &matrix)
+        cairo_new_path(cairo)
+        for element in path.elements {
+            switch element {
+            case .move(let point):
+                guard check(point, matrix) else { return false }
+                cairo_move_to(cairo, point.x, point.y)
+            case .line(let point):
+                guard check(point, matrix) else { return false }
+                cairo_line_to(cairo, point.x, point.y)
+            case .curve(let point, let first, let second):
+                guard check(point, matrix), check(first, matrix), check(second, matrix) else { return false }
+                cairo_curve_to(cairo, first.x, first.y, second.x, second.y, point.x, point.y)
+            case .close:
+                cairo_close_path(cairo)
+            }
+        }
+        return true
+    }
+
+    /// Checks a point, transformed to pixels.
+    private func check(_ point: Point, _ matrix: cairo_matrix_t) -> Bool {
+        let x = matrix.xx * point.x + matrix.xy * point.y + matrix.x0
+        let y = matrix.yx * point.x + matrix.yy * point.y + matrix.y0
+        return check(x, "coordinate") && check(y, "coordinate")
+    }
+
+    private func set(_ style: StrokeStyle) -> Bool {
+        var (x, y) = (style.width, style.width)
+        guard checkLength(style.width, "line width"), checkLength(style.miterLimit, "miter limit"),
+            check(style.dashPhase, "dash phase"), style.dashes.allSatisfy({ checkLength($0, "dash") })
+        else { return false }
+        cairo_user_to_device_distance(cairo, &x, &y)
+        guard check(x, "line width"), check(y, "line width") else { return false }
+        let isEndless = !style.dashes.isEmpty && !style.dashes.contains { $0 > 0 }
+        if isEndless {
+            fail(.drawing(.invalidNumber(name: "dash", value: "0")))
+            return false
+        }
+        cairo_set_line_width(cairo, style.width)
+        cairo_set_line_cap(cairo, style.cap.cairoCap)
+        cairo_set_line_join(cairo, style.join.cairoJoin)
+        cairo_set_miter_limit(cairo, style.miterLimit)
+        cairo_set_dash(cairo, style.dashes, Int32(clamping: style.dashes.count), style.dashPhase)
+        return true
+    }
+
+    private func set(_ paint: Paint) -> Bool {
+        switch paint {
+        case .color(let color):
+            guard check(color) else { return false }
+            cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha)
+            return true
+        case .linearGradient(let start, let end, let stops):
+            guard [start.x, start.y, end.x, end.y].allSatisfy({ check($0, "coordinate") }) else { return false }
+            return set(cairo_pattern_create_linear(start.x, start.y, end.x, end.y), stops)
+        case .radialGradient(let center, let inner, let outer, let stops):
+            guard check(center.x, "coordinate"), check(center.y, "coordinate"), checkLength(inner, "radius"),
+                checkLength(outer, "radius")
+            else { return false }
+            return set(cairo_pattern_create_radial(center.x, center.y, inner, center.x, center.y, outer), stops)
+        }
+    }
+
+    private func set(_ gradient: OpaquePointer?, _ stops: [GradientStop]) -> Bool {
+        defer { cairo_pattern_destroy(gradient) }
+        for stop in stops {
+            guard check(stop.offset, "gradient offset"), check(stop.color) else { return false }
+            let color = stop.color
+            cairo_pattern_add_color_stop_rgba(
+                gradient, stop.offset, color.red, color.green, color.blue, color.alpha)
+        }
+        cairo_set_source(cairo, gradient)
+        return true
+    }
+}
+
+extension StrokeStyle.Cap {
+    fileprivate var cairoCap: cairo_line_cap_t {
+        switch self {
+        case .butt: CAIRO_LINE_CAP_BUTT
+        case .round: CAIRO_LINE_CAP_ROUND
+        case .square: CAIRO_LINE_CAP_SQUARE
+        }
+    }
+}
+
+extension LineJoin {
+    fileprivate var cairoJoin: cairo_line_join_t {
+        switch self {
+        case .miter: CAIRO_LINE_JOIN_MITER
+        case .round: CAIRO_LINE_JOIN_ROUND
+        case .bevel: CAIRO_LINE_JOIN_BEVEL
+        }
+    }
+}
+
+/// A color or gradient to fill or stroke with.
+public enum Paint: Sendable, Hashable {
+    /// One color.
+    case color(Color)
+    /// Colors along a line; the first and the last extend beyond its ends.
+    case linearGradient(from: Point, to: Point, stops: [GradientStop])
+    /// Colors between two circles with the same center; the first and the last extend inwards and outwards.
+    case radialGradient(center: Point, innerRadius: Double = 0, outerRadius: Double, stops: [GradientStop])
+}
+
+/// A color of a gradient. Colors between stops are mixed premultiplied, in encoded sRGB.
+public struct GradientStop: Sendable, Hashable {
+    let offset: Double
+    let color: Color
+
+    /// Makes a stop at `offset`, 0 for the start and 1 for the end.
+    public init(_ offset: Double, _ color: Color) {
+        self.offset = offset
+        self.color = color
+    }
+}
+
+/// How to draw a line.
+public struct StrokeStyle: Sendable, Hashable {
+    /// The shape of the ends of a line.
+    public enum Cap: String, Sendable, Hashable, CaseIterable {
+        /// Ends at the last point.
+        case butt
+        /// Ends with half a disc.
+        case round
+        /// Ends half the width beyond the last point.
+        case square
+    }
+
+    let width: Double
+    let cap: Cap
+    let join: LineJoin
+    let miterLimit: Double
+    let dashes: [Double]
+    let dashPhase: Double
+
+    /// Makes a style.
+    ///
+    /// - Parameters:
+    ///   - width: in points.
+    ///   - miterLimit: the longest corner that is not cut off, in widths of the line.
+    ///   - dashes: alternating lengths of dashes and gaps, in points; a solid line if empty.
+    ///   - dashPhase: where in the dashes the line begins, in points.
+    public init(
+        width: Double = 1, cap: Cap = .butt, join: LineJoin = .miter, miterLimit: Double = 10, dashes: [Double] = [],
+        dashPhase: Double = 0
+    ) {
+        self.width = width
+        self.cap = cap
+        self.join = join
+        self.miterLimit = miterLimit
+        self.dashes = dashes
+        self.dashPhase = dashPhase
+    }
+}

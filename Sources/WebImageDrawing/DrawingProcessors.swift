@@ -1,0 +1,91 @@
+internal import CWebImageCairo
+internal import CWebImageKernels
+public import WebImageCore
+public import WebImageProcessing
+
+extension ImageProcessor where Self == StandardProcessor {
+    /// Draws over the image, such as a caption or a frame. Frames of an animation are drawn on one by one.
+    ///
+    /// cairo cannot be interrupted: cancellation takes effect before or after drawing.
+    ///
+    /// - Parameters:
+    ///   - id: tells this drawing from every other, for caches. Include everything the closure depends on, such as the text
+    ///     of a caption.
+    ///   - draw: gets the image's size in points. Called on any thread, also concurrently.
+    public static func draw(
+        id: String, _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
+    ) -> Self { Self(DrawingProcessor(id: id, draw: draw)) }
+
+    /// Keeps the inside of a path, with smooth edges; the rest becomes clear.
+    ///
+    /// - Parameters:
+    ///   - isEvenOdd: whether a figure inside another one is a hole, whatever its direction.
+    ///   - isInverted: whether to keep the outside instead.
+    public static func mask(_ path: Path, isEvenOdd: Bool = false, isInverted: Bool = false) -> Self {
+        Self(PathMaskProcessor(path: path, isEvenOdd: isEvenOdd, isInverted: isInverted))
+    }
+}
+
+struct DrawingProcessor: PixelProcessor {
+    let id: String
+    let draw: @Sendable (borrowing DrawingContext, PointSize) throws -> Void
+
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("drawing", ["id": id]) }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try CairoCanvas.pixels(over: pixels, in: context, isOpaque: pixels.isOpaque) { drawing in
+            try draw(drawing, drawing.size)
+        }
+    }
+}
+
+extension Image {
+    /// Returns this image with a drawing over it. Blocks the calling thread. Frames of an animation are drawn on as they are
+    /// decoded.
+    ///
+    /// - Parameter draw: gets the image's size in points. Called on any thread if the image animates.
+    /// - Throws: ``WebImageError/drawing(_:)``, and the errors of the closure that are a ``WebImageError``;
+    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    public func withDrawing(
+        cancellation: Cancellation? = nil,
+        _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
+    ) throws(WebImageError) -> Image {
+        try DrawingProcessor(id: "", draw: draw).process(self, cancellation: cancellation)
+    }
+}
+
+struct PathMaskProcessor: PixelProcessor, Hashable {
+    let path: Path
+    let isEvenOdd: Bool
+    let isInverted: Bool
+
+    var identifier: ProcessorIdentifier {
+        ProcessorIdentifier(
+            "pathMask",
+            values: ["path": path, "rule": isEvenOdd ? "evenOdd" : "winding", "isInverted": isInverted])
+    }
+
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        try CairoCanvas.pixels(over: pixels, in: context) { drawing in
+            let mode = isInverted ? BlendMode.destinationOut : .destinationIn
+            if isInverted {
+                drawing.fill(path, with: .color(.black), isEvenOdd: isEvenOdd, mode: mode)
+            } else {
+                drawing.keep(path, isEvenOdd: isEvenOdd)
+            }
+        }
+    }
+}
+
+extension DrawingContext {
+    /// Clears everything outside a path.
+    fileprivate func keep(_ path: Path, isEvenOdd: Bool) {
+        // Unlike other shapes, this mode is meant to change the outside.
+        cairo_push_group_with_content(cairo, CAIRO_CONTENT_ALPHA)
+        fill(path, with: .color(.black), isEvenOdd: isEvenOdd)
+        cairo_pop_group_to_source(cairo)
+        cairo_set_operator(cairo, CAIRO_OPERATOR_DEST_IN)
+        cairo_paint(cairo)
+        cairo_set_operator(cairo, CAIRO_OPERATOR_OVER)
+    }
+}

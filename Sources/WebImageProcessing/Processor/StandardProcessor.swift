@@ -1,0 +1,291 @@
+public import WebImageCore
+
+/// A processor of this library, written with a leading dot where a processor is expected, such as `.blur(radius: 8)`.
+///
+/// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers, such
+/// as NaN, are errors when the processor runs.
+public struct StandardProcessor: ImageProcessor {
+    package let base: any ImageProcessor
+
+    package init(_ base: any ImageProcessor) { self.base = base }
+
+    /// The processor's name with all parameters.
+    public var identifier: ProcessorIdentifier { base.identifier }
+
+    /// Returns the processed image. Blocks the calling thread.
+    public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        try base.process(image, cancellation: cancellation)
+    }
+}
+
+// MARK: Geometry
+
+extension ImageProcessor where Self == StandardProcessor {
+    /// Resizes. Points are multiplied by the image's scale and rounded to whole pixels, at least one.
+    ///
+    /// - Parameters:
+    ///   - size: a box; if only one side is given, the other follows from the image's proportions.
+    ///   - mode: how to fit the box; by default, the whole image inside it.
+    ///   - filter: how to compute pixels; Lanczos by default.
+    ///   - allowsUpscaling: whether a smaller image is enlarged; `true` by default. Otherwise it keeps its size inside a
+    ///     letterbox, and comes out smaller than the box in other modes.
+    public static func resize(
+        to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) -> Self { Self(ResizeProcessor(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)) }
+
+    /// Crops to a rectangle in points, rounded to whole pixels.
+    ///
+    /// Where it extends beyond the image, the result is smaller; entirely outside is an error. The result shares the
+    /// image's memory if it is at least half of it.
+    public static func crop(toPoints rect: PointRect) -> Self { Self(CropProcessor(area: .points(rect))) }
+
+    /// Crops to a rectangle in pixels, like the function above.
+    public static func crop(toPixels rect: PixelRect) -> Self { Self(CropProcessor(area: .pixels(rect))) }
+
+    /// Moves the edges inwards, or outwards where a distance is negative. Distances are rounded to whole pixels.
+    ///
+    /// - Parameter color: of the pixels added outside; clear by default.
+    public static func inset(by insets: PointInsets, color: Color = .clear) -> Self {
+        Self(InsetProcessor(insets: insets, color: color))
+    }
+
+    /// Rounds all corners.
+    ///
+    /// Radii that are too large for a side shrink by the same factor, as in CSS. Edges are antialiased.
+    ///
+    /// - Parameter border: inside the edge; none by default.
+    public static func roundedCorners(radius: Double, border: Border? = nil) -> Self {
+        Self(RoundedCornersProcessor(radii: CornerRadii(radius), border: border))
+    }
+
+    /// Rounds each corner by its own radius; corners that are not given stay square. Like the function above otherwise.
+    public static func roundedCorners(
+        topLeft: Double = 0, topRight: Double = 0, bottomRight: Double = 0, bottomLeft: Double = 0,
+        border: Border? = nil
+    ) -> Self {
+        let radii = CornerRadii(
+            topLeft: topLeft, topRight: topRight, bottomRight: bottomRight, bottomLeft: bottomLeft)
+        return Self(RoundedCornersProcessor(radii: radii, border: border))
+    }
+
+    /// Cuts out the largest circle around the center. The result is a square.
+    ///
+    /// - Parameter border: inside the edge; none by default.
+    public static func circle(border: Border? = nil) -> Self { Self(CircleProcessor(border: border)) }
+
+    /// Rotates around the center, such as `.rotate(clockwise: .degrees(30))`.
+    ///
+    /// Multiples of 90 degrees move pixels; other angles use a bicubic filter with antialiased edges on a clear background.
+    ///
+    /// - Parameter keepsSize: whether the result has the image's size, so that corners are cut off. By default it holds
+    ///   the whole image.
+    public static func rotate(clockwise angle: Angle, keepsSize: Bool = false) -> Self {
+        Self(RotateProcessor(clockwise: angle, keepsSize: keepsSize))
+    }
+
+    /// Mirrors the image.
+    public static func flip(_ direction: FlipDirection) -> Self { Self(FlipProcessor(direction: direction)) }
+
+    /// Draws the image in a rectangle of a canvas, as a view does. Fractions of pixels are antialiased.
+    ///
+    /// - Parameters:
+    ///   - rect: in points from the canvas's top left corner.
+    ///   - canvas: in points, rounded to whole pixels; it has the image's scale.
+    ///   - contentMode: how the image fits the rectangle.
+    ///   - clips: whether to cut off what extends beyond the rectangle; `false` by default.
+    ///   - background: the canvas's color; clear by default.
+    public static func draw(
+        in rect: PointRect, canvas: PointSize, contentMode: ImageContentMode = .scaleToFill, clips: Bool = false,
+        background: Color = .clear
+    ) -> Self {
+        Self(
+            DrawInRectProcessor(
+                rect: rect, canvas: canvas, contentMode: contentMode, clips: clips, background: background))
+    }
+}
+
+// MARK: Color
+
+extension ImageProcessor where Self == StandardProcessor {
+    /// Changes colors by a matrix.
+    public static func colorMatrix(_ matrix: ColorMatrix) -> Self { Self(ColorMatrixProcessor(matrix: matrix)) }
+
+    /// Replaces colors by their luma (Rec. 709).
+    public static func grayscale() -> Self { colorMatrix(.grayscale) }
+
+    /// Inverts colors.
+    public static func inverted() -> Self { colorMatrix(.inverted) }
+
+    /// Tones brown, like an old photograph.
+    ///
+    /// - Parameter amount: 0 changes nothing; 1, the default, is all brown.
+    public static func sepia(_ amount: Double = 1) -> Self { colorMatrix(.sepia(amount)) }
+
+    /// Adjusts saturation, brightness and contrast, in this order.
+    ///
+    /// - Parameters:
+    ///   - saturation: 0 is gray, 1 changes nothing.
+    ///   - brightness: added to red, green and blue; 0 changes nothing, 1 is white.
+    ///   - contrast: multiplies the distance from middle gray; 1 changes nothing.
+    public static func color(saturation: Double = 1, brightness: Double = 0, contrast: Double = 1) -> Self {
+        colorMatrix(.saturation(saturation).followed(by: .brightness(brightness)).followed(by: .contrast(contrast)))
+    }
+
+    /// Lays a color over the image.
+    ///
+    /// - Parameter mode: ``BlendMode/sourceIn``, the default as in SDWebImage, fills the image's shape with the color, for
+    ///   icons. ``BlendMode/color`` and ``BlendMode/multiply`` tint photographs.
+    public static func tint(_ color: Color, mode: BlendMode = .sourceIn) -> Self {
+        Self(TintProcessor(color: color, mode: mode))
+    }
+
+    /// Blurs.
+    ///
+    /// - Parameter radius: in points, about twice the standard deviation of a Gaussian. 0 changes nothing; more than 8192
+    ///   pixels count as that.
+    public static func blur(radius: Double) -> Self { blur(BlurEffect(radius: radius)) }
+
+    /// Blurs like frosted glass.
+    ///
+    /// - Parameters:
+    ///   - mask: stretched over the image; the image stays as it is where the mask lets nothing through.
+    ///   - maskID: names `mask` in the identifier. Without one, the mask's pixels are hashed once the identifier is asked
+    ///     for, some 25 ms per megapixel.
+    public static func blur(
+        _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskChannel: MaskChannel = .luminance
+    ) -> Self {
+        Self(
+            BlurProcessor(
+                effect: effect, mask: mask.map { ImageOperand($0, id: maskID) }, maskChannel: maskChannel))
+    }
+}
+
+// MARK: Other images
+
+extension ImageProcessor where Self == StandardProcessor {
+    /// Draws another image over the image, pixel by pixel whatever its scale. The result has the size of the image below.
+    ///
+    /// - Parameters:
+    ///   - other: the image above. Of an animation, its first frame.
+    ///   - id: names `other` in the identifier. Without one, its pixels are hashed once the identifier is asked for, some
+    ///     25 ms per megapixel.
+    ///   - x: the left edge in points, rounded to whole pixels.
+    ///   - y: the top edge in points, rounded to whole pixels.
+    ///   - opacity: 0 to 1.
+    public static func blend(
+        _ other: Image, id: String? = nil, x: Double = 0, y: Double = 0, mode: BlendMode = .sourceOver,
+        opacity: Double = 1
+    ) -> Self {
+        Self(BlendProcessor(operand: ImageOperand(other, id: id), x: x, y: y, mode: mode, opacity: opacity))
+    }
+
+    /// Draws another image, such as a watermark, at its size in points.
+    ///
+    /// - Parameters:
+    ///   - other: the image above. Of an animation, its first frame.
+    ///   - id: names `other` in the identifier; see ``blend(_:id:x:y:mode:opacity:)``.
+    ///   - margin: the distance from the sides, in points; a negative one moves it out.
+    ///   - opacity: 0 to 1.
+    ///   - scale: how much to enlarge it.
+    public static func overlay(
+        _ other: Image, id: String? = nil, at position: OverlayPosition = .bottomRight, margin: Double = 8,
+        opacity: Double = 1, scale: Double = 1
+    ) -> Self {
+        Self(
+            OverlayProcessor(
+                operand: ImageOperand(other, id: id), position: position, margin: margin, opacity: opacity,
+                scale: scale))
+    }
+
+    /// Keeps what a mask lets through; the rest becomes clear.
+    ///
+    /// - Parameters:
+    ///   - mask: stretched over the image. Of an animation, its first frame.
+    ///   - id: names `mask` in the identifier; see ``blend(_:id:x:y:mode:opacity:)``.
+    public static func mask(_ mask: Image, id: String? = nil, channel: MaskChannel = .luminance) -> Self {
+        Self(MaskProcessor(operand: ImageOperand(mask, id: id), channel: channel))
+    }
+
+    /// Calls a closure, on a thread for decoding.
+    ///
+    /// Of an animation, the closure gets the first frame, and the frames as ``Image/animation``. If it returns other pixels
+    /// with the same frames, the result is a still.
+    ///
+    /// - Parameters:
+    ///   - id: names what the closure does, with every parameter that the result depends on. Without one, the result is
+    ///     not cached, and the closure runs for every load.
+    ///   - body: its errors become ``WebImageError/processing(identifier:reason:)``, unless they are a ``WebImageError``.
+    public static func transform(
+        id: String? = nil, _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
+    ) -> Self { Self(ClosureProcessor(id: id, body)) }
+}
+
+// MARK: Image
+
+// The most common processors as functions. All block the calling thread and throw the errors of
+// `ImageProcessor.process(_:cancellation:)`.
+extension Image {
+    /// Returns this image resized; see ``ImageProcessor/resize(to:mode:filter:allowsUpscaling:)``.
+    public func resized(
+        to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) throws(WebImageError) -> Image {
+        try processed(by: [.resize(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)])
+    }
+
+    /// Returns a part of this image; see ``ImageProcessor/crop(toPoints:)``.
+    public func cropped(toPoints rect: PointRect) throws(WebImageError) -> Image {
+        try processed(by: [.crop(toPoints: rect)])
+    }
+
+    /// Returns a part of this image; see ``ImageProcessor/crop(toPixels:)``.
+    public func cropped(toPixels rect: PixelRect) throws(WebImageError) -> Image {
+        try processed(by: [.crop(toPixels: rect)])
+    }
+
+    /// Returns this image with rounded corners; see ``ImageProcessor/roundedCorners(radius:border:)``.
+    public func withRoundedCorners(radius: Double, border: Border? = nil) throws(WebImageError) -> Image {
+        try processed(by: [.roundedCorners(radius: radius, border: border)])
+    }
+
+    /// Returns this image rotated; see ``ImageProcessor/rotate(clockwise:keepsSize:)``.
+    public func rotated(clockwise angle: Angle, keepsSize: Bool = false) throws(WebImageError) -> Image {
+        try processed(by: [.rotate(clockwise: angle, keepsSize: keepsSize)])
+    }
+
+    /// Returns this image mirrored.
+    public func flipped(_ direction: FlipDirection) throws(WebImageError) -> Image {
+        try processed(by: [.flip(direction)])
+    }
+
+    /// Returns this image tinted; see ``ImageProcessor/tint(_:mode:)``.
+    public func tinted(_ color: Color, mode: BlendMode = .sourceIn) throws(WebImageError) -> Image {
+        try processed(by: [.tint(color, mode: mode)])
+    }
+
+    /// Returns this image blurred; see ``ImageProcessor/blur(radius:)``.
+    public func blurred(radius: Double) throws(WebImageError) -> Image {
+        try processed(by: [.blur(radius: radius)])
+    }
+
+    /// Returns another image with this one drawn in a rectangle of it.
+    ///
+    /// Both keep their size in points: if their scales differ, this image is resampled. The result has the other image's
+    /// scale and format, and does not animate.
+    ///
+    /// - Parameter rect: in points from the other image's top left corner.
+    public func drawn(
+        in rect: PointRect, over other: Image, contentMode: ImageContentMode = .scaleToFill, clips: Bool = false,
+        cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Image {
+        var result = other
+        result.pixels = try DrawInRectProcessor(
+            rect: rect, canvas: other.size, contentMode: contentMode, clips: clips, background: .clear
+        ).draw(
+            pixels, scale: scale, on: .image(other.pixels),
+            in: ProcessingContext(scale: other.scale, cancellation: cancellation))
+        result.data = nil
+        result.animation = nil
+        result.isTransformed = true
+        return result
+    }
+}
