@@ -183,7 +183,7 @@ public struct GradientStop: Sendable, Hashable {
 /// How to draw a line.
 public struct StrokeStyle: Sendable, Hashable {
     /// The shape of the ends of a line.
-    public enum Cap: String, Sendable, Hashable, CaseIterable {
+    public enum Cap: Sendable, Hashable, CaseIterable {
         /// Ends at the last point.
         case butt
         /// Ends with half a disc.

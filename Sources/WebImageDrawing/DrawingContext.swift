@@ -46,14 +46,14 @@ public struct DrawingContext: ~Copyable {
     // MARK: State
 
     /// Saves transform and clip until ``restore()``.
-    public func save() {
+    package func save() {
         guard isIntact else { return }
         state.depth += 1
         cairo_save(cairo)
     }
 
     /// Restores the transform and clip of the last ``save()``.
-    public func restore() {
+    package func restore() {
         guard isIntact else { return }
         guard state.depth > 0 else { return fail(.drawing(.unbalancedRestore)) }
         state.depth -= 1

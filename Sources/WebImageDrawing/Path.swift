@@ -182,7 +182,7 @@ extension Path: ProcessorParameter {
 }
 
 /// A position in points: `x` grows to the right, `y` downwards.
-public struct Point: Sendable, Hashable, Codable {
+public struct Point: Sendable, Hashable {
     /// The distance from the left edge.
     public var x: Double
     /// The distance from the top edge.

@@ -4,7 +4,7 @@ public import WebImageCore
 /// A typeface at a size.
 public struct Font: Sendable, Hashable {
     /// The slope of the letters.
-    public enum Style: String, Sendable, Hashable, CaseIterable {
+    public enum Style: Sendable, Hashable, CaseIterable {
         /// Upright.
         case normal
         /// Slanted, with its own letter shapes.
@@ -44,7 +44,7 @@ public struct Font: Sendable, Hashable {
 /// Every script is laid out by its own rules (pango): right to left, ligatures, emoji in color.
 public struct StyledText: Sendable, Hashable {
     /// The position of short lines.
-    public enum Alignment: String, Sendable, Hashable, CaseIterable {
+    public enum Alignment: Sendable, Hashable, CaseIterable {
         /// The start of a line: left for English, right for Arabic.
         case leading
         /// The center.

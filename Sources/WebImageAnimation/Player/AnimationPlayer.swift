@@ -58,7 +58,7 @@ public final class AnimationPlayer: Sendable {
     }
 
     /// The state of a player.
-    public enum Status: String, Sendable, Hashable {
+    public enum Status: Sendable, Hashable {
         /// Not started, or stopped.
         case stopped
         /// Playing while it is visible and frames are available.

@@ -31,7 +31,7 @@ struct Playback {
 
     private let pools: FramePools
     private(set) var pool: FramePool?
-    private var seat = 0
+    private var client = 0
     private var hasRequest = false
     /// Frames from the pool, which may have removed them since.
     private var arrivals: [Int: FrameResult] = [:]
@@ -87,8 +87,8 @@ struct Playback {
             (hasPlace, isSought) = (false, false)
         }
         guard configuration.releasesFramesWhenStopped, let pool else { return }
-        pool.request(nil, seat: seat)
-        pool.removeAll(unlessRequestedBesides: seat)
+        pool.request(nil, client: client)
+        pool.removeAll(unlessRequestedBesides: client)
         leavePool()
     }
 
@@ -182,7 +182,7 @@ struct Playback {
 
     /// Leaves the pool, which is released by its last player.
     mutating func leavePool() {
-        pool?.detach(seat)
+        pool?.detach(client)
         (pool, hasRequest, arrivals) = (nil, false, [:])
     }
 
@@ -337,7 +337,7 @@ struct Playback {
         let isMoving = isMoving && order.frameCount > 1 && !waitsForSource
         let preloads = configuration.preloadsAllFrames && isVisible && order.frameCount > 1
         guard needsFrame || isMoving || preloads else {
-            if hasRequest { pool?.request(nil, seat: seat) }
+            if hasRequest { pool?.request(nil, client: client) }
             hasRequest = false
             return nil
         }
@@ -347,7 +347,7 @@ struct Playback {
             preloadsAll: preloads)
         defer { hasJumped = false }
         hasRequest = true
-        return pool.request(request, seat: seat, jumps: hasJumped)
+        return pool.request(request, client: client, jumps: hasJumped)
     }
 
     private var upcomingCount: Int {
@@ -364,7 +364,7 @@ struct Playback {
             for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor,
             scale: image.scale)
         if posterIsFrame { pool.seed(image.poster, at: 0) }
-        seat = pool.attach(receive)
+        client = pool.attach(receive)
         self.pool = pool
         return pool
     }

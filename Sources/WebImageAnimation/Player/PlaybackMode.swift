@@ -6,7 +6,7 @@
 /// | `reverse` | 3 2 1 0 | 0, the first |
 /// | `bounce` | 0 1 2 3 2 1 | 0, where it began |
 /// | `reversedBounce` | 3 2 1 0 1 2 | 3, where it began |
-public enum PlaybackMode: String, Sendable, Hashable, CaseIterable {
+public enum PlaybackMode: Sendable, Hashable, CaseIterable {
     /// From the first frame to the last.
     case normal
     /// From the last frame to the first.

@@ -8,7 +8,7 @@ internal import WebImageProcessing
 /// memory, each is decoded once. Otherwise, a window of frames moves with each player, in its direction.
 ///
 /// ```
-///  player ── request ──▶ FramePool ── decode, scale, process ──▶ FrameShelf ── frame ──▶ players that wait
+///  player ── request ──▶ FramePool ── decode, scale, process ──▶ FrameCache ── frame ──▶ players that wait
 ///  player ── request ──▶     │            one at a time, on                      │
 ///                            │            the threads for decoding               └─ frames not requested are removed
 ///                            └─ allowance ── FramePools: a number of bytes for all pools
@@ -27,7 +27,7 @@ package final class FramePool: Sendable {
 
     private struct State {
         var source: any AnimationSource
-        var shelf: FrameShelf
+        var cache: FrameCache
         var readers: FrameReaders
         var recovery = PressureRecovery()
         /// The priorities at which work is queued.
@@ -50,7 +50,7 @@ package final class FramePool: Sendable {
         state = Lock(
             State(
                 source: source,
-                shelf: FrameShelf(frameCount: source.frameCount, frameByteCount: frameSize.decodedByteCount),
+                cache: FrameCache(frameCount: source.frameCount, frameByteCount: frameSize.decodedByteCount),
                 readers: FrameReaders(source)))
     }
 
@@ -70,14 +70,14 @@ package final class FramePool: Sendable {
     package var statistics: Statistics {
         state.withLock { state in
             Statistics(
-                frameCount: state.shelf.results.count, byteCount: state.shelf.byteCount,
+                frameCount: state.cache.results.count, byteCount: state.cache.byteCount,
                 canvasByteCount: state.readers.byteCount, decodedFrameCount: state.decodedFrameCount,
                 failedFrameCount: state.failedFrameCount)
         }
     }
 
     /// The memory of frames and canvases, in bytes.
-    package var byteCount: Int { state.withLock { $0.shelf.byteCount + $0.readers.byteCount } }
+    package var byteCount: Int { state.withLock { $0.cache.byteCount + $0.readers.byteCount } }
 
     /// Returns a frame if it is decoded.
     package func frame(at index: Int) -> PixelBuffer? {
@@ -89,10 +89,10 @@ package final class FramePool: Sendable {
         // Memory is released outside the lock.
         let kept = state.withLock { state in
             defer {
-                for index in Array(state.shelf.results.keys) { state.shelf.remove(index) }
+                for index in Array(state.cache.results.keys) { state.cache.remove(index) }
                 state.readers.removeAll()
             }
-            return (state.shelf.results, state.readers)
+            return (state.cache.results, state.readers)
         }
         withExtendedLifetime(kept) {}
         decodeIfNeeded()
@@ -107,15 +107,15 @@ extension FramePool {
     /// - Parameter receive: gets frames while the player waits for one, usually that one; called on a thread for decoding.
     /// - Returns: its number.
     func attach(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
-        state.withLock { $0.shelf.addSeat(receive) }
+        state.withLock { $0.cache.addClient(receive) }
     }
 
-    func detach(_ seat: Int) {
-        request(nil, seat: seat)
-        state.withLock { $0.shelf.removeSeat(seat) }
+    func detach(_ client: Int) {
+        request(nil, client: client)
+        state.withLock { $0.cache.removeClient(client) }
     }
 
-    func result(at index: Int) -> FrameResult? { state.withLock { $0.shelf.results[index] } }
+    func result(at index: Int) -> FrameResult? { state.withLock { $0.cache.results[index] } }
 
     /// Sets the request of a player.
     ///
@@ -124,24 +124,24 @@ extension FramePool {
     ///   - jumps: whether its position changed unexpectedly, so that the current work may be in vain.
     /// - Returns: the frame it waits for, if it is decoded.
     @discardableResult
-    func request(_ request: FrameRequest?, seat: Int, jumps: Bool = false) -> FrameResult? {
+    func request(_ request: FrameRequest?, client: Int, jumps: Bool = false) -> FrameResult? {
         let (result, changedActivity): (FrameResult?, Bool?) = state.withLock { state in
-            let wasActive = state.shelf.isActive
+            let wasActive = state.cache.isActive
             var request = request
-            let result = request.flatMap { $0.needsFrame ? state.shelf.results[$0.frame] : nil }
+            let result = request.flatMap { $0.needsFrame ? state.cache.results[$0.frame] : nil }
             if result != nil { request?.needsFrame = false }
-            let formerEntry = state.shelf.seats[seat]?.request?.entry
-            state.shelf.setRequest(request, ofSeat: seat)
-            if let request, request.entry != formerEntry, state.shelf.isFirstActive(seat) {
-                state.recovery.step(upTo: state.shelf.frameCount)
+            let formerEntry = state.cache.clients[client]?.request?.entry
+            state.cache.setRequest(request, ofClient: client)
+            if let request, request.entry != formerEntry, state.cache.isFirstActive(client) {
+                state.recovery.step(upTo: state.cache.frameCount)
             }
-            let isActive = state.shelf.isActive
+            let isActive = state.cache.isActive
             // Work without a request is cancelled; work that is slightly late is still useful.
-            let isInVain = jumps && state.job?.index != request?.frame && !state.shelf.isRequested(besides: seat)
+            let isInVain = jumps && state.job?.index != request?.frame && !state.cache.isRequested(besides: client)
             if !isActive || isInVain { state.job?.cancellation.cancel() }
             // A player that is paused and seeks, or waits for more data, continues on its canvas.
             if !isActive { state.readers.keepLast() }
-            if wasActive, !isActive { state.shelf.trim(to: capacity(state)) }
+            if wasActive, !isActive { state.cache.trim(to: capacity(state)) }
             return (result, isActive == wasActive ? nil : isActive)
         }
         if let changedActivity { group.setActive(changedActivity, pool: number) }
@@ -150,16 +150,16 @@ extension FramePool {
     }
 
     /// Removes all frames unless another player requests some.
-    func removeAll(unlessRequestedBesides seat: Int) {
-        if !state.withLock({ $0.shelf.isRequested(besides: seat) }) { removeAll() }
+    func removeAll(unlessRequestedBesides client: Int) {
+        if !state.withLock({ $0.cache.isRequested(besides: client) }) { removeAll() }
     }
 
     /// Adds a frame that was decoded elsewhere.
     func seed(_ pixels: PixelBuffer, at index: Int) {
         guard pixels.size == frameSize, processor == nil else { return }
         state.withLock { state in
-            guard state.shelf.results[index] == nil, index < state.shelf.frameCount else { return }
-            state.shelf.store(.image(pixels), at: index)
+            guard state.cache.results[index] == nil, index < state.cache.frameCount else { return }
+            state.cache.store(.image(pixels), at: index)
         }
     }
 
@@ -170,9 +170,9 @@ extension FramePool {
                 return nil
             }
             state.source = source
-            state.shelf.extend(to: source.frameCount)
+            state.cache.extend(to: source.frameCount)
             state.readers.extend(to: source)
-            return state.shelf.neededByteCount
+            return state.cache.neededByteCount
         }
         guard let needed else { return }
         group.setNeeded(needed, pool: number)
@@ -208,16 +208,16 @@ extension FramePool {
     }
 
     private func next(_ state: borrowing State) -> (index: Int, isUrgent: Bool)? {
-        guard state.shelf.isActive else { return nil }
+        guard state.cache.isActive else { return nil }
         let readers = state.readers
-        return state.shelf.next(capacity: capacity(state)) { readers.start(for: $0) }
+        return state.cache.next(capacity: capacity(state)) { readers.start(for: $0) }
     }
 
     /// The number of frames that fit; at least two while a player is active, one to show and the next.
     private func capacity(_ state: borrowing State) -> Int {
         max(
-            state.shelf.isActive ? 2 : 0,
-            min(group.allowance(ofPool: number) / state.shelf.frameByteCount, state.recovery.ceiling))
+            state.cache.isActive ? 2 : 0,
+            min(group.allowance(ofPool: number) / state.cache.frameByteCount, state.recovery.ceiling))
     }
 
     /// Decodes the most urgent frame, then yields to other pools.
@@ -257,19 +257,19 @@ extension FramePool {
         let (receivers, needed) = state.withLock { state -> ([@Sendable (Int, FrameResult) -> Void], Int?) in
             state.job = nil
             state.readers.put(job.reader, next: isCancelled ? job.start : job.index + 1)
-            if !state.shelf.isActive { state.readers.keepLast() }
+            if !state.cache.isActive { state.readers.keepLast() }
             guard !isCancelled else { return ([], nil) }
             state.decodedFrameCount += 1
             if case .failed = result { state.failedFrameCount += 1 }
-            let formerSize = state.shelf.frameByteCount
-            state.shelf.store(result, at: job.index)
-            let receivers = state.shelf.receivers(of: job.index)
-            state.shelf.trim(to: capacity(state))
+            let formerSize = state.cache.frameByteCount
+            state.cache.store(result, at: job.index)
+            let receivers = state.cache.receivers(of: job.index)
+            state.cache.trim(to: capacity(state))
             // All frames are decoded: canvases are not needed.
-            if state.source.isComplete, state.shelf.results.count == state.shelf.frameCount {
+            if state.source.isComplete, state.cache.results.count == state.cache.frameCount {
                 state.readers.removeAll()
             }
-            return (receivers, state.shelf.frameByteCount == formerSize ? nil : state.shelf.neededByteCount)
+            return (receivers, state.cache.frameByteCount == formerSize ? nil : state.cache.neededByteCount)
         }
         if let needed { group.setNeeded(needed, pool: number) }
         for receive in receivers { receive(job.index, result) }
@@ -281,11 +281,11 @@ extension FramePool {
 
 extension FramePool {
     /// The size of all frames, in bytes.
-    var neededByteCount: Int { state.withLock { $0.shelf.neededByteCount } }
+    var neededByteCount: Int { state.withLock { $0.cache.neededByteCount } }
 
     /// Keeps to its allowance after a change.
     func trim() {
-        state.withLock { $0.shelf.trim(to: capacity($0)) }
+        state.withLock { $0.cache.trim(to: capacity($0)) }
         // A larger allowance may let it continue.
         decodeIfNeeded()
     }
@@ -293,9 +293,9 @@ extension FramePool {
     /// Releases memory; it is taken again gradually.
     func respond(to level: MemoryPressureLevel) {
         state.withLock { state in
-            state.recovery.begin(level, frameCount: state.shelf.results.count)
+            state.recovery.begin(level, frameCount: state.cache.results.count)
             state.readers.removeAll()
-            state.shelf.trim(to: capacity(state))
+            state.cache.trim(to: capacity(state))
         }
     }
 }

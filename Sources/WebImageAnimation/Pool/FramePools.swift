@@ -115,7 +115,7 @@ public final class FramePools: Sendable {
     private static let measureInterval: Int64 = 10_000_000_000
 
     /// The memory of all frames and canvases, in bytes.
-    public var byteCount: Int { pools.reduce(0) { $0 + $1.byteCount } }
+    package var byteCount: Int { pools.reduce(0) { $0 + $1.byteCount } }
 
     /// Returns the pool of a source at a size. It is kept by its players.
     ///

@@ -26,7 +26,7 @@ extension Image {
     }
 
     /// Returns the mean of the pixels in a rectangle, cropped to the image; `nil` if it is outside.
-    public func averageColor(in rect: PixelRect) -> Color? {
+    package func averageColor(in rect: PixelRect) -> Color? {
         guard let area = rect.clamped(to: pixels.size) else { return nil }
         var sum = SIMD4<UInt64>()
         for y in area.y..<area.y + area.height {
@@ -43,7 +43,7 @@ extension Image {
     public var hasAlpha: Bool { !pixels.isOpaque }
 
     /// Whether a pixel is translucent. Reads all pixels of an image that is not known to be opaque.
-    public var hasTranslucentPixels: Bool {
+    package var hasTranslucentPixels: Bool {
         guard !pixels.isOpaque else { return false }
         return (0..<pixels.height).contains { !cwi_is_opaque(pixels.row($0), pixels.width) }
     }

@@ -11,11 +11,9 @@ public import WebImageCore
 /// ```
 ///
 /// Compatible with github.com/woltapp/blurhash.
-public struct BlurHash: Sendable, Hashable, CustomStringConvertible {
+public struct BlurHash: Sendable, Hashable {
     /// The ASCII characters.
     public let string: String
-    /// The number of waves across and down, 1 to 9 each.
-    package let components: (x: Int, y: Int)
     private let digits: Base83Digits
 
     /// Parses a hash.
@@ -23,20 +21,16 @@ public struct BlurHash: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``.
     public init(_ string: String) throws(WebImageError) {
         do throws(WebImageError.PlaceholderHashFailure) {
-            let digits = try Base83Digits(string)
-            components = try Self.components(of: digits)
-            self.digits = digits
+            digits = try Base83Digits(string)
+            try Self.check(digits)
         } catch {
             throw .invalidPlaceholderHash(string, reason: error)
         }
         self.string = string
     }
 
-    init(components: (x: Int, y: Int), digits: Base83Digits) {
-        string = digits.string
-        self.components = components
-        self.digits = digits
-    }
+    /// The number of waves across and down, 1 to 9 each.
+    package var components: (x: Int, y: Int) { Self.components(of: digits) }
 
     /// The image's average color, opaque. It is stored without loss.
     package var averageColor: Color {
@@ -44,27 +38,21 @@ public struct BlurHash: Sendable, Hashable, CustomStringConvertible {
         return Color(red: Double(bytes.x) / 255, green: Double(bytes.y) / 255, blue: Double(bytes.z) / 255)
     }
 
-    /// The hash.
-    public var description: String { string }
-
-    /// Compares the characters.
-    public static func == (first: BlurHash, second: BlurHash) -> Bool { first.string == second.string }
-    /// Hashes the characters.
-    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
-
     // The layout: the number of components, the largest of them, the average, then two digits for each other component.
     static let headerLength = 6
 
+    private static func components(of digits: Base83Digits) -> (x: Int, y: Int) {
+        let counts = digits.value(at: 0, count: 1)
+        return (counts % maximumCount + 1, counts / maximumCount + 1)
+    }
+
     /// Validates everything, so that decoding cannot fail later.
-    private static func components(
-        of digits: Base83Digits
-    ) throws(WebImageError.PlaceholderHashFailure) -> (x: Int, y: Int) {
+    private static func check(_ digits: Base83Digits) throws(WebImageError.PlaceholderHashFailure) {
         guard digits.count >= headerLength else {
             throw .wrongLength(byteCount: digits.count, expected: headerLength)
         }
-        let counts = digits.value(at: 0, count: 1)
-        guard counts < maximumCount * maximumCount else { throw .valueOutOfRange(offset: 0) }
-        let components = (x: counts % maximumCount + 1, y: counts / maximumCount + 1)
+        guard digits.value(at: 0, count: 1) < maximumCount * maximumCount else { throw .valueOutOfRange(offset: 0) }
+        let components = components(of: digits)
         let length = 4 + 2 * components.x * components.y
         guard digits.count == length else { throw .wrongLength(byteCount: digits.count, expected: length) }
         guard digits.value(at: 2, count: 4) < 1 << 24 else { throw .valueOutOfRange(offset: 2) }
@@ -72,7 +60,6 @@ public struct BlurHash: Sendable, Hashable, CustomStringConvertible {
             let isInRange = digits.value(at: offset, count: 2) < levelCount * levelCount * levelCount
             guard isInRange else { throw .valueOutOfRange(offset: offset) }
         }
-        return components
     }
 
     /// The largest number of waves in each direction.
@@ -191,7 +178,8 @@ extension BlurHash {
                 reason: .invalidParameter(name: "components", value: "\(components.x)×\(components.y)"))
         }
         let grid = try LightGrid(image.pixels, background: background, cancellation: cancellation)
-        self.init(components: components, digits: Self.digits(of: grid.waves(components), components: components))
+        digits = Self.digits(of: grid.waves(components), components: components)
+        string = digits.string
     }
 
     private static func digits(of waves: [SIMD3<Double>], components: (x: Int, y: Int)) -> Base83Digits {
@@ -225,7 +213,7 @@ extension BlurHash {
 }
 
 /// The base-83 digits of a ``BlurHash``, each 0 to 82, the most significant first.
-struct Base83Digits: Sendable {
+struct Base83Digits: Sendable, Hashable {
     private(set) var values: [UInt8] = []
 
     init() {}

@@ -13,7 +13,7 @@ public import WebImageCore
 /// ```
 ///
 /// Compatible with evanw.github.io/thumbhash.
-public struct ThumbHash: Sendable, Hashable, CustomStringConvertible {
+public struct ThumbHash: Sendable, Hashable {
     /// The bytes of the hash.
     package let bytes: [UInt8]
     private let layout: ThumbHashLayout
@@ -63,14 +63,6 @@ public struct ThumbHash: Sendable, Hashable, CustomStringConvertible {
         let average = coefficients.average
         return Self.color(luminance: average.luminance, yellow: average.yellow, red: average.red, alpha: average.alpha)
     }
-
-    /// The hash in base64.
-    public var description: String { base64 }
-
-    /// Compares the bytes.
-    public static func == (first: ThumbHash, second: ThumbHash) -> Bool { first.bytes == second.bytes }
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
     var luminanceWaves: [(x: Int, y: Int)] { layout.luminance.waves }
     var coefficients: ThumbHashCoefficients { ThumbHashCoefficients(bytes, layout: layout) }
@@ -355,7 +347,7 @@ struct ThumbHashCoefficients {
 ///     bits of bytes 3 and 4           3 waves along the short side, 6 and 6 largest waves of the colors, 1 landscape
 ///     byte 5, with alpha              4 alpha, 4 largest wave of alpha
 ///     4 bits a wave                   luminance, yellow to blue, red to green, alpha
-struct ThumbHashLayout: Sendable {
+struct ThumbHashLayout: Sendable, Hashable {
     let hasAlpha: Bool
     let isLandscape: Bool
     /// The number of waves of luminance along the short side, at most ``longCount``.

@@ -238,7 +238,7 @@ extension Image {
     }
 
     /// Returns a part of this image; see ``ImageProcessor/crop(toPixels:)``.
-    public func cropped(toPixels rect: PixelRect) throws(WebImageError) -> Image {
+    package func cropped(toPixels rect: PixelRect) throws(WebImageError) -> Image {
         try processed(by: [.crop(toPixels: rect)])
     }
 

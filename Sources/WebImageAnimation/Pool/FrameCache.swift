@@ -10,12 +10,12 @@ internal import WebImageCore
 /// - If all frames fit, none is removed.
 /// - Backwards, frames are decoded in runs, forwards from a keyframe or a reader's canvas. A run begins only when half
 ///   of the window is used up: it costs as much as its last frame alone would.
-struct FrameShelf {
+struct FrameCache {
     /// The maximum number of frames decoded ahead.
     static let depthLimit = 512
 
     /// A player.
-    struct Seat {
+    struct Client {
         var request: FrameRequest?
         /// Grows with each awaited frame: the player that waits longest is served first.
         var waitingSince = 0
@@ -28,7 +28,7 @@ struct FrameShelf {
     private(set) var frameByteCount: Int
     /// Failures that may be retried.
     private var failuresToForget: Set<Int> = []
-    private(set) var seats: [Int: Seat] = [:]
+    private(set) var clients: [Int: Client] = [:]
     private var lastNumber = 0
 
     /// - Parameter frameByteCount: an estimate until there are frames.
@@ -40,14 +40,14 @@ struct FrameShelf {
     var frameCount: Int { isPresent.count }
 
     /// Whether a player has a request.
-    var isActive: Bool { seats.values.contains { $0.request != nil } }
+    var isActive: Bool { clients.values.contains { $0.request != nil } }
 
     /// Whether another player has a request.
-    func isRequested(besides number: Int) -> Bool { seats.contains { $0.key != number && $0.value.request != nil } }
+    func isRequested(besides number: Int) -> Bool { clients.contains { $0.key != number && $0.value.request != nil } }
 
     /// Whether the player is the first one with a request.
     func isFirstActive(_ number: Int) -> Bool {
-        seats[number]?.request != nil && !seats.contains { $0.key < number && $0.value.request != nil }
+        clients[number]?.request != nil && !clients.contains { $0.key < number && $0.value.request != nil }
     }
 
     /// The size of all frames, in bytes.
@@ -78,7 +78,8 @@ struct FrameShelf {
     mutating func trim(to capacity: Int) {
         guard results.count > capacity else { return }
         let windows = windows(capacity)
-        guard let request = seats.filter({ $0.value.request != nil }).min(by: { $0.key < $1.key })?.value.request else {
+        guard let request = clients.filter({ $0.value.request != nil }).min(by: { $0.key < $1.key })?.value.request
+        else {
             for index in results.keys.sorted().dropFirst(capacity) { remove(index) }
             return
         }
@@ -87,13 +88,13 @@ struct FrameShelf {
             let distance = request.order.entry(of: index) - request.entry
             return distance < 0 ? distance + request.order.entryCount : distance
         }
-        func goesBefore(_ first: Int, _ second: Int) -> Bool {
+        func comesFirst(_ first: Int, _ second: Int) -> Bool {
             let (isFirstRequested, isSecondRequested) = (windows.contains(first), windows.contains(second))
             return isFirstRequested == isSecondRequested ? distance(first) > distance(second) : isSecondRequested
         }
         // After adding one frame, remove one without sorting, which would be slow with thousands of frames.
-        if results.count == capacity + 1, let index = results.keys.min(by: goesBefore) { return remove(index) }
-        for index in results.keys.sorted(by: goesBefore).prefix(results.count - capacity) { remove(index) }
+        if results.count == capacity + 1, let index = results.keys.min(by: comesFirst) { return remove(index) }
+        for index in results.keys.sorted(by: comesFirst).prefix(results.count - capacity) { remove(index) }
     }
 
     /// Continues with a longer version of the source.
@@ -103,33 +104,34 @@ struct FrameShelf {
 
     // MARK: Players
 
-    mutating func addSeat(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
+    mutating func addClient(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
         lastNumber += 1
-        seats[lastNumber] = Seat(receive: receive)
+        clients[lastNumber] = Client(receive: receive)
         return lastNumber
     }
 
-    mutating func removeSeat(_ number: Int) { seats[number] = nil }
+    mutating func removeClient(_ number: Int) { clients[number] = nil }
 
-    mutating func setRequest(_ request: FrameRequest?, ofSeat number: Int) {
-        guard var seat = seats[number] else { return }
+    mutating func setRequest(_ request: FrameRequest?, ofClient number: Int) {
+        guard var client = clients[number] else { return }
         let isNew =
-            request?.needsFrame == true && (seat.request?.needsFrame != true || seat.request?.frame != request?.frame)
+            request?.needsFrame == true
+            && (client.request?.needsFrame != true || client.request?.frame != request?.frame)
         if isNew {
             lastNumber += 1
-            seat.waitingSince = lastNumber
+            client.waitingSince = lastNumber
         }
-        seat.request = request
-        seats[number] = seat
+        client.request = request
+        clients[number] = client
         for index in failuresToForget where index != request?.frame { remove(index) }
     }
 
     /// Returns the receivers of players that wait for a frame. Those that wait for this one stop waiting.
     mutating func receivers(of index: Int) -> [@Sendable (Int, FrameResult) -> Void] {
         var receivers: [@Sendable (Int, FrameResult) -> Void] = []
-        for (number, seat) in seats where seat.request?.needsFrame == true {
-            receivers.append(seat.receive)
-            if seat.request?.frame == index { seats[number]?.request?.needsFrame = false }
+        for (number, client) in clients where client.request?.needsFrame == true {
+            receivers.append(client.receive)
+            if client.request?.frame == index { clients[number]?.request?.needsFrame = false }
         }
         return receivers
     }
@@ -155,8 +157,8 @@ struct FrameShelf {
 
     /// The frame that was awaited longest.
     private var awaitedFrame: Int? {
-        let waiting = seats.values.filter { seat in
-            guard let request = seat.request else { return false }
+        let waiting = clients.values.filter { client in
+            guard let request = client.request else { return false }
             return request.needsFrame && !isPresent[request.frame]
         }
         return waiting.min { $0.waitingSince < $1.waitingSince }?.request?.frame
@@ -165,7 +167,7 @@ struct FrameShelf {
     /// The missing frame that is needed first.
     private func upcomingFrame(_ depth: Int) -> Int? {
         var nearest: (distance: Int, frame: Int)?
-        for request in seats.values.compactMap(\.request) where request.upcomingCount > 0 {
+        for request in clients.values.compactMap(\.request) where request.upcomingCount > 0 {
             var entry = request.entry
             for distance in 1...max(1, min(depth, request.upcomingCount, request.order.entryCount)) {
                 if let nearest, nearest.distance <= distance { break }
@@ -181,7 +183,7 @@ struct FrameShelf {
     }
 
     private var frameToPreload: Int? {
-        seats.values.contains { $0.request?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
+        clients.values.contains { $0.request?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
     }
 
     /// The first missing frame on the way to the last of `frames` that is worth keeping, or the last one.
@@ -201,7 +203,7 @@ struct FrameShelf {
     }
 
     private func windows(_ capacity: Int) -> Windows {
-        let requests = seats.values.compactMap(\.request)
+        let requests = clients.values.compactMap(\.request)
         let holdsAll = capacity >= frameCount
         // Players within two frames of each other share a window.
         let places = requests.map(\.frame).sorted()
