@@ -145,7 +145,7 @@ import WebImageCore
         #expect(fixture.story() == "0 failed1 2")
         fixture.player.update(to: try AnimatedImage(NumberedSource(5, damaged: [1: error])))
         fixture.settle()
-        #expect(fixture.story() == "2", "the same number, but another picture")
+        #expect(fixture.story() == "2", "the same number, but another image")
         fixture.player.play()
         fixture.advance(4)
         #expect(fixture.story() == "3 4 loop1 0 failed1")

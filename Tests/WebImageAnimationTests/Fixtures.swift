@@ -223,10 +223,10 @@ final class NumberedSource: AnimationSource {
                 next += 1
             }
             if let error = source.damaged[index] { throw error }
-            return try Self.picture(index, size: source.frameSize)
+            return try Self.image(index, size: source.frameSize)
         }
 
-        private static func picture(_ index: Int, size: PixelSize) throws(WebImageError) -> PixelBuffer {
+        private static func image(_ index: Int, size: PixelSize) throws(WebImageError) -> PixelBuffer {
             var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
             pixels.withUnsafeMutableBytes { bytes in
                 for place in stride(from: 0, to: bytes.count, by: 4) {

@@ -112,7 +112,7 @@ import WebImageTestSupport
         // One at a time would be 4 * 50 * 51 / 2 = 5100; in runs of ten, from a keyframe each, about 30 for ten.
         #expect(source.log.composed.count < 1_000, "\(source.log.composed.count)")
         let asked = source.log.asked.count
-        #expect(asked <= 200 + 2, "no picture is made twice")
+        #expect(asked <= 200 + 2, "no image is made twice")
     }
 
     @Test(arguments: PlaybackMode.allCases, [2, 3, 5, 12])

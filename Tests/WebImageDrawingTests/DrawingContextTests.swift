@@ -109,24 +109,24 @@ import WebImageTestSupport
     }
 
     @Test func drawsImagesWithTheirColors() throws {
-        let picture = try Image(size: PointSize(width: 2, height: 1)) { context in
+        let input = try Image(size: PointSize(width: 2, height: 1)) { context in
             context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: 1)), with: .color(red))
             context.fill(
                 Path(PointRect(x: 1, y: 0, width: 1, height: 1)),
                 with: .color(Color(red: 0, green: 0.5, blue: 1, alpha: 0.5)))
         }
         let image = try Image(size: PointSize(width: 4, height: 2)) { context in
-            context.draw(picture, at: Point(x: 0, y: 0))
-            context.draw(picture, at: Point(x: 2, y: 1), alpha: 0.5)
+            context.draw(input, at: Point(x: 0, y: 0))
+            context.draw(input, at: Point(x: 2, y: 1), alpha: 0.5)
         }
-        #expect(image.pixels[0, 0] == SIMD4(255, 0, 0, 255) && image.pixels[1, 0] == picture.pixels[1, 0])
+        #expect(image.pixels[0, 0] == SIMD4(255, 0, 0, 255) && image.pixels[1, 0] == input.pixels[1, 0])
         #expect(image.pixels[2, 1] == SIMD4(128, 0, 0, 128) && image.pixels[3, 0] == .zero)
     }
 
     @Test func enlargedImagesKeepTheirEdges() throws {
-        let picture = try Image(size: PointSize(width: 2, height: 2), isOpaque: true) { $0.fill(with: .color(red)) }
+        let input = try Image(size: PointSize(width: 2, height: 2), isOpaque: true) { $0.fill(with: .color(red)) }
         let image = try Image(size: PointSize(width: 20, height: 20)) { context in
-            context.draw(picture, in: PointRect(x: 0, y: 0, width: 20, height: 20))
+            context.draw(input, in: PointRect(x: 0, y: 0, width: 20, height: 20))
         }
         #expect(image.pixels.isOpaque && image.pixels[0, 19] == SIMD4(255, 0, 0, 255))
     }
@@ -137,8 +137,8 @@ import WebImageTestSupport
                 context.fill(with: .color(red))
                 let left = PointRect(x: 0, y: 0, width: 2, height: 1)
                 context.fill(Path(left), with: .color(blue), mode: mode)
-                let picture = try Image(size: PointSize(width: 1, height: 1)) { $0.fill(with: .color(blue)) }
-                context.draw(picture, in: PointRect(x: 2, y: 0, width: 1, height: 1), mode: mode)
+                let input = try Image(size: PointSize(width: 1, height: 1)) { $0.fill(with: .color(blue)) }
+                context.draw(input, in: PointRect(x: 2, y: 0, width: 1, height: 1), mode: mode)
             }
             #expect(image.pixels[0, 0] == image.pixels[2, 0], "\(mode)")
             #expect(image.pixels[3, 0] == SIMD4(255, 0, 0, 255), "\(mode)")
@@ -199,7 +199,7 @@ import WebImageTestSupport
     func rejectsInvalidNumbers(number: Double) throws {
         let rect = PointRect(x: 0, y: 0, width: number, height: 1)
         let font = Font(size: 12)
-        let picture = try Image(size: PointSize(width: 1, height: 1)) { _ in }
+        let input = try Image(size: PointSize(width: 1, height: 1)) { _ in }
         let stops = [GradientStop(0, red)]
         let color = Color(red: number, green: 0, blue: 0)
         let drawings: [(borrowing DrawingContext) -> Void] = [
@@ -224,7 +224,7 @@ import WebImageTestSupport
                         center: Point(x: 0, y: 0), outerRadius: 1, stops: [GradientStop(number, .black)]))
             },
             { $0.translate(x: number, y: 0) }, { $0.scale(x: 1, y: number) }, { $0.rotate(by: .radians(number)) },
-            { $0.draw(picture, in: rect) }, { $0.draw(picture, at: Point(x: 0, y: 0), alpha: number) },
+            { $0.draw(input, in: rect) }, { $0.draw(input, at: Point(x: 0, y: 0), alpha: number) },
             { $0.draw(StyledText("a", font: font), at: Point(x: number, y: 0)) },
             { $0.draw(StyledText("a", font: Font(size: number)), at: Point(x: 0, y: 0)) },
             { $0.draw(StyledText("a", font: font, color: color), at: Point(x: 0, y: 0)) },
@@ -372,8 +372,8 @@ func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0
             path.quadraticCurve(to: Point(x: n[6], y: n[7]), control: Point(x: 3, y: 3))
             context.fill(path, with: .color(.black), isEvenOdd: true, mode: mode)
         default:
-            if let picture = try? Image(size: PointSize(width: 3, height: 2), draw: { $0.fill(with: .color(.white)) }) {
-                context.draw(picture, in: rect, mode: mode, alpha: n[6])
+            if let input = try? Image(size: PointSize(width: 3, height: 2), draw: { $0.fill(with: .color(.white)) }) {
+                context.draw(input, in: rect, mode: mode, alpha: n[6])
             }
         }
     }

@@ -209,35 +209,35 @@ import WebImageTestSupport
 
     /// Names and scales that look alike when concatenated.
     @Test func identifierSeparatesNameAndScale() throws {
-        let pictures: [(id: String, scale: Double)] = [("x", 1e-10), ("x-1e", 10), ("x", -1), ("x-", 1)]
-        let identifiers = try pictures.map { picture in
-            StandardProcessor.overlay(try red.image(scale: picture.scale), id: picture.id).identifier.description
+        let inputs: [(id: String, scale: Double)] = [("x", 1e-10), ("x-1e", 10), ("x", -1), ("x-", 1)]
+        let identifiers = try inputs.map { input in
+            StandardProcessor.overlay(try red.image(scale: input.scale), id: input.id).identifier.description
         }
-        #expect(Set(identifiers).count == pictures.count)
+        #expect(Set(identifiers).count == inputs.count)
     }
 }
 
 @Suite struct MaskTests {
-    private let picture = EffectPixels(noise: 33, 21, seed: 1)
+    private let input = EffectPixels(noise: 33, 21, seed: 1)
 
     @Test func keepsWhatIsWhiteOrOpaque() throws {
         let white = try EffectPixels(width: 1, height: 1, pixel: [255, 255, 255, 255]).image()
         let black = try EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 255]).image()
-        let image = try picture.image()
-        #expect(EffectPixels(try image.masked(by: white)) == picture)
-        #expect(EffectPixels(try image.masked(by: black, channel: .alpha)) == picture)
+        let image = try input.image()
+        #expect(EffectPixels(try image.masked(by: white)) == input)
+        #expect(EffectPixels(try image.masked(by: black, channel: .alpha)) == input)
         #expect(EffectPixels(try image.masked(by: black)).bytes.allSatisfy { $0 == 0 })
     }
 
     @Test(arguments: MaskChannel.allCases) func multipliesByTheMask(channel: MaskChannel) throws {
         let mask = EffectPixels(noise: 33, 21, seed: 2)
-        let result = EffectPixels(try picture.image().masked(by: mask.image(), channel: channel))
+        let result = EffectPixels(try input.image().masked(by: mask.image(), channel: channel))
         for index in stride(from: 0, to: mask.bytes.count, by: 4) {
             let (red, green, blue) = (mask.bytes[index], mask.bytes[index + 1], mask.bytes[index + 2])
             let luma = 0.2126 * Double(red) + 0.7152 * Double(green) + 0.0722 * Double(blue)
             let share = (channel == .alpha ? Double(mask.bytes[index + 3]) : luma) / 255
             for byte in index..<index + 4 {
-                #expect(abs(Double(result.bytes[byte]) - Double(picture.bytes[byte]) * share) <= 1.6)
+                #expect(abs(Double(result.bytes[byte]) - Double(input.bytes[byte]) * share) <= 1.6)
             }
         }
     }
@@ -251,7 +251,7 @@ import WebImageTestSupport
     }
 
     @Test func identifierHasTheMask() throws {
-        let (one, other) = (try picture.image(), try EffectPixels(noise: 33, 21, seed: 3).image())
+        let (one, other) = (try input.image(), try EffectPixels(noise: 33, 21, seed: 3).image())
         let processors: [StandardProcessor] = [.mask(one), .mask(other), .mask(one, channel: .alpha)]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
     }

@@ -16,9 +16,9 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [10.0, 20, 60]) func approximatesPillowsGaussian(radius: Double) throws {
-        let picture = try EffectPixels(fixture: "blur-picture")
+        let input = try EffectPixels(fixture: "blur-picture")
         let expected = try EffectPixels(fixture: "blur-\(Int(radius))")
-        let result = EffectPixels(try picture.image().blurred(radius: radius))
+        let result = EffectPixels(try input.image().blurred(radius: radius))
         #expect(result.psnr(against: expected) > 52)
         #expect(result.difference(from: expected) <= 2)
     }
@@ -26,13 +26,13 @@ import WebImageTestSupport
     /// Boxes by the formula, rounded to nearest after each.
     @Test(arguments: [(1, 1), (1, 40), (40, 1), (17, 33), (16, 16), (50, 3)], [2.0, 9, 134, 300])
     func isTheMeanOfBoxes(size: (width: Int, height: Int), radius: Double) throws {
-        let picture = EffectPixels(noise: size.width, size.height, seed: 1)
+        let input = EffectPixels(noise: size.width, size.height, seed: 1)
         let blur = try #require(BoxBlur(radius: radius))
-        var expected = picture
+        var expected = input
         for isVertical in [true, false] {
             for _ in 0..<blur.passCount { expected = box(expected, blur.boxRadius, isVertical: isVertical) }
         }
-        #expect(EffectPixels(try picture.buffer().blurred(radius: radius)) == expected)
+        #expect(EffectPixels(try input.buffer().blurred(radius: radius)) == expected)
     }
 
     private func box(_ pixels: EffectPixels, _ radius: Int, isVertical: Bool) -> EffectPixels {
@@ -117,17 +117,17 @@ import WebImageTestSupport
     }
 
     @Test func isUprightAndOpaque() throws {
-        var picture = EffectPixels(width: 30, height: 20, pixel: [0, 0, 0, 255])
-        for x in 0..<30 { picture.bytes.replaceSubrange(x * 4..<x * 4 + 4, with: [255, 255, 255, 255]) }
-        let buffer = try picture.buffer().blurred(radius: 4)
+        var input = EffectPixels(width: 30, height: 20, pixel: [0, 0, 0, 255])
+        for x in 0..<30 { input.bytes.replaceSubrange(x * 4..<x * 4 + 4, with: [255, 255, 255, 255]) }
+        let buffer = try input.buffer().blurred(radius: 4)
         let result = EffectPixels(buffer)
         #expect(buffer.isOpaque && result.isOpaque)
         #expect(result[0, 0][0] > 100 && result[29, 0][0] > 100 && result[0, 19][0] == 0)
     }
 
     @Test(arguments: [(1, 1), (30_000, 1), (1, 30_000)]) func supportsImagesOfAnyShape(size: (Int, Int)) throws {
-        let picture = EffectPixels(width: size.0, height: size.1, pixel: [9, 8, 7, 200])
-        #expect(EffectPixels(try picture.buffer().blurred(radius: 1_000)) == picture)
+        let input = EffectPixels(width: size.0, height: size.1, pixel: [9, 8, 7, 200])
+        #expect(EffectPixels(try input.buffer().blurred(radius: 1_000)) == input)
     }
 
     @Test func aRadiusOfZeroChangesNothing() throws {
@@ -137,9 +137,9 @@ import WebImageTestSupport
     }
 
     @Test func theRadiusIsInPoints() throws {
-        let picture = EffectPixels(noise: 40, 30, seed: 5)
-        let points = try picture.image(scale: 2).blurred(radius: 5)
-        #expect(EffectPixels(points) == EffectPixels(try picture.buffer().blurred(radius: 10)))
+        let input = EffectPixels(noise: 40, 30, seed: 5)
+        let points = try input.image(scale: 2).blurred(radius: 5)
+        #expect(EffectPixels(points) == EffectPixels(try input.buffer().blurred(radius: 10)))
         #expect(points.scale == 2)
     }
 
@@ -153,7 +153,7 @@ import WebImageTestSupport
     }
 
     @Test func stopsWhenCancelled() throws {
-        let picture = try EffectPixels(width: 600, height: 600, pixel: [1, 2, 3, 255]).image()
+        let input = try EffectPixels(width: 600, height: 600, pixel: [1, 2, 3, 255]).image()
         let polls = Lock(0)
         let cancellation = Cancellation { cancellation in
             let count = polls.withLock { count in
@@ -163,7 +163,7 @@ import WebImageTestSupport
             if count == 3 { cancellation.cancel() }
         }
         #expect(throws: WebImageError.cancelled) {
-            try picture.processed(by: [.blur(radius: 30)], cancellation: cancellation)
+            try input.processed(by: [.blur(radius: 30)], cancellation: cancellation)
         }
     }
 }
@@ -192,19 +192,19 @@ import WebImageTestSupport
     }
 
     @Test func theMaskKeepsTheOriginal() throws {
-        let picture = EffectPixels(noise: 64, 20, seed: 1)
+        let input = EffectPixels(noise: 64, 20, seed: 1)
         let halves = EffectPixels(
             width: 64, height: 20,
             bytes: (0..<20).flatMap { _ in
                 (0..<64).flatMap { x -> [UInt8] in x < 32 ? [255, 255, 255, 255] : [0, 0, 0, 255] }
             })
         let effect = BlurEffect(radius: 8, saturation: 1.5, tint: Color(red: 0, green: 1, blue: 0, alpha: 0.5))
-        let result = EffectPixels(try picture.image().blurred(effect, mask: halves.image()))
-        let blurred = EffectPixels(try picture.image().blurred(effect))
+        let result = EffectPixels(try input.image().blurred(effect, mask: halves.image()))
+        let blurred = EffectPixels(try input.image().blurred(effect))
         for y in 0..<20 {
-            for x in 0..<64 { #expect(result[x, y] == (x < 32 ? blurred : picture)[x, y]) }
+            for x in 0..<64 { #expect(result[x, y] == (x < 32 ? blurred : input)[x, y]) }
         }
-        let opaqueMask = try picture.image().blurred(effect, mask: halves.image(), maskChannel: .alpha)
+        let opaqueMask = try input.image().blurred(effect, mask: halves.image(), maskChannel: .alpha)
         #expect(EffectPixels(opaqueMask) == blurred)
     }
 

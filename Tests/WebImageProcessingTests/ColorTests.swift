@@ -15,11 +15,11 @@ import WebImageTestSupport
     /// The fixtures have straight colors; premultiplied colors of 8 bits are less precise.
     @Test(arguments: [("sepia", ColorMatrix.sepia()), ("inverted", .inverted), ("alpha", mixed)])
     func matchesImageMagick(name: String, matrix: ColorMatrix) throws {
-        let picture = try EffectPixels(fixture: "blur-picture")
+        let input = try EffectPixels(fixture: "blur-picture")
         let expected = try EffectPixels(fixture: "matrix-\(name)")
-        let result = EffectPixels(try picture.image().recolored(by: matrix))
-        for index in stride(from: 0, to: picture.bytes.count, by: 4) {
-            let alpha = Int(picture.bytes[index + 3])
+        let result = EffectPixels(try input.image().recolored(by: matrix))
+        for index in stride(from: 0, to: input.bytes.count, by: 4) {
+            let alpha = Int(input.bytes[index + 3])
             let lost = alpha == 255 ? 1 : 2 + (matrix.keepsAlpha ? 0 : 300 / max(1, alpha))
             for byte in index..<index + 4 {
                 #expect(abs(Int(result.bytes[byte]) - Int(expected.bytes[byte])) <= lost, "alpha \(alpha)")
@@ -50,8 +50,8 @@ import WebImageTestSupport
     }
 
     @Test func theIdentityChangesNothing() throws {
-        let picture = try EffectPixels(noise: 31, 17, seed: 3).image()
-        #expect(try picture.recolored(by: .identity).pixels === picture.pixels)
+        let input = try EffectPixels(noise: 31, 17, seed: 3).image()
+        #expect(try input.recolored(by: .identity).pixels === input.pixels)
     }
 
     @Test(arguments: [ColorMatrix.grayscale, .sepia(), mixed, .brightness(0.3)])
@@ -212,7 +212,7 @@ import WebImageTestSupport
         #expect(image.palette(count: -1).isEmpty)
     }
 
-    @Test func largePicturesAreSampled() throws {
+    @Test func largeImagesAreSampled() throws {
         let image = try EffectPixels(width: 700, height: 400, pixel: [0, 128, 255, 255]).image()
         #expect(isClose(image.dominantColor(), 0, 0.502, 1))
     }

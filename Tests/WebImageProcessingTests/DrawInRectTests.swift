@@ -9,9 +9,9 @@ import WebImageCore
     /// A flat image shows the position to a fraction of a pixel.
     @Test(arguments: ImageContentMode.allCases, [false, true])
     func isPlacedAsInCairo(mode: ImageContentMode, clips: Bool) throws {
-        let picture = try Image(
+        let input = try Image(
             color: Color(red: 1, green: 0.2, blue: 0, alpha: 0.8), size: PointSize(width: 7, height: 5))
-        let result = try picture.drawn(
+        let result = try input.drawn(
             in: PointRect(x: 3.3, y: 2.75, width: 15.4, height: 9.5), canvas: Self.canvas, contentMode: mode,
             clips: clips, background: Color(red: 0, green: 0.4, blue: 0, alpha: 0.5))
         let reference = try GeometryFixture.pixels("draw-\(mode.rawValue)\(clips ? "-clipped" : "")")

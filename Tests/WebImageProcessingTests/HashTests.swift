@@ -25,7 +25,7 @@ import WebImageTestSupport
 
     @Test(arguments: HashFixture.encoded.filter { !$0.hasAlpha && $0.size.width <= 128 && $0.size.height <= 128 })
     func encodesLikeTheReference(_ fixture: HashFixture.Encoded) throws {
-        let image = try HashFixture.picture(fixture.size, hasAlpha: false)
+        let image = try HashFixture.input(fixture.size, hasAlpha: false)
         #expect(fixture.blurHashes.count == 4)
         for (name, text) in fixture.blurHashes {
             let hash = try BlurHash(of: image, components: components(name))
@@ -36,7 +36,7 @@ import WebImageTestSupport
 
     @Test(arguments: HashFixture.encoded.filter { !$0.hasAlpha && $0.size.width > 128 })
     func largeImagesLookLikeTheReference(_ fixture: HashFixture.Encoded) throws {
-        let image = try HashFixture.picture(fixture.size, hasAlpha: false)
+        let image = try HashFixture.input(fixture.size, hasAlpha: false)
         for (name, text) in fixture.blurHashes {
             let ours = try BlurHash(of: image, components: components(name)).image(width: 24, height: 16)
             let theirs = try BlurHash(text).image(width: 24, height: 16)
@@ -203,7 +203,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
 
     @Test(arguments: HashFixture.encoded.filter { $0.thumbHash != nil })
     func encodesLikeTheReference(_ fixture: HashFixture.Encoded) throws {
-        let hash = try ThumbHash(of: HashFixture.picture(fixture.size, hasAlpha: fixture.hasAlpha))
+        let hash = try ThumbHash(of: HashFixture.input(fixture.size, hasAlpha: fixture.hasAlpha))
         let expected = try ThumbHash(#require(fixture.thumbHash))
         #expect(hash.hasAlpha == expected.hasAlpha)
         if hash.hasAlpha {
@@ -218,8 +218,8 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
 
     @Test func downscalesLargeImagesFirst() throws {
         let size = PixelSize(width: 640, height: 480)
-        let large = try ThumbHash(of: smoothPicture(size))
-        let small = try ThumbHash(of: smoothPicture(PixelSize(width: 100, height: 75)))
+        let large = try ThumbHash(of: smoothImage(size))
+        let small = try ThumbHash(of: smoothImage(PixelSize(width: 100, height: 75)))
         let difference = meanDifference(try large.image().pixels, try small.image().pixels)
         // An absent wave is a little above or below 0, as rounding decides.
         #expect(difference <= 6)
@@ -227,7 +227,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
 
     @Test func looksLikeTheBlurredImage() throws {
         let size = PixelSize(width: 32, height: 23)
-        let image = try smoothPicture(size)
+        let image = try smoothImage(size)
         let hash = try ThumbHash(of: image)
         #expect(meanDifference(try hash.image().pixels, image.pixels) <= 10)
     }
@@ -237,7 +237,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
             (100, 100, 1.0), (70, 10, 7.0), (10, 70, 1.0 / 7), (3, 300, 1.0 / 7), (40, 30, 1.4), (30, 40, 5.0 / 7),
         ] as [(Int, Int, Double)])
     func knowsTheProportions(_ width: Int, _ height: Int, ratio: Double) throws {
-        let hash = try ThumbHash(of: smoothPicture(PixelSize(width: width, height: height)))
+        let hash = try ThumbHash(of: smoothImage(PixelSize(width: width, height: height)))
         #expect(abs(hash.aspectRatio - ratio) < 1e-9)
         let image = try hash.image(longestSide: 70)
         #expect(max(image.width, image.height) == 70)
@@ -308,7 +308,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
     }
 
     /// Waves that a hash can contain.
-    private func smoothPicture(_ size: PixelSize) throws -> Image {
+    private func smoothImage(_ size: PixelSize) throws -> Image {
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         pixels.withUnsafeMutableBytes { bytes in
             for y in 0..<size.height {
@@ -367,7 +367,7 @@ enum HashFixture {
     }
 
     /// The image that `picture` in hash_fixtures.py makes.
-    static func picture(_ size: PixelSize, hasAlpha: Bool) throws -> Image {
+    static func input(_ size: PixelSize, hasAlpha: Bool) throws -> Image {
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         pixels.withUnsafeMutableBytes { bytes in
             for y in 0..<size.height {

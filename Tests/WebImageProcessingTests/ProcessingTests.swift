@@ -206,7 +206,7 @@ import WebImageTestSupport
         ]
     }
 
-    private func expectsPicturesOrReasons(of image: Image, numbers: [Double]) throws {
+    private func expectsImagesOrErrors(of image: Image, numbers: [Double]) throws {
         let other = try EffectPixels(noise: 3, 2, seed: 5).image()
         for a in numbers {
             for b in numbers {
@@ -226,19 +226,19 @@ import WebImageTestSupport
     }
 
     @Test func extremeNumbers() throws {
-        try expectsPicturesOrReasons(of: EffectPixels(noise: 2, 3, seed: 1).image(), numbers: Self.numbers)
+        try expectsImagesOrErrors(of: EffectPixels(noise: 2, 3, seed: 1).image(), numbers: Self.numbers)
     }
 
     @Test func extremeScales() throws {
         for scale in Self.numbers {
-            try expectsPicturesOrReasons(
+            try expectsImagesOrErrors(
                 of: EffectPixels(noise: 1, 1, seed: 2).image(scale: scale), numbers: [1, 1e-9, 0.5])
         }
     }
 
     @Test func veryLongImages() throws {
         for (width, height) in [(30_000, 1), (1, 30_000)] {
-            try expectsPicturesOrReasons(
+            try expectsImagesOrErrors(
                 of: EffectPixels(noise: width, height, seed: 3).image(), numbers: [2.5])
         }
     }

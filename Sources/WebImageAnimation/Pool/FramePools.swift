@@ -95,15 +95,14 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// The default limit, in bytes; see ``byteLimit``. The limit of a control group counts. Reads a few files of the kernel.
-    static func defaultByteLimit() -> Int { defaultByteLimit(besides: 0) }
-
+    /// Returns the default limit; see ``byteLimit``. The limit of a control group counts. Reads a few files of the kernel.
+    ///
     /// - Parameters:
     ///   - byteCount: the memory used by the pools themselves.
     ///   - physicalBytes: the memory of the machine.
     ///   - fileSystemRoot: a prefix of the kernel's files.
     static func defaultByteLimit(
-        besides byteCount: Int, physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
+        besides byteCount: Int = 0, physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
     ) -> Int {
         let total = AvailableMemory.totalBytes(physicalBytes: physicalBytes, fileSystemRoot: fileSystemRoot)
         let free = AvailableMemory.freeBytes(physicalBytes: physicalBytes, fileSystemRoot: fileSystemRoot)
