@@ -99,7 +99,7 @@ import WebImageCore
         #expect(fixture.player.currentFrameIndex == 1, "frames that come behind it move it nowhere")
         fixture.advance(4)
         #expect(fixture.story() == "0")
-        #expect(fixture.player.isWaiting, "nobody knows what comes next")
+        #expect(fixture.player.isWaiting, "the next frame is unknown")
         fixture.player.update(to: try AnimatedImage(version(6, isComplete: true, of: first)))
         fixture.advance(2)
         #expect(fixture.story() == (mode == .reverse ? "loop1 5 4 3" : "1 2 3"))
