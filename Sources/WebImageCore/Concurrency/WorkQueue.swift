@@ -1,15 +1,16 @@
 internal import Dispatch
 internal import Glibc
 
-/// A bounded pool of threads that runs blocking or heavy work in order of priority, first come first served within one.
+/// A bounded pool of threads that runs blocking or expensive work, the most urgent first and equally urgent work in order.
 ///
-/// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on one of
-/// these. Threads start on demand and sleep while there is nothing to do; they live as long as the process.
+/// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on such a queue.
+/// Threads start on demand, sleep while there is no work, and live as long as the process.
 package final class WorkQueue: Sendable {
-    /// Runs the body on a new thread of that name; `false` when there is none to be had.
+    /// Runs the body on a new thread of that name; returns `false` when the system has no thread to give.
     package typealias ThreadStart = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
+    package typealias Body = @Sendable () -> Void
 
-    /// The most pieces of work that run at once.
+    /// The largest number of bodies that run at once.
     package let threadCount: Int
 
     private let label: String
@@ -19,9 +20,9 @@ package final class WorkQueue: Sendable {
 
     /// - Parameters:
     ///   - label: the threads' name in debuggers; the kernel keeps its first 15 bytes.
-    ///   - threadCount: how many threads may run at once, at least 1.
-    ///   - niceness: added to each thread's nice value; above 0 leaves the main thread ahead of this pool.
-    ///   - startThread: where its threads come from; the system, unless a test says otherwise.
+    ///   - threadCount: at least 1.
+    ///   - niceness: added to each thread's nice value; above 0, the main thread takes precedence over this pool.
+    ///   - startThread: makes the threads; only tests pass one.
     package init(
         label: String, threadCount: Int, niceness: Int32 = 0,
         startThread: @escaping ThreadStart = { PlatformThread.start(name: $0, $1) }
@@ -32,28 +33,24 @@ package final class WorkQueue: Sendable {
         self.startThread = startThread
     }
 
-    /// Queues `body`; returns at once, from any thread.
+    /// Queues `body` and returns at once, on any thread.
     @discardableResult
-    package func submit(priority: LoadPriority = .normal, _ body: @escaping @Sendable () -> Void) -> WorkItem {
-        let item = WorkItem(body: body, priority: priority, monitor: monitor)
-        let (startsThread, wakesThread) = monitor.withLock { state in
-            state.enqueue(item)
-            guard state.idleThreadCount < state.waitingCount, state.threadCount < threadCount else {
-                return (false, state.claimWaking())
+    package func submit(priority: LoadPriority = .normal, _ body: @escaping Body) -> WorkItem {
+        let (ticket, startsThread, wakesThread) = monitor.withLock { state in
+            let ticket = state.waiting.insert(body, priority: priority)
+            guard state.idleThreadCount < state.waiting.count, state.threadCount < threadCount else {
+                return (ticket, false, state.claimWaking())
             }
             state.threadCount += 1
-            return (true, false)
+            return (ticket, true, false)
         }
         if startsThread { addThread() }
         if wakesThread { monitor.signal() }
-        return item
+        return WorkItem(monitor: monitor, ticket: ticket)
     }
 
-    /// How many pieces of work wait for a thread.
-    package var waitingCount: Int { monitor.withLock { $0.waitingCount } }
-
-    /// How many places the buckets take, for live and stale entries.
-    var entryCount: Int { monitor.withLock { $0.entryCount } }
+    /// The number of bodies that wait for a thread.
+    package var waitingCount: Int { monitor.withLock { $0.waiting.count } }
 
     private func addThread() {
         let (monitor, niceness) = (monitor, niceness)
@@ -62,8 +59,8 @@ package final class WorkQueue: Sendable {
             while true { monitor.nextBody()() }
         }
         guard !isStarted else { return }
-        // Out of threads: the ones that run do the work. Where there are none, one of Dispatch's takes this one's place
-        // until nothing waits; it keeps its nice value, which it could not lower again.
+        // The system is out of threads. The ones that run do the work; where there are none, one of Dispatch's threads does
+        // until nothing waits. It keeps its nice value, which it could not lower again.
         let isAlone = monitor.withLock { state in
             if state.threadCount == 1 { return true }
             state.threadCount -= 1
@@ -76,52 +73,45 @@ package final class WorkQueue: Sendable {
     }
 }
 
-/// One piece of queued work: it can be moved to another priority, or taken out, until it starts.
-package final class WorkItem: @unchecked Sendable {
-    // `@unchecked`: everything mutable is touched only while `monitor` is locked.
-    private let monitor: Monitor
-    fileprivate var body: (@Sendable () -> Void)?
-    fileprivate var priority: LoadPriority
-    /// Grows with every move; an entry of a bucket with an older number is stale and skipped.
-    fileprivate var ticket = 0
+/// One body in a ``WorkQueue``. Until it starts, it can be cancelled or moved to another priority.
+package struct WorkItem: Sendable {
+    fileprivate let monitor: Monitor
+    fileprivate let ticket: PriorityQueue<WorkQueue.Body>.Ticket
 
-    fileprivate init(body: @escaping @Sendable () -> Void, priority: LoadPriority, monitor: Monitor) {
-        self.body = body
-        self.priority = priority
-        self.monitor = monitor
-    }
-
-    /// Takes the work out of the queue; `false` when it has started, or was taken out before.
+    /// Removes the body from the queue; returns `false` when it has started or was cancelled before.
     @discardableResult
     package func cancel() -> Bool {
         // The closure is released outside the lock: what it captures may run code when it goes.
-        let taken = monitor.withLock { state -> (@Sendable () -> Void)? in
-            guard let body = self.body else { return nil }
-            self.body = nil
-            state.waitingCount -= 1
-            state.forgetEntry(at: priority)
-            return body
-        }
-        return taken != nil
+        let body = monitor.withLock { $0.waiting.remove(ticket) }
+        return body != nil
     }
 
-    /// Moves the work behind what waits at `priority` already; does nothing once it has started.
+    /// Moves the body behind those that wait at `priority`; does nothing once it has started.
     package func setPriority(_ priority: LoadPriority) {
-        monitor.withLock { state in
-            guard body != nil, priority != self.priority else { return }
-            let formerPriority = self.priority
-            self.priority = priority
-            ticket += 1
-            state.append(self)
-            state.forgetEntry(at: formerPriority)
-        }
+        monitor.withLock { _ = $0.waiting.setPriority(priority, of: ticket) }
     }
 }
 
 /// The queue's state with its mutex and condition; a pthread pair because `Synchronization` has no condition variable.
 private final class Monitor: @unchecked Sendable {
+    struct State {
+        var waiting = PriorityQueue<WorkQueue.Body>()
+        var threadCount = 0
+        var idleThreadCount = 0
+        /// Whether a thread was woken that has not looked for work since.
+        var isWaking = false
+
+        /// Returns `true` to the caller that has to wake a thread. Only one does at a time, since waking takes longer than
+        /// much of the work; a thread that finds more than it takes wakes the next before it starts to work.
+        mutating func claimWaking() -> Bool {
+            guard !isWaking, !waiting.isEmpty, idleThreadCount > 0 else { return false }
+            isWaking = true
+            return true
+        }
+    }
+
     // `@unchecked`: `state` is reached in `withLock` and `nextBody` only, where the mutex is held.
-    private var state = WaitingWork()
+    private var state = State()
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -139,7 +129,7 @@ private final class Monitor: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func withLock<Result>(_ body: (inout WaitingWork) -> Result) -> Result {
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&state)
@@ -148,10 +138,10 @@ private final class Monitor: @unchecked Sendable {
     func signal() { pthread_cond_signal(condition) }
 
     /// Waits for work and takes the most urgent.
-    func nextBody() -> @Sendable () -> Void {
+    func nextBody() -> WorkQueue.Body {
         pthread_mutex_lock(mutex)
         while true {
-            if let body = state.takeFirst() {
+            if let body = state.waiting.popFirst() {
                 let wakesAnother = state.claimWaking()
                 pthread_mutex_unlock(mutex)
                 if wakesAnother { signal() }
@@ -164,99 +154,13 @@ private final class Monitor: @unchecked Sendable {
         }
     }
 
-    /// Takes the most urgent work; where none waits, gives the thread's place up in the same step, so that work
-    /// submitted after it gets a thread of its own.
-    func nextBodyOrLeave() -> (@Sendable () -> Void)? {
+    /// Takes the most urgent work. When none waits, it gives the thread's place up in the same step, so that work submitted
+    /// later gets a new thread.
+    func nextBodyOrLeave() -> WorkQueue.Body? {
         withLock { state in
-            if let body = state.takeFirst() { return body }
+            if let body = state.waiting.popFirst() { return body }
             state.threadCount -= 1
             return nil
         }
-    }
-}
-
-/// Waiting items by priority. Moving or cancelling one leaves a stale entry behind, skipped when it comes up; a bucket is
-/// rebuilt once most of it is stale, so that both take constant time on average and the buckets stay small.
-private struct WaitingWork {
-    private struct Entry {
-        let item: WorkItem
-        let ticket: Int
-
-        var isLive: Bool { ticket == item.ticket && item.body != nil }
-    }
-
-    private struct Bucket {
-        var entries: [Entry] = []
-        var firstIndex = 0
-        /// How many of the entries from `firstIndex` on are not live.
-        var staleCount = 0
-
-        /// Removes the oldest live entry; the space in front of it is given back once it is half of the array.
-        mutating func popFirst() -> Entry? {
-            while firstIndex < entries.count {
-                let entry = entries[firstIndex]
-                firstIndex += 1
-                if firstIndex == entries.count {
-                    entries.removeAll(keepingCapacity: firstIndex < 1024)
-                    firstIndex = 0
-                } else if firstIndex >= 32, firstIndex * 2 >= entries.count {
-                    entries.removeFirst(firstIndex)
-                    firstIndex = 0
-                }
-                if entry.isLive { return entry }
-                staleCount -= 1
-            }
-            return nil
-        }
-
-        /// Counts an entry that has just become stale.
-        mutating func forgetEntry() {
-            staleCount += 1
-            guard staleCount > 32, staleCount * 2 > entries.count - firstIndex else { return }
-            entries = entries[firstIndex...].filter(\.isLive)
-            firstIndex = 0
-            staleCount = 0
-        }
-    }
-
-    private var buckets = [Bucket](repeating: Bucket(), count: LoadPriority.allCases.count)
-    var waitingCount = 0
-    var threadCount = 0
-    var idleThreadCount = 0
-    /// Whether a thread was woken that has not looked for work since.
-    var isWaking = false
-
-    /// `true` for the caller that has to wake a thread: one at a time, since waking takes longer than much of the work. A
-    /// thread that finds more than it takes wakes the next, before it sets to work.
-    mutating func claimWaking() -> Bool {
-        guard !isWaking, waitingCount > 0, idleThreadCount > 0 else { return false }
-        isWaking = true
-        return true
-    }
-
-    var entryCount: Int { buckets.reduce(0) { $0 + $1.entries.count } }
-
-    mutating func enqueue(_ item: WorkItem) {
-        waitingCount += 1
-        append(item)
-    }
-
-    mutating func append(_ item: WorkItem) {
-        buckets[item.priority.rawValue].entries.append(Entry(item: item, ticket: item.ticket))
-    }
-
-    /// Notes that an item has left, or moved from, its place at `priority`.
-    mutating func forgetEntry(at priority: LoadPriority) {
-        buckets[priority.rawValue].forgetEntry()
-    }
-
-    mutating func takeFirst() -> (@Sendable () -> Void)? {
-        for index in buckets.indices.reversed() {
-            guard let item = buckets[index].popFirst()?.item, let body = item.body else { continue }
-            item.body = nil
-            waitingCount -= 1
-            return body
-        }
-        return nil
     }
 }

@@ -1,0 +1,199 @@
+/// A queue that gives the most urgent element first, and equally urgent ones in the order in which they were inserted.
+///
+/// Each priority has a doubly linked list in one array, so that inserting, removing and moving an element take constant time
+/// and leave nothing behind. The array grows to the largest number of elements that waited at once, and is released when the
+/// queue becomes empty.
+///
+/// `@inlinable`: unspecialized, its operations would take ten times as long in other modules.
+@usableFromInline package struct PriorityQueue<Element> {
+    /// The order of elements with the same priority.
+    @usableFromInline package enum Order: Sendable {
+        case firstInFirstOut
+        case lastInFirstOut
+    }
+
+    /// Identifies a waiting element. After the element has left the queue, the ticket does nothing.
+    @usableFromInline package struct Ticket: Hashable, Sendable {
+        @usableFromInline let index: Int32
+        @usableFromInline let number: Int64
+
+        @inlinable init(index: Int32, number: Int64) {
+            self.index = index
+            self.number = number
+        }
+    }
+
+    @usableFromInline struct Slot {
+        @usableFromInline var element: Element?
+        /// The number of the ticket, unique in this queue; 0 for a free slot.
+        @usableFromInline var number: Int64
+        @usableFromInline var position: Int64
+        @usableFromInline var priority: LoadPriority
+        @usableFromInline var previous: Int32 = -1
+        /// The next slot of the list, or the next free one; -1 for none.
+        @usableFromInline var next: Int32 = -1
+
+        @inlinable init(_ element: Element, number: Int64, position: Int64, priority: LoadPriority) {
+            self.element = element
+            self.number = number
+            self.position = position
+            self.priority = priority
+        }
+    }
+
+    @usableFromInline struct List {
+        @usableFromInline var first: Int32 = -1
+        @usableFromInline var last: Int32 = -1
+
+        @inlinable init() {}
+    }
+
+    @usableFromInline let order: Order
+    @usableFromInline var slots: [Slot] = []
+    /// By priority.
+    @usableFromInline var lists = InlineArray<5, List>(repeating: List())
+    @usableFromInline var firstFree: Int32 = -1
+    @usableFromInline var lastNumber: Int64 = 0
+    /// The number of waiting elements.
+    @usableFromInline package internal(set) var count = 0
+
+    /// Makes an empty queue.
+    @inlinable package init(order: Order = .firstInFirstOut) { self.order = order }
+
+    /// Whether no element waits.
+    @inlinable package var isEmpty: Bool { count == 0 }
+
+    /// The number of elements that the queue has memory for.
+    var capacity: Int { slots.count }
+
+    /// Inserts an element as the latest of its priority.
+    ///
+    /// - Parameter position: the element's place among those of its priority, lowest first, for a caller that numbers all
+    ///   its elements itself. The cost is then the number of elements between the place and the nearer end.
+    @inlinable @discardableResult
+    package mutating func insert(_ element: Element, priority: LoadPriority = .normal, position: Int64? = nil) -> Ticket
+    {
+        lastNumber += 1
+        let slot = Slot(element, number: lastNumber, position: position ?? lastNumber, priority: priority)
+        let index: Int32
+        if firstFree >= 0 {
+            index = firstFree
+            firstFree = slots[Int(index)].next
+            slots[Int(index)] = slot
+        } else {
+            index = Int32(slots.count)
+            slots.append(slot)
+        }
+        link(index)
+        count += 1
+        return Ticket(index: index, number: lastNumber)
+    }
+
+    /// Removes and returns the element that is due next.
+    @inlinable package mutating func popFirst() -> Element? {
+        let index = firstIndex
+        return index < 0 ? nil : take(index)
+    }
+
+    /// The element that is due next.
+    @inlinable package var first: Element? {
+        let index = firstIndex
+        return index < 0 ? nil : slots[Int(index)].element
+    }
+
+    /// The highest priority among the waiting elements.
+    @inlinable package var highestPriority: LoadPriority? {
+        let index = firstIndex
+        return index < 0 ? nil : slots[Int(index)].priority
+    }
+
+    /// Removes and returns the ticket's element; `nil` when it does not wait any more.
+    @inlinable @discardableResult package mutating func remove(_ ticket: Ticket) -> Element? {
+        isWaiting(ticket) ? take(ticket.index) : nil
+    }
+
+    /// Moves the ticket's element to another priority, as its latest. Returns `false`, and moves nothing, when the element has
+    /// this priority already or does not wait any more.
+    ///
+    /// - Parameter position: as for ``insert(_:priority:position:)``.
+    @inlinable @discardableResult
+    package mutating func setPriority(_ priority: LoadPriority, of ticket: Ticket, position: Int64? = nil) -> Bool {
+        let index = Int(ticket.index)
+        guard isWaiting(ticket), slots[index].priority != priority else { return false }
+        unlink(ticket.index)
+        lastNumber += 1
+        slots[index].priority = priority
+        slots[index].position = position ?? lastNumber
+        link(ticket.index)
+        return true
+    }
+
+    /// Whether the ticket's element is still in the queue.
+    @inlinable package func isWaiting(_ ticket: Ticket) -> Bool {
+        ticket.index < slots.count && slots[Int(ticket.index)].number == ticket.number
+    }
+
+    /// Removes and returns all elements, in the order in which they are due.
+    @inlinable package mutating func removeAll() -> [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        while let element = popFirst() { elements.append(element) }
+        return elements
+    }
+
+    @inlinable var firstIndex: Int32 {
+        guard count > 0 else { return -1 }
+        for level in lists.indices.reversed() {
+            let index = order == .firstInFirstOut ? lists[level].first : lists[level].last
+            if index >= 0 { return index }
+        }
+        return -1
+    }
+
+    @inlinable mutating func take(_ index: Int32) -> Element? {
+        unlink(index)
+        count -= 1
+        let element = slots[Int(index)].element
+        slots[Int(index)].element = nil
+        slots[Int(index)].number = 0
+        slots[Int(index)].next = firstFree
+        firstFree = index
+        if count == 0, slots.count > 64 {
+            slots = []
+            firstFree = -1
+        }
+        return element
+    }
+
+    /// Puts a slot into the list of its priority, by its position. Searches from both ends at once.
+    @inlinable mutating func link(_ index: Int32) {
+        let level = slots[Int(index)].priority.rawValue
+        let position = slots[Int(index)].position
+        var (front, back) = (lists[level].first, lists[level].last)
+        while back >= 0, slots[Int(back)].position > position {
+            guard slots[Int(front)].position <= position else {
+                back = slots[Int(front)].previous
+                break
+            }
+            front = slots[Int(front)].next
+            back = slots[Int(back)].previous
+        }
+        let next = back < 0 ? lists[level].first : slots[Int(back)].next
+        slots[Int(index)].previous = back
+        slots[Int(index)].next = next
+        if back < 0 { lists[level].first = index } else { slots[Int(back)].next = index }
+        if next < 0 { lists[level].last = index } else { slots[Int(next)].previous = index }
+    }
+
+    @inlinable mutating func unlink(_ index: Int32) {
+        let (level, previous, next) = (
+            slots[Int(index)].priority.rawValue, slots[Int(index)].previous, slots[Int(index)].next
+        )
+        if previous < 0 { lists[level].first = next } else { slots[Int(previous)].next = next }
+        if next < 0 { lists[level].last = previous } else { slots[Int(next)].previous = previous }
+    }
+}
+
+extension PriorityQueue: Sendable where Element: Sendable {}
+extension PriorityQueue.Slot: Sendable where Element: Sendable {}
+extension PriorityQueue.List: Sendable {}
