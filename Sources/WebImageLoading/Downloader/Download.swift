@@ -11,6 +11,7 @@ final class Download: TransferReceiver {
     private let state: Lock<DownloadState>
     private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
+    private let onStart: Lock<(@Sendable () -> Void)?>
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
     private let redirectDecider: (@Sendable (Redirect) -> RedirectDecision)?
@@ -22,13 +23,14 @@ final class Download: TransferReceiver {
     init(
         id: TransferID, state: DownloadState, record: DownloadRecord, isPaused: Bool,
         configuration: ImageDownloader.Configuration, scheduler: DownloadScheduler,
-        handler: @escaping @Sendable (LoaderEvent) -> Void
+        onStart: (@Sendable () -> Void)? = nil, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.id = id
         self.state = Lock(state)
         self.record = Lock(record)
         self.isPaused = Atomic(isPaused)
         self.scheduler = scheduler
+        self.onStart = Lock(onStart)
         self.handler = handler
         responseModifier = configuration.hooks.responseModifier
         redirectDecider = configuration.redirectPolicy.decide
@@ -64,6 +66,14 @@ final class Download: TransferReceiver {
 
     /// Notes that it has a slot.
     func begin() { record.withLock { $0.begin() } }
+
+    /// What to call at the first slot; `nil` after that.
+    func takeOnStart() -> (@Sendable () -> Void)? {
+        onStart.withLock { onStart in
+            defer { onStart = nil }
+            return onStart
+        }
+    }
 
     /// Notes that it waits for another slot.
     func wait() { record.withLock { $0.wait() } }

@@ -2,78 +2,117 @@ internal import WebImageCore
 
 /// Decides which loads wait, which run, and which starts next.
 ///
-/// The most urgent starts first. Among equals, the origins (scheme, host and port) take turns: the one with the fewest running
-/// loads comes first, then the one whose last start is longest ago. So an origin that keeps its slots, because it is slow or
-/// hostile, never gets more than its share while others wait. Of one origin, the load that came first starts first, or the one
-/// that came last, as the order says. A load whose origin has no free slot does not hold up those of other origins. Work below
-/// normal priority starts only while at least half of the slots, of its origin and in all, stay free, so that a visible image
-/// never waits for prefetched ones.
+/// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the origin with
+/// the fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps its slots, because it
+/// is slow or hostile, therefore never gets more than its share while others wait. Within an origin, the ``order`` decides. A load
+/// whose origin has no free slot does not hold up those of other origins. Loads below normal priority start only while at least
+/// half of the slots, of the origin and in total, stay free, so that a visible image never waits for prefetched ones.
 ///
 ///     waiting loads of origin A ─┐
-///     waiting loads of origin B ─┼─ the best of each origin that has a free slot ──► claims ──popLargest──► running
+///     waiting loads of origin B ─┼─ the best of each origin that has a free slot ──► claims ──► running
 ///     waiting loads of origin C ─┘
 ///
-/// Each step changes one entry and one claim, so the cost of a load is logarithmic, however many wait for however many
-/// origins. Cancelled and moved entries and replaced claims stay behind in the heaps as stale ones, and are skipped when they
-/// come up.
-struct DownloadQueue {
-    private struct Entry: Comparable {
-        let priority: LoadPriority
-        /// Higher for the one that goes first among equals.
-        let rank: Int64
-        let id: TransferID
-
-        static func < (first: Entry, second: Entry) -> Bool {
-            (first.priority.rawValue, first.rank) < (second.priority.rawValue, second.rank)
-        }
-    }
-
-    /// An origin's best waiting load, among those of other origins.
-    private struct Claim: Comparable {
-        let entry: Entry
-        let origin: HTTPOrigin
-        let runningCount: Int
-        let lastStart: Int64
-
-        static func < (first: Claim, second: Claim) -> Bool {
-            if first.entry.priority != second.entry.priority {
-                return first.entry.priority.rawValue < second.entry.priority.rawValue
-            }
-            return (-first.runningCount, -first.lastStart, first.entry.rank)
-                < (-second.runningCount, -second.lastStart, second.entry.rank)
-        }
-    }
-
+/// A load changes one entry and one claim at each step, so that its cost does not grow with the number of loads.
+final class DownloadQueue {
     private struct Load {
-        var origin: HTTPOrigin
-        var entry: Entry
-        var isRunning = false
-        /// Neither waits nor runs: something else has to happen first.
-        var isSetAside = false
-        /// Has had a slot: between two hops, or for an answer to a challenge, it may wait for another.
+        var origin: Origin
+        var priority: LoadPriority
+        /// Grows with each load, and with each change of its priority.
+        var position: Int64
+        var place: Place
+        /// Whether it has had a slot: between two hops, or for a response to a challenge, it may wait for another.
         var hasBegun = false
     }
 
-    private struct Origin {
+    private enum Place {
+        case waiting(PriorityQueue<Entry>.Ticket)
+        case running
+        /// Neither waits nor runs: something else has to happen first.
+        case setAside
+    }
+
+    private struct Entry {
+        let id: TransferID
+        let position: Int64
+    }
+
+    private final class Origin {
+        let name: HTTPOrigin
+        var loadCount = 0
         var runningCount = 0
         /// The number of its last start; 0 before the first.
         var lastStart: Int64 = 0
-        var waiting = PriorityHeap<Entry>()
-        /// The one claim that is not stale; `nil` where nothing waits or no slot is free.
+        var begun: Waiting
+        var new: Waiting
+
+        init(_ name: HTTPOrigin, order: PriorityQueue<Entry>.Order) {
+            self.name = name
+            (begun, new) = (Waiting(loads: PriorityQueue(order: order)), Waiting(loads: PriorityQueue(order: order)))
+        }
+    }
+
+    /// The waiting loads of one origin, either the begun or the new ones.
+    private struct Waiting {
+        var loads: PriorityQueue<Entry>
+        /// `nil` where nothing waits or no slot is free.
         var claim: Claim?
+    }
+
+    /// The claim of an origin's best load on a slot.
+    private struct Claim {
+        let turn: Turn
+        let ticket: PriorityQueue<Origin>.Ticket
+    }
+
+    private struct Turn: Equatable {
+        let priority: LoadPriority
+        /// 0 for an origin that has never had a slot, else the number of its running loads and 1.
+        let line: Int
+        let position: Int64
+
+        func precedes(_ other: Turn) -> Bool {
+            guard priority == other.priority else { return priority > other.priority }
+            return (line, position) < (other.line, other.position)
+        }
+    }
+
+    /// The origins with a claim.
+    private struct Claims {
+        /// By ``Turn/line``.
+        private var lines: [PriorityQueue<Origin>] = []
+
+        mutating func insert(_ origin: Origin, _ turn: Turn) -> Claim {
+            while lines.count <= turn.line { lines.append(PriorityQueue()) }
+            let ticket = lines[turn.line].insert(origin, priority: turn.priority, position: turn.position)
+            return Claim(turn: turn, ticket: ticket)
+        }
+
+        mutating func remove(_ claim: Claim) { lines[claim.turn.line].remove(claim.ticket) }
+
+        var first: Origin? {
+            var best: (priority: LoadPriority, line: Int)?
+            for index in lines.indices {
+                guard let priority = lines[index].highestPriority, best.map({ priority > $0.priority }) ?? true else {
+                    continue
+                }
+                best = (priority, index)
+            }
+            return best.flatMap { lines[$0.line].first }
+        }
     }
 
     private let limitPerHost: Int
     private let limit: Int
+    private let order: ImageDownloader.ExecutionOrder
     private var loads: [TransferID: Load] = [:]
     private var origins: [HTTPOrigin: Origin] = [:]
-    private var claims = PriorityHeap<Claim>()
-    /// Came up while suspended.
-    private var held: [Entry] = []
-    private var lastSequence: Int64 = 0
+    private var begunClaims = Claims()
+    private var newClaims = Claims()
+    private var lastPosition: Int64 = 0
     private var startCount: Int64 = 0
-    private let order: ImageDownloader.ExecutionOrder
     private(set) var runningCount = 0
+    /// While set, only loads that have begun get a slot.
+    var isSuspended = false
 
     init(limitPerHost: Int, limit: Int, order: ImageDownloader.ExecutionOrder = .firstInFirstOut) {
         self.limitPerHost = max(1, limitPerHost)
@@ -81,132 +120,155 @@ struct DownloadQueue {
         self.order = order
     }
 
-    /// While set, only loads that have begun get a slot.
-    var isSuspended = false {
-        didSet {
-            guard !isSuspended else { return }
-            for entry in held {
-                if let load = loads[entry.id], load.entry == entry { wait(entry, for: load.origin) }
-            }
-            held = []
-        }
-    }
-
     var waitingCount: Int { loads.count - runningCount }
 
-    mutating func enqueue(_ id: TransferID, origin: HTTPOrigin, priority: LoadPriority) {
-        let entry = newEntry(id, priority)
-        loads[id] = Load(origin: origin, entry: entry)
-        wait(entry, for: origin)
+    func isRunning(_ id: TransferID) -> Bool {
+        if case .running = loads[id]?.place { true } else { false }
     }
 
-    /// Moves a waiting load among those that wait at `priority` already, as if it had come just now.
-    mutating func setPriority(_ priority: LoadPriority, of id: TransferID) {
-        guard let load = loads[id], load.entry.priority != priority else { return }
-        let entry = newEntry(id, priority)
-        loads[id]?.entry = entry
-        guard !load.isRunning, !load.isSetAside else { return }
-        wait(entry, for: load.origin)
+    func enqueue(_ id: TransferID, origin: HTTPOrigin, priority: LoadPriority) {
+        let origin = join(origin)
+        lastPosition += 1
+        var load = Load(origin: origin, priority: priority, position: lastPosition, place: .setAside)
+        wait(id, &load)
+        loads[id] = load
     }
 
-    /// Gives a running load's slot back and lets it wait for one of another host, ahead of those that came later.
-    mutating func move(_ id: TransferID, to origin: HTTPOrigin) {
-        guard let load = loads[id], load.isRunning else { return }
-        loads[id] = Load(origin: origin, entry: load.entry, hasBegun: true)
-        freeSlot(of: load.origin)
-        wait(load.entry, for: origin)
-    }
-
-    /// Gives a running load's slot back without letting it wait for another.
-    mutating func setAside(_ id: TransferID) {
-        guard let load = loads[id], load.isRunning else { return }
-        loads[id]?.isRunning = false
-        loads[id]?.isSetAside = true
-        freeSlot(of: load.origin)
-    }
-
-    /// Lets a load that was set aside wait again, ahead of those that came later.
-    mutating func bringBack(_ id: TransferID) {
-        guard let load = loads[id], load.isSetAside else { return }
-        loads[id]?.isSetAside = false
-        wait(load.entry, for: load.origin)
-    }
-
-    /// Takes a load out of the queue, with the slot it may have.
-    mutating func remove(_ id: TransferID) {
-        guard let load = loads.removeValue(forKey: id) else { return }
-        if load.isRunning { freeSlot(of: load.origin) } else { updateClaim(of: load.origin) }
-    }
-
-    func isRunning(_ id: TransferID) -> Bool { loads[id]?.isRunning ?? false }
-
-    /// Gives a slot to the next that may have one.
-    mutating func startNext() -> TransferID? {
-        while runningCount < limit, let claim = claims.popLargest() {
-            guard origins[claim.origin]?.claim == claim else { continue }
-            let entry = claim.entry
-            guard runningCount < Self.slots(of: limit, for: entry.priority) else {
-                // All that wait are of low priority: the heap has nothing above this one.
-                claims.insert(claim)
-                return nil
-            }
-            guard !isSuspended || loads[entry.id]?.hasBegun == true else {
-                held.append(entry)
-                _ = origins[claim.origin]?.waiting.popLargest()
-                updateClaim(of: claim.origin)
-                continue
-            }
-            startCount += 1
-            origins[claim.origin]?.lastStart = startCount
-            origins[claim.origin]?.runningCount += 1
-            loads[entry.id]?.isRunning = true
-            loads[entry.id]?.hasBegun = true
-            runningCount += 1
-            updateClaim(of: claim.origin)
-            return entry.id
+    /// Changes a load's priority. Among the loads of its new priority, it counts as the latest.
+    func setPriority(_ priority: LoadPriority, of id: TransferID) {
+        guard var load = loads[id], load.priority != priority else { return }
+        lastPosition += 1
+        (load.priority, load.position) = (priority, lastPosition)
+        if case .waiting(let ticket) = load.place {
+            removeEntry(ticket, of: load)
+            wait(id, &load)
         }
-        return nil
+        loads[id] = load
     }
 
-    private mutating func newEntry(_ id: TransferID, _ priority: LoadPriority) -> Entry {
-        lastSequence += 1
-        return Entry(priority: priority, rank: order == .firstInFirstOut ? -lastSequence : lastSequence, id: id)
+    /// Takes a running load's slot and lets it wait for one of another origin, ahead of the loads that came later.
+    func move(_ id: TransferID, to origin: HTTPOrigin) {
+        guard var load = loads[id], case .running = load.place else { return }
+        freeSlot(of: load.origin)
+        leave(load.origin)
+        load.origin = join(origin)
+        wait(id, &load)
+        loads[id] = load
     }
+
+    /// Takes a running load's slot without letting it wait for another.
+    func setAside(_ id: TransferID) {
+        guard let load = loads[id], case .running = load.place else { return }
+        loads[id]?.place = .setAside
+        freeSlot(of: load.origin)
+    }
+
+    /// Lets a load that was set aside wait again, ahead of the loads that came later.
+    func bringBack(_ id: TransferID) {
+        guard var load = loads[id], case .setAside = load.place else { return }
+        wait(id, &load)
+        loads[id] = load
+    }
+
+    /// Removes a load, and frees its slot if it has one.
+    func remove(_ id: TransferID) {
+        guard let load = loads.removeValue(forKey: id) else { return }
+        switch load.place {
+        case .waiting(let ticket):
+            removeEntry(ticket, of: load)
+            updateClaims(of: load.origin)
+        case .running: freeSlot(of: load.origin)
+        case .setAside: break
+        }
+        leave(load.origin)
+    }
+
+    /// Gives a slot to the next load that may have one.
+    ///
+    /// - Parameter admitsNew: called when that load would be a new one; after `false`, only loads that have begun come into
+    ///   question.
+    func startNext(admitsNew: () -> Bool = { true }) -> TransferID? {
+        guard runningCount < limit else { return nil }
+        let begun = begunClaims.first.flatMap { origin in origin.begun.claim.map { (origin, $0.turn) } }
+        if !isSuspended, let origin = newClaims.first, let turn = origin.new.claim?.turn,
+            begun.map({ turn.precedes($0.1) }) ?? true, hasSlot(for: turn), admitsNew()
+        {
+            return origin.new.loads.popFirst().map { start($0.id, origin) }
+        }
+        guard let (origin, turn) = begun, hasSlot(for: turn) else { return nil }
+        return origin.begun.loads.popFirst().map { start($0.id, origin) }
+    }
+
+    private func start(_ id: TransferID, _ origin: Origin) -> TransferID {
+        startCount += 1
+        origin.lastStart = startCount
+        origin.runningCount += 1
+        runningCount += 1
+        loads[id]?.place = .running
+        loads[id]?.hasBegun = true
+        updateClaims(of: origin)
+        return id
+    }
+
+    private func hasSlot(for turn: Turn) -> Bool { runningCount < Self.slots(of: limit, for: turn.priority) }
 
     private static func slots(of limit: Int, for priority: LoadPriority) -> Int {
         priority < .normal ? max(1, limit / 2) : limit
     }
 
-    private mutating func wait(_ entry: Entry, for origin: HTTPOrigin) {
-        origins[origin, default: Origin()].waiting.insert(entry)
-        updateClaim(of: origin)
+    private func join(_ name: HTTPOrigin) -> Origin {
+        let origin =
+            origins[name] ?? Origin(name, order: order == .firstInFirstOut ? .firstInFirstOut : .lastInFirstOut)
+        if origin.loadCount == 0 { origins[name] = origin }
+        origin.loadCount += 1
+        return origin
     }
 
-    private mutating func freeSlot(of origin: HTTPOrigin) {
+    private func leave(_ origin: Origin) {
+        origin.loadCount -= 1
+        if origin.loadCount == 0 { origins[origin.name] = nil }
+    }
+
+    private func wait(_ id: TransferID, _ load: inout Load) {
+        let entry = Entry(id: id, position: load.position)
+        let ticket =
+            load.hasBegun
+            ? load.origin.begun.loads.insert(entry, priority: load.priority, position: load.position)
+            : load.origin.new.loads.insert(entry, priority: load.priority, position: load.position)
+        load.place = .waiting(ticket)
+        updateClaims(of: load.origin)
+    }
+
+    private func removeEntry(_ ticket: PriorityQueue<Entry>.Ticket, of load: Load) {
+        if load.hasBegun { load.origin.begun.loads.remove(ticket) } else { load.origin.new.loads.remove(ticket) }
+    }
+
+    private func freeSlot(of origin: Origin) {
         runningCount -= 1
-        origins[origin]?.runningCount -= 1
-        updateClaim(of: origin)
+        origin.runningCount -= 1
+        updateClaims(of: origin)
     }
 
-    /// Claims a slot for the best that waits for an origin. Due whenever that, or the number of its running loads, may have
-    /// changed.
-    private mutating func updateClaim(of name: HTTPOrigin) {
-        guard var origin = origins.removeValue(forKey: name) else { return }
-        while let entry = origin.waiting.largest, !isWaiting(entry, for: name) { _ = origin.waiting.popLargest() }
-        let entry = origin.waiting.largest
-        guard entry != nil || origin.runningCount > 0 else { return }
-        var claim: Claim?
-        if let entry, origin.runningCount < Self.slots(of: limitPerHost, for: entry.priority) {
-            claim = Claim(
-                entry: entry, origin: name, runningCount: origin.runningCount, lastStart: origin.lastStart)
+    /// Due whenever an origin's best waiting loads, or the number of its running loads, may have changed.
+    private func updateClaims(of origin: Origin) {
+        updateClaim(of: origin, &origin.begun, &begunClaims)
+        updateClaim(of: origin, &origin.new, &newClaims)
+    }
+
+    private func updateClaim(of origin: Origin, _ waiting: inout Waiting, _ claims: inout Claims) {
+        let turn = turn(of: origin, waiting.loads)
+        guard turn != waiting.claim?.turn else { return }
+        if let claim = waiting.claim { claims.remove(claim) }
+        waiting.claim = turn.map { claims.insert(origin, $0) }
+    }
+
+    private func turn(of origin: Origin, _ waiting: PriorityQueue<Entry>) -> Turn? {
+        guard let entry = waiting.first, let priority = waiting.highestPriority,
+            origin.runningCount < Self.slots(of: limitPerHost, for: priority)
+        else { return nil }
+        guard origin.lastStart == 0 else {
+            return Turn(priority: priority, line: origin.runningCount + 1, position: origin.lastStart)
         }
-        if let claim, claim != origin.claim { claims.insert(claim) }
-        origin.claim = claim
-        origins[name] = origin
-    }
-
-    private func isWaiting(_ entry: Entry, for origin: HTTPOrigin) -> Bool {
-        guard let load = loads[entry.id] else { return false }
-        return load.entry == entry && load.origin == origin && !load.isRunning && !load.isSetAside
+        return Turn(priority: priority, line: 0, position: order == .firstInFirstOut ? entry.position : -entry.position)
     }
 }

@@ -8,7 +8,11 @@ internal import WebImageCore
 /// Loads under way keep it alive, not the downloader alone.
 final class DownloadScheduler: Sendable {
     private struct State {
-        var queue: DownloadQueue
+        let queue: DownloadQueue
+        /// `nil` for no limit.
+        var bucket: TokenBucket?
+        /// Whether ``startWaiting(_:)`` is due once there is a token.
+        var isAwaitingToken = false
         /// Loads whose request has not passed the hooks.
         var preparing: [TransferID: Preparation] = [:]
         var downloads: [TransferID: Download] = [:]
@@ -27,20 +31,27 @@ final class DownloadScheduler: Sendable {
     private let configuration: ImageDownloader.Configuration
     private let surroundings: DownloadSurroundings
     private let transport: any HTTPTransport
+    /// Measures the rate limit.
+    private let clock: any Clock<Duration>
+    /// The time since this object was made.
+    private let now: @Sendable () -> Duration
     /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
     /// never overtakes the start it is meant for.
     private let state: Lock<State>
 
     init(
-        _ configuration: ImageDownloader.Configuration, transport: any HTTPTransport, credentials: CredentialStorage
+        _ configuration: ImageDownloader.Configuration, transport: any HTTPTransport, credentials: CredentialStorage,
+        clock: any Clock<Duration>
     ) {
         self.configuration = configuration
         surroundings = DownloadSurroundings(configuration, credentials: credentials)
         self.transport = transport
+        self.clock = clock
+        now = NetworkActivity.stopwatch(clock)
         let queue = DownloadQueue(
             limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections,
             order: configuration.executionOrder)
-        state = Lock(State(queue: queue))
+        state = Lock(State(queue: queue, bucket: configuration.rateLimit.map { TokenBucket($0, now: .zero) }))
     }
 
     var loadCounts: (running: Int, waiting: Int) {
@@ -57,8 +68,10 @@ final class DownloadScheduler: Sendable {
         }
     }
 
+    /// - Parameter onStart: called once, on the thread of the events and before the first of them, when the load gets a slot.
     func submit(
-        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+        _ request: LoaderRequest, priority: LoadPriority, onStart: (@Sendable () -> Void)? = nil,
+        handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> DownloadTask {
         let id = state.withLock { state in
             state.lastID += 1
@@ -71,9 +84,9 @@ final class DownloadScheduler: Sendable {
             // On the caller's thread: there is no other.
             handler(.finished(.failure(.noThread(url: request.url.separatedFromUserInfo.url))))
         } else if configuration.hooks.changeRequests {
-            transport.perform { [self] in admit(id, request, record, handler) }
+            transport.perform { [self] in admit(id, request, record, onStart, handler) }
         } else {
-            admit(id, request, record, handler)
+            admit(id, request, record, onStart, handler)
         }
         return DownloadTask(id: id, scheduler: self)
     }
@@ -81,7 +94,7 @@ final class DownloadScheduler: Sendable {
     /// Lets the hooks see the request, then queues it.
     private func admit(
         _ id: TransferID, _ request: LoaderRequest, _ record: DownloadRecord,
-        _ handler: @escaping @Sendable (LoaderEvent) -> Void
+        _ onStart: (@Sendable () -> Void)?, _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         do throws(WebImageError) {
             let downloadState = try DownloadState(
@@ -90,7 +103,7 @@ final class DownloadScheduler: Sendable {
                 guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
                 let download = Download(
                     id: id, state: downloadState, record: record, isPaused: preparation.isPaused,
-                    configuration: configuration, scheduler: self, handler: handler)
+                    configuration: configuration, scheduler: self, onStart: onStart, handler: handler)
                 state.downloads[id] = download
                 state.queue.enqueue(id, origin: downloadState.hop.origin, priority: preparation.priority)
                 startWaiting(&state)
@@ -214,16 +227,36 @@ final class DownloadScheduler: Sendable {
     func perform(_ body: @escaping @Sendable () -> Void) { transport.perform(body) }
 
     private func startWaiting(_ state: inout State) {
-        while let id = state.queue.startNext() {
+        let queue = state.queue
+        var bucket = state.bucket
+        var needsToken = false
+        while let id = queue.startNext(admitsNew: { [now] in
+            guard bucket != nil else { return true }
+            let isAdmitted = bucket?.take(at: now()) ?? true
+            if !isAdmitted { needsToken = true }
+            return isAdmitted
+        }) {
             guard let download = state.downloads[id] else { continue }
             start(download)
         }
-        configuration.networkActivity?.change(by: state.queue.runningCount - state.activeCount)
-        state.activeCount = state.queue.runningCount
+        state.bucket = bucket
+        configuration.networkActivity?.change(by: queue.runningCount - state.activeCount)
+        state.activeCount = queue.runningCount
+        guard needsToken, let wait = bucket?.wait, !state.isAwaitingToken else { return }
+        state.isAwaitingToken = true
+        // The loads that wait keep the scheduler alive.
+        Task { [weak self, clock] in
+            try? await clock.sleep(for: wait)
+            self?.state.withLock { state in
+                state.isAwaitingToken = false
+                self?.startWaiting(&state)
+            }
+        }
     }
 
     private func start(_ download: Download) {
         download.begin()
+        if let onStart = download.takeOnStart() { transport.perform(onStart) }
         transport.start(download.transferRequest, id: download.id, receiver: download)
     }
 }

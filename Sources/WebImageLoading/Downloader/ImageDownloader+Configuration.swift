@@ -5,6 +5,8 @@ extension ImageDownloader {
         public var maximumConnectionsPerHost = 6
         /// The most transfers at once in all; 32. At least 1.
         public var maximumConnections = 32
+        /// How many transfers may start per second; `nil`, the default, sets no limit.
+        public var rateLimit: RateLimit?
         /// How long a connection may take, with name look-up and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
         /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses count as nothing.

@@ -35,10 +35,13 @@ public final class ImageDownloader: ImageLoader {
         self.init(configuration: configuration, transport: CurlTransport(transport))
     }
 
-    package init(configuration: Configuration, transport: any HTTPTransport) {
+    /// - Parameter clock: measures the rate limit.
+    package init(
+        configuration: Configuration, transport: any HTTPTransport, clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.configuration = configuration
         cookies = CookieJar(transport: transport)
-        scheduler = DownloadScheduler(configuration, transport: transport, credentials: credentials)
+        scheduler = DownloadScheduler(configuration, transport: transport, credentials: credentials, clock: clock)
     }
 
     /// Whether the scheme is `http` or `https`.
@@ -59,6 +62,17 @@ public final class ImageDownloader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         scheduler.submit(request, priority: priority, handler: handler)
+    }
+
+    /// Like ``load(_:priority:handler:)``, and reports when the load starts.
+    ///
+    /// - Parameter onStart: called once when the load gets a slot, on the thread of the events and before the first of them. Not
+    ///   called for a load that ends while it waits.
+    package func load(
+        _ request: LoaderRequest, priority: LoadPriority, onStart: @escaping @Sendable () -> Void,
+        handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        scheduler.submit(request, priority: priority, onStart: onStart, handler: handler)
     }
 
     /// How many loads have a connection or are getting one, and how many wait for their turn.
