@@ -32,7 +32,7 @@ public final class NetworkActivity: Sendable {
     private let now: @Sendable () -> Duration
     private let state = Lock(State())
 
-    /// Makes a counter of its own.
+    /// Makes a separate counter.
     ///
     /// - Parameter clock: measures ``settlingTime``.
     public init(clock: any Clock<Duration> = ContinuousClock()) {

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// An IPv4 or IPv6 address.
-public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// Whether it is one of 32 bits.
-    public let isIPv4: Bool
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// Whether it has 32 bits, not 128.
+    package let isIPv4: Bool
     /// Its bits as a number, the first byte highest.
     let bits: UInt128
 
@@ -12,8 +12,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// Reads the usual forms, such as `192.0.2.1` and `2001:db8::1`; a zone (`%eth0`) is passed over.
-    public init?(_ text: some StringProtocol) {
+    /// Reads the usual forms, such as `192.0.2.1` and `2001:db8::1`. A zone (`%eth0`) is ignored.
+    package init?(_ text: some StringProtocol) {
         let text = text.prefix { $0 != "%" }
         var four = in_addr()
         if inet_pton(AF_INET, String(text), &four) == 1 {
@@ -25,7 +25,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(six)
     }
 
-    /// Reads a URL's host, with every form of IPv4 that look-ups take: `0x7f.1`, `2130706433`, `0177.0.0.1`.
+    /// Reads a URL's host, with every form of IPv4 that lookups accept: `0x7f.1`, `2130706433`, `0177.0.0.1`.
     init?(host: some StringProtocol) {
         var text = host[...]
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -59,8 +59,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.init(isIPv4: false, bits: bits)
     }
 
-    /// In numbers, as ``init(_:)`` reads it.
-    public var description: String {
+    /// The usual form, as ``init(_:)`` reads it.
+    package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         if isIPv4 {
             var address = in_addr(s_addr: UInt32(truncatingIfNeeded: bits).bigEndian)
@@ -74,7 +74,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The IPv4 addresses that packets to this IPv6 address end at, or may end at, where something translates or tunnels.
+    /// The IPv4 addresses that packets to this IPv6 address may reach through translation or a tunnel.
     var embeddedIPv4: [IPAddress] {
         guard !isIPv4 else { return [] }
         func four(_ bits: UInt128) -> IPAddress { IPAddress(isIPv4: true, bits: bits & 0xFFFF_FFFF) }
@@ -84,7 +84,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         if bits >> 32 == 0x0064_FF9B_0000_0000_0000_0000 { return [four(bits)] }
         // 2002::/16, 6to4 (RFC 3056).
         if bits >> 112 == 0x2002 { return [four(bits >> 80)] }
-        // 2001::/32, Teredo: the server, and the client with its bits turned over (RFC 4380 §4).
+        // 2001::/32, Teredo: the server, and the client with inverted bits (RFC 4380 §4).
         if bits >> 96 == 0x2001_0000 { return [four(bits >> 64), four(~bits)] }
         // …:0:5efe:a.b.c.d, ISATAP (RFC 5214 §6.1); the local bit may be set.
         if bits >> 32 & 0xFDFF_FFFF == 0x5EFE { return [four(bits)] }
@@ -93,12 +93,12 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A range of addresses with the same first bits, such as `10.0.0.0/8` or `fc00::/7`.
-public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
     private let address: IPAddress
     private let prefixLength: Int
 
-    /// Reads CIDR notation, or a single address; `nil` for anything else.
-    public init?(_ text: String) {
+    /// Reads CIDR notation or a single address; `nil` for anything else.
+    package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(parts[0]) else { return nil }
         let width = address.isIPv4 ? 32 : 128
@@ -114,25 +114,22 @@ public struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         self.prefixLength = prefixLength
     }
 
-    /// Whether `other` is in it. IPv4 addresses are in no IPv6 network and the other way round.
-    public func contains(_ other: IPAddress) -> Bool {
+    /// Whether the network contains `other`. IPv4 addresses are in no IPv6 network, and the reverse.
+    package func contains(_ other: IPAddress) -> Bool {
         other.isIPv4 == address.isIPv4 && IPNetwork(other, prefixLength: prefixLength).address == address
     }
 
-    /// In CIDR notation.
-    public var description: String { "\(address)/\(prefixLength)" }
+    package var description: String { "\(address)/\(prefixLength)" }
 
-    /// What is not the public internet: IANA's special-purpose registries (RFC 6890), multicast, and Azure's
-    /// platform services at 168.63.129.16.
-    ///
-    /// This machine, private, carrier-grade NAT, link-local with the metadata services of clouds, unique local,
-    /// documentation, benchmarking, multicast, reserved and broadcast.
-    public static let nonPublic: [IPNetwork] = [
+    /// The networks of ``AddressPolicy/publicInternet``.
+    static let nonPublic = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
         "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
         "224.0.0.0/4", "240.0.0.0/4",
         "::/128", "::1/128", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",
         "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
-    ].compactMap { IPNetwork($0) }
+    ]
+    static let everything = ["0.0.0.0/0", "::/0"].compactMap(IPNetwork.init)
+    static let loopback = ["127.0.0.0/8", "::1/128"].compactMap(IPNetwork.init)
 }

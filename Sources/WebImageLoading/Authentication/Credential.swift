@@ -1,6 +1,6 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
-/// What a server or proxy is shown to be let in. Its description hides the secret, so that it does not reach a log.
+/// A credential for a server or proxy. Its description hides the secret, so that it does not reach a log.
 public struct Credential: Sendable, Hashable {
     enum Secret: Hashable {
         case password(username: String, password: String)
@@ -11,23 +11,23 @@ public struct Credential: Sendable, Hashable {
 
     /// For Basic and Digest authentication.
     ///
-    /// It is sent once the server has asked for it, by Digest where the server offers that. After Basic has worked with a
-    /// server, later requests of the same downloader to its origin carry it at once, which saves them a round trip.
+    /// It is sent once the server asks for it, by Digest if the server offers that. After Basic has worked with a server, later
+    /// requests of the same downloader to its origin send it at once, which saves a round trip.
     public init(username: String, password: String) {
         secret = .password(username: username, password: password)
     }
 
-    /// For Bearer authentication (RFC 6750): sent at once, as an `Authorization` header.
+    /// For Bearer authentication (RFC 6750). It is sent at once, as an `Authorization` header.
     public static func bearerToken(_ token: String) -> Credential { Credential(secret: .bearerToken(token)) }
 
     private init(secret: Secret) { self.secret = secret }
 
-    /// The name, unless it is a token.
+    /// The user name; `nil` for a token.
     public var username: String? {
         if case .password(let username, _) = secret { username } else { nil }
     }
 
-    /// Different for different credentials. It contains the secret: only its hash may be stored.
+    /// A text unique to the credential. It contains the secret: only its hash may be stored.
     package var identity: String {
         switch secret {
         case .password(let username, let password): "password:\(username.utf8.count):\(username):\(password)"
@@ -42,7 +42,7 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
         username.map { "Credential(\($0), password hidden)" } ?? "Credential(hidden token)"
     }
 
-    /// As ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 
     /// Empty, so that `dump` shows no secret.
@@ -50,8 +50,7 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
 }
 
 extension URL {
-    /// The URL without `user:password@`, and what stood there. Only the first goes on the wire, into errors and cache
-    /// keys.
+    /// The URL without `user:password@`, and the credential in it. Only the URL goes on the wire, into errors and cache keys.
     package var separatedFromUserInfo: (url: URL, credential: Credential?) {
         guard user() != nil || password() != nil else { return (self, nil) }
         let text = absoluteString
@@ -65,4 +64,42 @@ extension URL {
             username: user(percentEncoded: false) ?? "", password: password(percentEncoded: false) ?? "")
         return (bare, credential)
     }
+}
+
+/// A request for a credential by a server (401) or proxy (407).
+public struct AuthenticationChallenge: Sendable, Hashable {
+    /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password (RFC 7616),
+    /// or a token (RFC 6750).
+    package enum Scheme: String, Sendable {
+        case basic, digest, bearer
+    }
+
+    /// The URL that was refused, after redirects.
+    public var url: URL
+    /// The host of the server or proxy.
+    public var host: String
+    /// Its port.
+    public var port: Int
+    /// Whether a proxy asks, not the server.
+    public var isProxy: Bool
+    /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the password.
+    public var scheme: String
+    /// The server's name for the protected area; `nil` for none.
+    public var realm: String?
+    /// The number of credentials refused for this load so far.
+    public var previousFailureCount: Int
+}
+
+/// Finds a credential for a challenge, for example by asking the user.
+///
+/// Without a credential, the load fails with ``WebImageError/httpStatus(code:url:)``, 401 or 407. If the handler throws, the load ends
+/// with ``WebImageError/cancelled``. It runs in its own task, however long it takes; the load has no connection meanwhile. Cancelling
+/// the load cancels the task.
+public typealias AuthenticationHandler =
+    @Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?
+
+enum AuthenticationAnswer: Hashable {
+    case credential(Credential)
+    case decline
+    case cancel
 }

@@ -1,11 +1,11 @@
-public import FoundationEssentials
+package import FoundationEssentials
 internal import WebImageCore
 
-/// The credentials that have worked with a downloader's requests, by origin and realm; in memory only.
+/// The credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage``, by origin and realm. In memory only.
 ///
-/// Requests take part that ask for it (``LoaderRequest/usesCredentialStorage``): what worked is kept, and tried when a
-/// server asks again; below a path where one has worked it is sent without being asked for (RFC 7617 §2.2).
-public final class CredentialStorage: Sendable {
+/// A stored credential is tried when a server asks again. Below a path where one has worked, it is sent without being asked for
+/// (RFC 7617 §2.2).
+package final class CredentialStorage: Sendable {
     private struct Space {
         var credential: Credential
         var scheme: AuthenticationChallenge.Scheme
@@ -14,7 +14,7 @@ public final class CredentialStorage: Sendable {
 
     private struct State {
         var spaces: [HTTPOrigin: [String: Space]] = [:]
-        /// Where Basic has worked, for requests that bring their own credential.
+        /// Where Basic has worked, for requests with their own credential.
         var basicOrigins: Set<HTTPOrigin> = []
     }
 
@@ -22,11 +22,9 @@ public final class CredentialStorage: Sendable {
 
     init() {}
 
-    /// Forgets everything.
-    public func removeAll() { state.withLock { $0 = State() } }
+    package func removeAll() { state.withLock { $0 = State() } }
 
-    /// Forgets what worked with the server of `url`.
-    public func removeCredentials(for url: URL) {
+    package func removeCredentials(for url: URL) {
         guard let origin = HTTPOrigin(url) else { return }
         state.withLock { state in
             state.spaces[origin] = nil
@@ -34,14 +32,13 @@ public final class CredentialStorage: Sendable {
         }
     }
 
-    /// How many are kept.
-    public var count: Int { state.withLock { $0.spaces.values.reduce(0) { $0 + $1.count } } }
+    package var count: Int { state.withLock { $0.spaces.values.reduce(0) { $0 + $1.count } } }
 
     func credential(for origin: HTTPOrigin, realm: String?) -> Credential? {
         state.withLock { $0.spaces[origin]?[realm ?? ""]?.credential }
     }
 
-    /// The one to send unasked: it has worked at or above the directory of `url`.
+    /// Returns the credential to send without being asked: one that has worked at or above the directory of `path`.
     func credential(toSendUnaskedTo origin: HTTPOrigin, path: String) -> Credential? {
         state.withLock { state in
             let spaces = state.spaces[origin]?.values.filter { path.hasPrefix($0.directory) } ?? []
@@ -55,7 +52,7 @@ public final class CredentialStorage: Sendable {
     ) {
         let directory = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
         state.withLock { state in
-            // A server can name as many realms as it likes.
+            // A server can name any number of realms.
             guard (state.spaces[origin]?.count ?? 0) < Self.realmLimit, state.spaces.count < Self.originLimit else {
                 return
             }

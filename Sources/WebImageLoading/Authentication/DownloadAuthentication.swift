@@ -1,12 +1,11 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What a load shows to servers and proxies, and what it does when they refuse it. Decides only: who asks the user, and who
-/// sends anything, is elsewhere.
+/// Decides which credentials a load sends to servers and proxies, and what to do when they are refused.
 ///
-///     401 ─► one in the storage for origin and realm? ─yes─► again with it
+///     401 ─► a stored credential for origin and realm? ─yes─► again with it
 ///                   │ no
-///            handler, and asked less often than allowed? ─yes─► asked ─► again with its answer
+///            a handler, called less often than allowed? ─yes─► call it ─► again with its credential
 ///                   │ no
 ///            the load fails with 401
 struct DownloadAuthentication {
@@ -16,7 +15,7 @@ struct DownloadAuthentication {
         case giveUp
     }
 
-    /// What one party, the server or the proxy, is shown.
+    /// The authentication with the server or with the proxy.
     private struct Party {
         var origin: HTTPOrigin?
         var credential: Credential?
@@ -34,7 +33,7 @@ struct DownloadAuthentication {
     private var server = Party()
     private var proxy = Party()
 
-    /// - Parameter credential: the request's own or the downloader's, for the origin the request names.
+    /// - Parameter credential: the request's or the downloader's, for the request's origin.
     init(
         _ credential: Credential?, usesStorage: Bool, storage: CredentialStorage,
         configuration: ImageDownloader.Configuration
@@ -45,9 +44,9 @@ struct DownloadAuthentication {
         server.credential = credential
     }
 
-    /// Fills in what the next exchange shows.
+    /// Sets the credentials of the next exchange.
     ///
-    /// - Parameter hasOwnHeader: whether an `Authorization` header was set by hand, which then is what the server sees.
+    /// - Parameter hasOwnHeader: whether the request has an `Authorization` header, which takes precedence.
     mutating func begin(
         _ origin: HTTPOrigin, path: String, hasOwnHeader: Bool, proxy server: ProxyServer?, access: inout TransferAccess
     ) {
@@ -70,13 +69,13 @@ struct DownloadAuthentication {
         access.proxyAuthentication = proxy.method
     }
 
-    /// Another origin sees nothing of what this one got. It stays forgotten, also when a later hop leads back.
+    /// Another origin gets nothing of this one's. It stays so when a later hop leads back.
     private mutating func enter(_ origin: HTTPOrigin) {
         if let last = server.origin, last != origin { server = Party() }
         server.origin = origin
     }
 
-    /// Draws the consequences of a 401.
+    /// Returns what follows from a 401.
     mutating func serverRefused(_ head: TransferHead, url: URL) -> Step {
         guard let origin = server.origin else { return .giveUp }
         let challenge = HTTPChallenge.parse(head.values("www-authenticate")).preferred
@@ -85,13 +84,13 @@ struct DownloadAuthentication {
         return refused(&party, challenge, url: url, host: origin.host, port: origin.port, isProxy: false)
     }
 
-    /// Draws the consequences of a 407.
+    /// Returns what follows from a 407.
     mutating func proxyRefused(_ head: TransferHead, by proxyServer: ProxyServer, url: URL) -> Step {
         let challenge = HTTPChallenge.parse(head.values("proxy-authenticate")).preferred
         return proxyRefused(challenge, by: proxyServer, url: url)
     }
 
-    /// As above, where only the scheme is known.
+    /// Like the method above, where only the scheme is known.
     mutating func proxyRefused(
         _ challenge: (scheme: AuthenticationChallenge.Scheme, realm: String?)?, by server: ProxyServer, url: URL
     ) -> Step {
@@ -105,7 +104,7 @@ struct DownloadAuthentication {
         host: String, port: Int, isProxy: Bool
     ) -> Step {
         if let origin = party.origin, party.method == .basic, party.credential != nil, challenge?.scheme == .digest {
-            // It took Basic before.
+            // It accepted Basic before.
             storage.noteBasic(false, for: origin)
             party.method = .digest
             return .retry
@@ -131,16 +130,17 @@ struct DownloadAuthentication {
         askCount += 1
         return .ask(
             AuthenticationChallenge(
-                url: url, host: host, port: port, isProxy: isProxy, scheme: challenge.scheme, realm: challenge.realm,
+                url: url, host: host, port: port, isProxy: isProxy, scheme: challenge.scheme.rawValue,
+                realm: challenge.realm,
                 previousFailureCount: party.failureCount))
     }
 
-    /// Takes the answer to a challenge.
+    /// Takes the handler's credential for a challenge.
     mutating func answer(_ credential: Credential, to challenge: AuthenticationChallenge) {
         if challenge.isProxy { proxy.credential = credential } else { server.credential = credential }
     }
 
-    /// Remembers what worked: `head` is neither 401 nor 407.
+    /// Stores the credentials that worked: `head` is neither 401 nor 407.
     func accepted(_ head: TransferHead, path: String) {
         accepted(server, head.answered("www-authenticate"), path: path)
         accepted(proxy, head.answered("proxy-authenticate"), path: "/")
@@ -163,5 +163,94 @@ extension TransferHead {
 
     fileprivate func answered(_ name: String) -> [String] {
         answeredFields.filter { $0.name.lowercased() == name }.map(\.value)
+    }
+}
+
+/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.6.1).
+struct HTTPChallenge: Equatable {
+    /// In lower case, such as `basic`.
+    var scheme: String
+    var realm: String?
+
+    /// Returns all challenges of all fields. A field may contain several, separated by commas as their parameters are.
+    static func parse(_ values: [String]) -> [HTTPChallenge] {
+        values.flatMap { value -> [HTTPChallenge] in
+            var reader = Reader(text: Array(value.utf8))
+            var challenges: [HTTPChallenge] = []
+            while let item = reader.nextItem() {
+                switch item {
+                case .scheme(let name): challenges.append(HTTPChallenge(scheme: name, realm: nil))
+                case .parameter("realm", let value) where !challenges.isEmpty:
+                    let last = challenges.count - 1
+                    if challenges[last].realm == nil { challenges[last].realm = value }
+                case .parameter: break
+                }
+            }
+            return challenges
+        }
+    }
+
+    private enum Item {
+        case scheme(String)
+        case parameter(name: String, value: String)
+    }
+
+    private struct Reader {
+        let text: [UInt8]
+        var position = 0
+
+        mutating func nextItem() -> Item? {
+            while true {
+                skip { $0 == UInt8(ascii: ",") || Self.isSpace($0) }
+                guard position < text.count else { return nil }
+                let name = take { !Self.isSpace($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") }
+                let end = position
+                skip(Self.isSpace)
+                guard position < text.count, text[position] == UInt8(ascii: "=") else {
+                    position = end
+                    if name.isEmpty { return nil }
+                    return .scheme(name.lowercased())
+                }
+                skip { $0 == UInt8(ascii: "=") || Self.isSpace($0) }
+                return .parameter(name: name.lowercased(), value: takeValue())
+            }
+        }
+
+        private mutating func takeValue() -> String {
+            guard position < text.count, text[position] == UInt8(ascii: "\"") else {
+                return take { !Self.isSpace($0) && $0 != UInt8(ascii: ",") }
+            }
+            position += 1
+            var value: [UInt8] = []
+            while position < text.count, text[position] != UInt8(ascii: "\"") {
+                if text[position] == UInt8(ascii: "\\"), position + 1 < text.count { position += 1 }
+                value.append(text[position])
+                position += 1
+            }
+            position += 1
+            return String(decoding: value, as: UTF8.self)
+        }
+
+        private mutating func take(while isTaken: (UInt8) -> Bool) -> String {
+            let start = position
+            skip(isTaken)
+            return String(decoding: text[start..<position], as: UTF8.self)
+        }
+
+        private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+            while position < text.count, isSkipped(text[position]) { position += 1 }
+        }
+
+        private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    }
+}
+
+extension [HTTPChallenge] {
+    /// The challenge to answer. Digest takes precedence over Basic, since it does not reveal the password.
+    var preferred: (scheme: AuthenticationChallenge.Scheme, realm: String?)? {
+        for scheme in [AuthenticationChallenge.Scheme.digest, .basic, .bearer] {
+            if let challenge = first(where: { $0.scheme == scheme.rawValue }) { return (scheme, challenge.realm) }
+        }
+        return nil
     }
 }

@@ -1,21 +1,41 @@
 internal import CWebImageSystem
 internal import Dispatch
+package import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// What the kernel's routes say: there is a network while there is a way to addresses that no other route knows (a default
-/// route), over IPv4 or IPv6.
+/// Reports whether there is a network, for loads that wait for one.
+package protocol ConnectivityMonitor: Sendable {
+    /// Whether there is a network; `true` when in doubt, since a load is tried then. Does not block, on any thread.
+    var isConnected: Bool { get }
+
+    /// Calls `body` once, as soon as there is a network: on a thread of the monitor, or inside this call.
+    ///
+    /// - Returns: the wait, which can be cancelled. Releasing it does not cancel.
+    func whenConnected(_ body: @escaping @Sendable () -> Void) -> ConnectivityWait
+}
+
+/// A wait for a network.
+package struct ConnectivityWait: Sendable {
+    private let onCancel: @Sendable () -> Void
+
+    /// - Parameter onCancel: removes it from the monitor; may be called late, and more than once.
+    package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+
+    /// Ends the wait. A call on another thread may still finish.
+    package func cancel() { onCancel() }
+}
+
+/// Reports a network while the kernel has a default route, over IPv4 or IPv6.
 ///
-///     whenConnected ──► first of those who wait? open the kernel's route events (netlink)
+///     whenConnected ──► the first wait? open the kernel's route events (netlink)
 ///                       look at the routes ──► a default route? ──► call, forget
 ///                            ▲                       │ no
 ///                            └───── an event ◄───────┘          last one gone: close
 ///
-/// It costs nothing while nobody waits: no thread, no descriptor. Where the kernel does not tell, as in some sandboxes, there
-/// is a network.
-public final class SystemConnectivity: ConnectivityMonitor {
-    /// The one that managers use unless told otherwise.
-    public static let shared = SystemConnectivity()
+/// Without waits it needs no thread and no descriptor. If the routes are unknown, as in some sandboxes, it reports a network.
+package final class SystemConnectivity: ConnectivityMonitor {
+    package static let shared = SystemConnectivity()
 
     private struct State {
         var waiters: [Int: @Sendable () -> Void] = [:]
@@ -28,15 +48,14 @@ public final class SystemConnectivity: ConnectivityMonitor {
     private let queue = DispatchQueue(label: "webimage-network")
     private let state = Lock(State())
 
-    /// Makes a monitor of this machine.
-    public convenience init() {
+    package convenience init() {
         self.init(hasRoute: { cwi_has_default_route() != 0 }, openEvents: { cwi_open_route_events() })
     }
 
     /// - Parameters:
-    ///   - hasRoute: `true` where nobody can tell.
-    ///   - openEvents: gives a descriptor that can be read when the routes may have changed; it is closed here. Below 0 where
-    ///     there is none.
+    ///   - hasRoute: `true` when unknown.
+    ///   - openEvents: returns a descriptor that becomes readable when the routes may have changed, and is closed here; below 0 for
+    ///     none.
     package init(hasRoute: @escaping @Sendable () -> Bool, openEvents: @escaping @Sendable () -> Int32) {
         self.hasRoute = hasRoute
         self.openEvents = openEvents
@@ -44,15 +63,13 @@ public final class SystemConnectivity: ConnectivityMonitor {
 
     deinit { state.withLock { $0.events }?.cancel() }
 
-    /// Whether there is a default route now.
-    public var isConnected: Bool { hasRoute() }
+    package var isConnected: Bool { hasRoute() }
 
-    /// Calls `body` once there is a default route: inside this call if there is one, else on the monitor's queue.
-    public func whenConnected(_ body: @escaping @Sendable () -> Void) -> ConnectivityWait {
+    package func whenConnected(_ body: @escaping @Sendable () -> Void) -> ConnectivityWait {
         let (number, canWait) = state.withLock { state in
             state.lastNumber += 1
             state.waiters[state.lastNumber] = body
-            // Before the look at the routes, so that no change falls between the two.
+            // Before the routes are read, so that no change falls between the two.
             if state.events == nil { state.events = watch() }
             return (state.lastNumber, state.events != nil)
         }
@@ -62,7 +79,6 @@ public final class SystemConnectivity: ConnectivityMonitor {
         return ConnectivityWait { [weak self] in _ = self?.take(number) }
     }
 
-    /// Whether anybody waits.
     package var isWatching: Bool { state.withLock { $0.events != nil } }
 
     private func take(_ number: Int) -> (@Sendable () -> Void)? {
@@ -80,7 +96,7 @@ public final class SystemConnectivity: ConnectivityMonitor {
         let events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         events.setEventHandler { [weak self] in
             var messages = [UInt8](repeating: 0, count: 16 << 10)
-            // What they say does not matter; that the kernel had to drop some does not either.
+            // Their content does not matter, nor whether the kernel dropped some.
             while read(descriptor, &messages, messages.count) > 0 {}
             self?.routesMayHaveChanged()
         }
@@ -97,5 +113,17 @@ public final class SystemConnectivity: ConnectivityMonitor {
         }
         events?.cancel()
         for body in bodies { body() }
+    }
+}
+
+extension URL {
+    /// Whether loading it needs no network: a file, a `data:` URL, or a server on the loopback interface.
+    package var isOnThisMachine: Bool {
+        if ["file", "data"].contains(scheme?.lowercased()) { return true }
+        guard let host = canonicalHost else { return false }
+        // RFC 6761, 6.3.
+        if host == "localhost" || host.hasSuffix(".localhost") { return true }
+        guard let address = IPAddress(host: host) else { return false }
+        return IPNetwork.loopback.contains { $0.contains(address) }
     }
 }

@@ -1,32 +1,32 @@
+public import FoundationEssentials
 internal import Glibc
 public import WebImageCore
 
-/// The cookies of a downloader's requests that handle them (``LoaderRequest/handlesCookies``); empty at first.
+/// The cookies of a downloader's requests with ``LoaderRequest/handlesCookies``; empty at first.
 ///
-/// The rules are libcurl's: RFC 6265 with the `__Host-` and `__Secure-` prefixes and the public suffix list, so that no site
-/// can set cookies for all of `co.uk`. Each hop of a redirect sends and takes only its own host's. `SameSite` is passed over:
-/// there are no sites to be the same as. A cookie has at most 4,096 bytes; of more than about 50 a domain, or 3,000 in all,
-/// the oldest go.
+/// The rules are libcurl's: RFC 6265 with the `__Host-` and `__Secure-` prefixes and the public suffix list, so that no site can set
+/// cookies for all of `co.uk`. Each hop of a redirect sends and receives only its own host's cookies. `SameSite` is ignored, since there
+/// are no sites. A cookie has at most 4,096 bytes. Beyond about 50 cookies per domain, or 3,000 in total, the oldest are removed.
 public final class CookieJar: Sendable {
     private let transport: any HTTPTransport
 
     init(transport: any HTTPTransport) { self.transport = transport }
 
-    /// All of them, without those that have ended.
+    /// Returns all cookies that have not expired.
     public func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
 
-    /// Puts one in, in place of one with the same name, domain and path. One for a whole public suffix is taken, too.
+    /// Inserts a cookie; it replaces one with the same name, domain and path. A cookie for a whole public suffix is accepted too.
     public func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
 
-    /// Takes one out.
+    /// Removes a cookie.
     public func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
 
-    /// Takes them all out.
+    /// Removes all cookies.
     public func removeAll() async { await withStore { $0.removeAll() } }
 
-    /// Writes them to a file in Netscape's format, which curl and wget read, with those that have no end.
+    /// Writes all cookies to a file in Netscape's format, which curl and wget read, including session cookies.
     ///
-    /// Only its owner may read the file. It is replaced as a whole or not at all.
+    /// Only its owner may read the file. It is replaced atomically.
     /// - Throws: ``WebImageError/file(path:errno:)``.
     public func save(to path: String) async throws(WebImageError) {
         let lines = await cookies().map(\.netscapeLine)
@@ -34,7 +34,7 @@ public final class CookieJar: Sendable {
         try await Self.onFileThread { () throws(WebImageError) in try CookieFile.write(text, to: path) }
     }
 
-    /// Adds those of a file that ``save(to:)``, curl or wget has written; lines that are no cookies are passed over.
+    /// Inserts the cookies of a file written by ``save(to:)``, curl or wget. Other lines are ignored.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)``, with `EFBIG` for more than 16 MiB.
     public func load(from path: String) async throws(WebImageError) {
@@ -44,7 +44,7 @@ public final class CookieJar: Sendable {
     }
 
     private func withStore<Value: Sendable>(_ body: @escaping @Sendable (any CookieStore) -> Value) async -> Value {
-        // Without a thread it waits until a later load gets one.
+        // If the system has no thread to give, this waits until a later load gets one.
         _ = transport.prepare()
         return await withCheckedContinuation { continuation in
             transport.withCookies { continuation.resume(returning: body($0)) }
@@ -65,7 +65,7 @@ public final class CookieJar: Sendable {
     }
 }
 
-/// Where the transport keeps cookies. Used on its thread alone.
+/// The transport's cookies. Used on its thread only.
 package protocol CookieStore {
     func cookies() -> [Cookie]
     func insert(_ cookies: [Cookie])
@@ -109,5 +109,71 @@ private enum CookieFile {
             if count > 0 { bytes += buffer[..<count] } else if errno != EINTR { throw .file(path: path, errno: errno) }
             guard bytes.count <= byteLimit else { throw .file(path: path, errno: EFBIG) }
         }
+    }
+}
+
+/// A cookie in a ``CookieJar`` (RFC 6265 §5.3).
+public struct Cookie: Sendable, Hashable {
+    /// The name.
+    public var name: String
+    /// The value.
+    public var value: String
+    /// The host, without a leading dot.
+    public var domain: String
+    /// Whether it is also sent to subdomains of ``domain``.
+    public var includesSubdomains: Bool
+    /// The path below which it is sent.
+    public var path: String
+    /// Whether it is sent only over https, and to this machine.
+    public var isSecure: Bool
+    /// Whether scripts of web pages should not see it. It has no effect here.
+    public var isHTTPOnly: Bool
+    /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
+    public var expires: Date?
+
+    /// Makes a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
+    /// with `/`.
+    public init?(
+        name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
+        isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil
+    ) {
+        let isForbidden: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || $0 == ";" || $0.value == 0x7F }
+        for part in [name, value, domain, path] where part.unicodeScalars.contains(where: isForbidden) { return nil }
+        guard !name.isEmpty, !domain.isEmpty, path.hasPrefix("/") else { return nil }
+        self.name = name
+        self.value = value
+        self.domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : domain).lowercased()
+        self.includesSubdomains = includesSubdomains
+        self.path = path
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.expires = expires
+    }
+}
+
+extension Cookie {
+    /// Reads a line of a Netscape cookie file; `nil` for comments and anything else.
+    init?(netscapeLine line: some StringProtocol) {
+        let prefix = "#HttpOnly_"
+        let isHTTPOnly = line.hasPrefix(prefix)
+        let fields = String(isHTTPOnly ? line.dropFirst(prefix.count) : line[...])
+            .split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 7, !line.hasPrefix("#") || isHTTPOnly, let seconds = Int64(fields[4]) else { return nil }
+        self.init(
+            name: fields[5], value: fields[6], domain: fields[0], includesSubdomains: fields[1] == "TRUE",
+            path: fields[2], isSecure: fields[3] == "TRUE", isHTTPOnly: isHTTPOnly,
+            expires: seconds == 0 ? nil : Date(timeIntervalSince1970: Double(seconds)))
+    }
+
+    /// The line of a Netscape cookie file.
+    var netscapeLine: String {
+        // 0 means a session cookie, so that the beginning of 1970 becomes a second later.
+        let limit = Double(1 << 52)
+        let seconds = expires.map { max(1, Int64(min(max($0.timeIntervalSince1970, 1), limit))) } ?? 0
+        let fields = [
+            (isHTTPOnly ? "#HttpOnly_" : "") + (includesSubdomains ? "." : "") + domain,
+            includesSubdomains ? "TRUE" : "FALSE", path, isSecure ? "TRUE" : "FALSE", String(seconds), name, value,
+        ]
+        return fields.joined(separator: "\t")
     }
 }

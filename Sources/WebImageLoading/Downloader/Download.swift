@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import WebImageCore
 
-/// One load's events, from the transport to the caller.
+/// Passes the events of one load from the transport to the caller.
 ///
 ///     transport ──► DownloadState decides ──► handler
 ///                                        └──► BodyDecryption ──► handler     where there is a decryptor
@@ -14,7 +14,7 @@ final class Download: TransferReceiver {
     private let onStart: Lock<(@Sendable () -> Void)?>
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
-    private let redirectDecider: (@Sendable (Redirect) -> RedirectDecision)?
+    private let redirectHandler: (@Sendable (LoaderResponse, URL) -> URL?)?
     private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
     private let decryption: BodyDecryption?
     private let isPaused: Atomic<Bool>
@@ -33,7 +33,7 @@ final class Download: TransferReceiver {
         self.onStart = Lock(onStart)
         self.handler = handler
         responseModifier = configuration.hooks.responseModifier
-        redirectDecider = configuration.redirectPolicy.decide
+        redirectHandler = configuration.hooks.redirectHandler
         decryption = configuration.hooks.decryptor.map { decryptor in
             let decryption = BodyDecryption(decryptor, storage: configuration.bodyStorage)
             decryption.attach(DownloadTask(id: id, scheduler: scheduler))
@@ -41,7 +41,7 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// What the challenge handler is busy with.
+    /// A call of the authentication handler.
     private struct Question {
         var task: Task<Void, Never>?
         var isCancelled = false
@@ -49,7 +49,7 @@ final class Download: TransferReceiver {
 
     var hop: DownloadState.Hop { state.withLock { $0.hop } }
 
-    /// The hop under way, as it goes over the wire.
+    /// The request of the current hop.
     var transferRequest: TransferRequest {
         let activeDuration = record.withLock { $0.activeDuration }
         return state.withLock { state in
@@ -64,7 +64,7 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// Notes that it has a slot.
+    /// Records that the load has a slot.
     func begin() { record.withLock { $0.begin() } }
 
     /// What to call at the first slot; `nil` after that.
@@ -75,7 +75,7 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// Notes that it waits for another slot.
+    /// Records that the load waits for another slot.
     func wait() { record.withLock { $0.wait() } }
 
     // MARK: Flow
@@ -99,9 +99,12 @@ final class Download: TransferReceiver {
                 return .proceed
             }
         }
-        // As is this.
-        let redirect = redirectDecider == nil ? nil : state.withLock { $0.proposedRedirect(head) }
-        let decision = redirect.flatMap { redirectDecider?($0) } ?? .follow
+        var decision = RedirectDecision.follow
+        // Also called outside the lock.
+        if let redirectHandler, let (response, target) = state.withLock({ $0.proposedRedirect(head) }) {
+            let url = redirectHandler(response, target)
+            if url != target { decision = url.map { .rewrite($0) } ?? .deny }
+        }
         let (response, disposition) = state.withLock {
             $0.receive(head, modified: modified, redirectDecision: decision)
         }
@@ -139,7 +142,7 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// Leaves the network thread and the slot to others until there is an answer.
+    /// Calls the authentication handler. The load has no slot until the handler returns.
     private func ask(_ challenge: AuthenticationChallenge, refusal: WebImageError) {
         guard scheduler.setAside(self) else { return finish(.failure(.cancelled)) }
         let task = Task { [self] in
@@ -161,7 +164,7 @@ final class Download: TransferReceiver {
         if isCancelled { task.cancel() }
     }
 
-    /// Nobody waits for an answer any more. It may come before `ask` has noted its task.
+    /// Cancels the authentication handler. May be called before `ask` has stored its task.
     func cancelQuestion() {
         let task = question.withLock { question in
             question.isCancelled = true
@@ -173,7 +176,7 @@ final class Download: TransferReceiver {
     private func decrypt(_ url: URL) {
         scheduler.releaseSlot(self)
         decryption?.decrypt(url: url) { [self] result in
-            // Back to the thread of all other events, a cancel among them.
+            // On the thread of all other events, so that a cancel and the result do not race.
             scheduler.perform { [self] in
                 guard !isFinished.load(ordering: .relaxed) else { return }
                 switch result {
@@ -187,7 +190,7 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// Gives its slot to the next load, then reports the end; only the first call counts.
+    /// Frees the slot, then reports the end. Only the first call has an effect.
     func finish(_ result: Result<Void, WebImageError>) {
         guard !isFinished.exchange(true, ordering: .relaxed) else { return }
         scheduler.remove(self)
@@ -201,10 +204,10 @@ final class Download: TransferReceiver {
     }
 }
 
-/// What the caller of a load holds.
+/// The task of a load.
 final class DownloadTask: LoaderTask {
     private let id: TransferID
-    /// Loads under way keep it alive; a task kept after its load must not, or the network thread would stay.
+    /// Loads keep it alive. A task that is kept after its load must not, or the network thread would not end.
     private weak let scheduler: DownloadScheduler?
 
     init(id: TransferID, scheduler: DownloadScheduler) {
@@ -219,4 +222,92 @@ final class DownloadTask: LoaderTask {
     func pause() { scheduler?.setPaused(true, id) }
 
     func resume() { scheduler?.setPaused(false, id) }
+}
+
+/// Records the times and exchanges of one load for its ``LoaderMetrics``.
+struct DownloadRecord {
+    /// The status of the current exchange.
+    var statusCode: Int?
+    private let start: ContinuousClock.Instant
+    private var waitingSince: ContinuousClock.Instant?
+    private var queueDuration = Duration.zero
+    private var exchanges: [LoaderMetrics.Exchange] = []
+    /// How long the exchanges took, without pauses.
+    private(set) var activeDuration = Duration.zero
+
+    /// Starts now, waiting for a slot.
+    init() {
+        start = .now
+        waitingSince = start
+    }
+
+    mutating func wait() { waitingSince = .now }
+
+    mutating func begin() {
+        if let waitingSince { queueDuration += .now - waitingSince }
+        waitingSince = nil
+    }
+
+    mutating func end(_ url: URL, _ transfer: TransferMetrics) {
+        exchanges.append(LoaderMetrics.Exchange(url: url, statusCode: statusCode, transfer))
+        statusCode = nil
+        activeDuration += transfer.active
+    }
+
+    func metrics(redirectCount: Int, decodedByteCount: Int64) -> LoaderMetrics {
+        let now = ContinuousClock.now
+        var metrics = LoaderMetrics(
+            exchanges: exchanges, redirectCount: redirectCount,
+            queueDuration: queueDuration + (waitingSince.map { now - $0 } ?? .zero), totalDuration: now - start,
+            decodedByteCount: decodedByteCount)
+        metrics.activeDuration = activeDuration
+        return metrics
+    }
+}
+
+/// Collects a body for the decryptor, which needs it whole.
+final class BodyDecryption: Sendable {
+    private let decryptor: @Sendable (Data, LoaderResponse) -> Data?
+    private let collector: BodyCollector
+    private let response = Lock<LoaderResponse?>(nil)
+    private static let queue = WorkQueue(label: "webimage-decrypt", threadCount: 2)
+
+    init(_ decryptor: @escaping @Sendable (Data, LoaderResponse) -> Data?, storage: BodyStorage) {
+        self.decryptor = decryptor
+        collector = BodyCollector(storage)
+    }
+
+    /// Sets the load whose body is collected.
+    func attach(_ task: any LoaderTask) { collector.attach(task) }
+
+    /// Why the body could not be stored.
+    var failure: WebImageError? { collector.failure }
+
+    /// Whether there is a body to decrypt.
+    var isNeeded: Bool { collector.byteCount > 0 }
+
+    /// Takes the head; returns the one to report.
+    func begin(_ response: LoaderResponse) -> LoaderResponse {
+        self.response.withLock { $0 = response }
+        collector.begin(response)
+        var announced = response
+        announced.expectedByteCount = nil
+        return announced
+    }
+
+    func append(_ bytes: Data) { collector.append(bytes) }
+
+    /// Calls the decryptor, then `completion` with its result, both on another thread.
+    func decrypt(url: URL, completion: @escaping @Sendable (Result<Data, WebImageError>) -> Void) {
+        collector.end { [self] result in
+            Self.queue.submit { [self] in
+                completion(
+                    result.flatMap { body in
+                        let response = response.withLock { $0 } ?? LoaderResponse(url: url)
+                        return decryptor(body, response).map { .success($0) }
+                            ?? .failure(.decryptionFailed(url: url))
+                    })
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ internal import WebImageCore
 ///
 /// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the origin with
 /// the fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps its slots, because it
-/// is slow or hostile, therefore never gets more than its share while others wait. Within an origin, the ``order`` decides. A load
+/// is slow or hostile, therefore never gets more than its share while others wait. Within an origin, the load that came first starts first, or the one that came last. A load
 /// whose origin has no free slot does not hold up those of other origins. Loads below normal priority start only while at least
 /// half of the slots, of the origin and in total, stay free, so that a visible image never waits for prefetched ones.
 ///
@@ -103,7 +103,7 @@ final class DownloadQueue {
 
     private let limitPerHost: Int
     private let limit: Int
-    private let order: ImageDownloader.ExecutionOrder
+    private let isLastInFirstOut: Bool
     private var loads: [TransferID: Load] = [:]
     private var origins: [HTTPOrigin: Origin] = [:]
     private var begunClaims = Claims()
@@ -114,10 +114,10 @@ final class DownloadQueue {
     /// While set, only loads that have begun get a slot.
     var isSuspended = false
 
-    init(limitPerHost: Int, limit: Int, order: ImageDownloader.ExecutionOrder = .firstInFirstOut) {
+    init(limitPerHost: Int, limit: Int, isLastInFirstOut: Bool = false) {
         self.limitPerHost = max(1, limitPerHost)
         self.limit = max(1, limit)
-        self.order = order
+        self.isLastInFirstOut = isLastInFirstOut
     }
 
     var waitingCount: Int { loads.count - runningCount }
@@ -218,7 +218,7 @@ final class DownloadQueue {
 
     private func join(_ name: HTTPOrigin) -> Origin {
         let origin =
-            origins[name] ?? Origin(name, order: order == .firstInFirstOut ? .firstInFirstOut : .lastInFirstOut)
+            origins[name] ?? Origin(name, order: isLastInFirstOut ? .lastInFirstOut : .firstInFirstOut)
         if origin.loadCount == 0 { origins[name] = origin }
         origin.loadCount += 1
         return origin
@@ -269,6 +269,6 @@ final class DownloadQueue {
         guard origin.lastStart == 0 else {
             return Turn(priority: priority, line: origin.runningCount + 1, position: origin.lastStart)
         }
-        return Turn(priority: priority, line: 0, position: order == .firstInFirstOut ? entry.position : -entry.position)
+        return Turn(priority: priority, line: 0, position: isLastInFirstOut ? -entry.position : entry.position)
     }
 }

@@ -1,11 +1,11 @@
 internal import WebImageCore
 
-/// Hands loads from the queue to the transport and gives their slots back.
+/// Passes loads from the queue to the transport, and frees their slots.
 ///
 ///     submit ──► preparing ──► queue ──► transport ──► finishing ──► gone
 ///                request hooks            hop by hop    decryptor
 ///
-/// Loads under way keep it alive, not the downloader alone.
+/// The downloader and all loads keep it alive.
 final class DownloadScheduler: Sendable {
     private struct State {
         let queue: DownloadQueue
@@ -13,12 +13,12 @@ final class DownloadScheduler: Sendable {
         var bucket: TokenBucket?
         /// Whether ``startWaiting(_:)`` is due once there is a token.
         var isAwaitingToken = false
-        /// Loads whose request has not passed the hooks.
+        /// The loads whose request has not passed the hooks.
         var preparing: [TransferID: Preparation] = [:]
         var downloads: [TransferID: Download] = [:]
-        /// Loads that are about to end; a running one may be between two hops, where the transport does not know it.
+        /// The loads that are about to end. A running one may be between two hops, where the transport does not know it.
         var cancelled: Set<TransferID> = []
-        /// How many loads the configured ``NetworkActivity`` knows to be running.
+        /// The number of running loads as reported to the ``NetworkActivity``.
         var activeCount = 0
         var lastID: UInt64 = 0
     }
@@ -35,8 +35,8 @@ final class DownloadScheduler: Sendable {
     private let clock: any Clock<Duration>
     /// The time since this object was made.
     private let now: @Sendable () -> Duration
-    /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
-    /// never overtakes the start it is meant for.
+    /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel never overtakes
+    /// its start.
     private let state: Lock<State>
 
     init(
@@ -50,7 +50,7 @@ final class DownloadScheduler: Sendable {
         now = NetworkActivity.stopwatch(clock)
         let queue = DownloadQueue(
             limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections,
-            order: configuration.executionOrder)
+            isLastInFirstOut: configuration.isLastInFirstOut)
         state = Lock(State(queue: queue, bucket: configuration.rateLimit.map { TokenBucket($0, now: .zero) }))
     }
 
@@ -81,7 +81,7 @@ final class DownloadScheduler: Sendable {
         let record = DownloadRecord()
         if !transport.prepare() {
             state.withLock { _ = $0.preparing.removeValue(forKey: id) }
-            // On the caller's thread: there is no other.
+            // There is no other thread than the caller's.
             handler(.finished(.failure(.noThread(url: request.url.separatedFromUserInfo.url))))
         } else if configuration.hooks.changeRequests {
             transport.perform { [self] in admit(id, request, record, onStart, handler) }
@@ -91,7 +91,7 @@ final class DownloadScheduler: Sendable {
         return DownloadTask(id: id, scheduler: self)
     }
 
-    /// Lets the hooks see the request, then queues it.
+    /// Passes the request to the hooks, then queues it.
     private func admit(
         _ id: TransferID, _ request: LoaderRequest, _ record: DownloadRecord,
         _ onStart: (@Sendable () -> Void)?, _ handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -111,7 +111,7 @@ final class DownloadScheduler: Sendable {
             }
             if !isAdmitted { throw .cancelled }
         } catch {
-            // Whatever the hooks say, a load that was cancelled meanwhile ends as one.
+            // A load that was cancelled meanwhile ends as cancelled, whatever the hooks return.
             let isWanted = state.withLock { $0.preparing.removeValue(forKey: id) != nil }
             transport.perform { handler(.finished(.failure(isWanted ? error : .cancelled))) }
         }
@@ -126,7 +126,7 @@ final class DownloadScheduler: Sendable {
     }
 
     private func cancel(_ id: TransferID, _ state: inout State) {
-        // Its admission finds it gone and reports the end.
+        // `admit` finds it gone and reports the end.
         guard state.preparing.removeValue(forKey: id) == nil else { return }
         guard let download = state.downloads[id], state.cancelled.insert(id).inserted else { return }
         if state.queue.isRunning(id) {
@@ -148,17 +148,17 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Whether to hold back the bytes of a load.
+    /// Pauses or resumes the bytes of a load.
     func setPaused(_ isPaused: Bool, _ id: TransferID) {
         state.withLock { state in
             state.preparing[id]?.isPaused = isPaused
             state.downloads[id]?.setPaused(isPaused)
-            // The transport asks for itself whether it may go on with the bytes, but not again after a no.
+            // The transport asks before each piece of the body, but not again after a no.
             if !isPaused, state.queue.isRunning(id) { transport.resume(id) }
         }
     }
 
-    /// A redirect: stays in its slot on the same origin, else waits for one of the next. `false` when the load was
+    /// Continues with the next hop, in the same slot for the same origin, else in a new one. Returns `false` when the load was
     /// cancelled between its hops.
     func `continue`(_ download: Download, from origin: HTTPOrigin, to hop: DownloadState.Hop) -> Bool {
         state.withLock { state in
@@ -174,7 +174,7 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Takes a load's slot away while its challenge waits for an answer. `false` when it was cancelled.
+    /// Frees a load's slot while the authentication handler runs. Returns `false` when the load was cancelled.
     func setAside(_ download: Download) -> Bool {
         state.withLock { state in
             guard !state.cancelled.contains(download.id) else { return false }
@@ -184,17 +184,21 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    func answer(to challenge: AuthenticationChallenge) async -> AuthenticationChallenge.Answer {
-        await configuration.authenticationHandler?(challenge) ?? .decline
+    func answer(to challenge: AuthenticationChallenge) async -> AuthenticationAnswer {
+        do throws(CancellationError) {
+            return try await configuration.authenticationHandler?(challenge).map { .credential($0) } ?? .decline
+        } catch {
+            return .cancel
+        }
     }
 
-    /// Lets a load that was set aside wait for a slot again, or ends it with `result`.
+    /// Queues a load that was set aside again, or ends it with `result`.
     func bringBack(_ download: Download, _ result: Result<Void, WebImageError>?) {
         state.withLock { state in
-            // A cancel has ended it, or is about to.
+            // A cancelled load has ended, or is about to.
             guard state.downloads[download.id] != nil, !state.cancelled.contains(download.id) else { return }
             if let result {
-                // No longer to be cancelled: it ends once.
+                // It ends once: a cancel must do nothing from here on.
                 state.cancelled.insert(download.id)
                 transport.perform { download.finish(result) }
             } else {
@@ -205,7 +209,7 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Gives the slot of a load that is done with the transport to the next.
+    /// Frees the slot of a load that has finished its transfers.
     func releaseSlot(_ download: Download) {
         state.withLock { state in
             state.queue.remove(download.id)
@@ -213,7 +217,7 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Forgets a load that has ended.
+    /// Removes a load that has ended.
     func remove(_ download: Download) {
         state.withLock { state in
             state.downloads[download.id] = nil

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What a downloader's loads have in common besides its configuration.
+/// What the loads of a downloader share besides its configuration.
 struct DownloadSurroundings {
     let proxies: ProxyRules
     let credentials: CredentialStorage
@@ -15,20 +15,20 @@ struct DownloadSurroundings {
     ) {
         self.proxies = proxies ?? ProxyRules(configuration.proxy)
         self.credentials = credentials
-        pinnedPublicKeys = configuration.pinnedPublicKeys.normalized
+        pinnedPublicKeys = PublicKeyPins(configuration.pinnedPublicKeys)
         let addresses = configuration.hostAddresses.map { (HostPattern.normalized($0.key), $0.value) }
         hostAddresses = Dictionary(addresses, uniquingKeysWith: +)
     }
 
-    func pins(for origin: HTTPOrigin) -> [PublicKeyPin] { pinnedPublicKeys.pins(for: origin.host) }
+    func pins(for origin: HTTPOrigin) -> [String] { pinnedPublicKeys.pins(for: origin.host) }
 
     func addresses(of origin: HTTPOrigin) -> [String] { hostAddresses[origin.host] ?? [] }
 }
 
 extension DownloadState {
-    /// Judges the next URL, and finds out what its exchange may show to whom.
+    /// Checks the next URL, and sets the credentials, proxy and trust of its exchange.
     ///
-    /// - Parameter hop: its URL without `user:password@`.
+    /// - Parameter hop: its URL has no `user:password@`.
     mutating func enter(_ hop: Hop) throws(WebImageError) -> Hop {
         let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
         let policy = configuration.addressPolicy
@@ -47,14 +47,14 @@ extension DownloadState {
             access: &hop.access)
         hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
         if case .bearerToken(let token) = hop.access.proxyCredential?.secret, hop.access.proxyHeaders.isEmpty {
-            // libcurl has tokens for servers alone.
+            // libcurl supports tokens for servers only.
             hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]
         }
         if !hop.access.proxyHeaders.isEmpty { hop.access.proxyCredential = nil }
         return hop
     }
 
-    /// What a 401 or 407 leads to; `nil` when it is to be judged like any other status.
+    /// Returns what follows from a 401 or 407; `nil` when it is handled like any other status.
     mutating func refusedConclusion(_ head: TransferHead) -> Conclusion? {
         let step: DownloadAuthentication.Step
         if head.statusCode == 401 {
@@ -68,14 +68,14 @@ extension DownloadState {
         return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
     }
 
-    /// The proxy, where answers are its to give: what comes through a tunnel or SOCKS is the server's word, and a server must
-    /// not get hold of what the proxy is shown by asking for it.
+    /// The proxy, if it can respond itself. Through a tunnel or SOCKS every response is the server's, and a server must not get the
+    /// proxy's credential by asking for it.
     private var proxyThatAnswers: ProxyServer? {
         guard hop.origin.scheme == "http", let proxy = hop.access.proxy else { return nil }
         return HTTPOrigin.isHTTP(proxy.url) ? proxy : nil
     }
 
-    /// What a proxy's refusal to connect leads to.
+    /// Returns what follows from a proxy's refusal to connect.
     mutating func refusedConclusion(byProxy scheme: AuthenticationChallenge.Scheme) -> Conclusion {
         guard let proxy = hop.access.proxy else { return .finished(.failure(.httpStatus(code: 407, url: hop.url))) }
         return conclusion(of: authentication.proxyRefused((scheme, nil), by: proxy, url: hop.url), status: 407)
@@ -90,9 +90,9 @@ extension DownloadState {
         }
     }
 
-    /// Takes the answer to a challenge: the same request once more, or the end.
+    /// Takes the handler's answer to a challenge; returns the same request again, or the end.
     mutating func answer(
-        _ answer: AuthenticationChallenge.Answer, to challenge: AuthenticationChallenge, refusal: WebImageError
+        _ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, refusal: WebImageError
     ) -> Conclusion {
         switch answer {
         case .cancel: return .finished(.failure(.cancelled))

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What becomes of a load: judges heads, counts bytes and follows redirects. Pure, so that each rule can be tested
+/// The state of a load. It checks heads, counts bytes and follows redirects. It has no side effects, so that each rule can be tested
 /// without a server.
 struct DownloadState {
-    /// A load's next exchange with a server.
+    /// One exchange of a load with a server.
     struct Hop {
         var url: URL
         var origin: HTTPOrigin
@@ -16,7 +16,7 @@ struct DownloadState {
 
     enum Conclusion {
         case redirected(Hop)
-        /// The same request once more, with another credential.
+        /// The same request again, with another credential.
         case retried(Hop)
         case challenged(AuthenticationChallenge, refusal: WebImageError)
         case finished(Result<Void, WebImageError>)
@@ -26,16 +26,16 @@ struct DownloadState {
         }
     }
 
-    /// What the body of the hop under way is good for.
+    /// What to do with the body of the current hop.
     private enum Body {
         case awaited
         case wanted(expected: Int64?)
-        /// Of a redirect or an error: read so that the connection can be used again, unless it is long.
+        /// The body of a redirect or an error. It is read so that the connection can be reused, unless it is long.
         case discarded(Conclusion)
         case refused(WebImageError)
     }
 
-    /// Pages that go with redirects and errors are small; beyond this a new connection is cheaper.
+    /// Bodies of redirects and errors are small; beyond this limit a new connection is cheaper.
     static let discardedByteLimit = 64 << 10
 
     private(set) var hop: Hop
@@ -44,18 +44,18 @@ struct DownloadState {
     let surroundings: DownloadSurroundings
     var authentication: DownloadAuthentication
     private(set) var redirects: [LoaderResponse.Redirection] = []
-    /// The head of the hop under way, if it is a redirect.
+    /// The head of the current hop, if it is a redirect.
     private var redirection: LoaderResponse.Redirection?
-    /// The head of the hop under way, if it is refused.
+    /// The head of the current hop, if it is refused.
     private(set) var refusedResponse: LoaderResponse?
-    /// Whether an answer without bytes is no answer.
+    /// Whether a response without bytes is an error.
     private var needsBody = true
-    /// The body comes in a content coding, which the transport undoes: its length is known on the wire alone.
+    /// Whether the body has a content coding. The transport decodes it, so that its length is only known on the wire.
     private var isCoded = false
     private var body = Body.awaited
-    /// Of the hop under way, wanted or not.
+    /// In the current hop, wanted or not.
     private var receivedByteCount: Int64 = 0
-    /// What was passed on to the caller.
+    /// The bytes passed to the caller.
     private(set) var wantedByteCount: Int64 = 0
 
     /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
@@ -76,22 +76,22 @@ struct DownloadState {
         self.request = request
         self.configuration = configuration
         self.surroundings = surroundings ?? DownloadSurroundings(configuration)
-        // Who was not checked learns nothing that was learned from those who were, and the other way round.
+        // Unchecked servers must not get credentials that checked ones accepted, and the reverse.
         let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.surroundings.credentials
         authentication = DownloadAuthentication(
             credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
         hop = try enter(hop)
     }
 
-    /// Whether the body comes in a transfer coding that nobody asked for: libcurl undoes several over one another, each of
-    /// which may make a thousand bytes out of one. The load then ends before the first.
+    /// Returns whether the body has an unrequested transfer coding. libcurl decodes several on top of each other, each of which can
+    /// expand a byte to a thousand. The load then ends before the first byte.
     mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
         guard let coding = head.transferCodings.first(where: { $0 != "chunked" }) else { return false }
         body = .refused(.unsupportedContentCoding(coding, url: hop.url))
         return true
     }
 
-    /// Whether the head is a refusal that another credential may turn into a picture.
+    /// Returns whether the head is a refusal that another credential may resolve.
     mutating func answersRefusal(_ head: TransferHead) -> Bool {
         guard let conclusion = refusedConclusion(head) else { return false }
         body = .discarded(conclusion)
@@ -99,11 +99,11 @@ struct DownloadState {
         return true
     }
 
-    /// Takes the head; the response to report, if this is the hop that brings the picture.
+    /// Takes the head; returns the response to report if this is the last hop.
     ///
     /// - Parameters:
-    ///   - modified: what a hook has made of it; the length and the coding of the body stay as they came.
-    ///   - redirectDecision: what becomes of its redirect, if it is one; see ``proposedRedirect(_:)``.
+    ///   - modified: the head as a hook has changed it; the length and the coding of the body stay.
+    ///   - redirectDecision: what to do with a redirect; see ``proposedRedirect(_:)``.
     mutating func receive(
         _ head: TransferHead, modified: LoaderResponse? = nil, redirectDecision: RedirectDecision = .follow
     ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
@@ -136,9 +136,9 @@ struct DownloadState {
         return (response, .proceed)
     }
 
-    /// Why an answer is not taken; `nil` when it is.
+    /// Returns why a response is refused; `nil` when it is accepted.
     private func refusal(of head: TransferHead, codings: [String]) -> WebImageError? {
-        // A part that nobody asked for would pass for the whole.
+        // An unrequested part would pass for the whole.
         if head.statusCode == 206, !hop.headers.contains("range") { return .httpStatus(code: 206, url: hop.url) }
         if !request.acceptsAnyAnswer, !isConfirmation(head), let refusal = configuration.refusal(of: head, url: hop.url)
         {
@@ -147,17 +147,17 @@ struct DownloadState {
         return configuration.refusal(ofCodings: codings, accepted: hop.headers.acceptsContentCoding, url: hop.url)
     }
 
-    /// Whether the head answers a condition of the request: nothing has changed.
+    /// Whether the head responds to a condition of the request: nothing has changed.
     private func isConfirmation(_ head: TransferHead) -> Bool {
         head.statusCode == 304 && [.get, .head].contains(hop.method) && hop.headers.areConditional
     }
 
-    /// Whether anything comes after the head; where nothing may, its length is that of something else (RFC 9110, 8.6).
+    /// Whether a body follows the head. If none may, the head's length is that of another response (RFC 9110, 8.6).
     private func hasBody(_ head: TransferHead) -> Bool {
         hop.method != .head && head.statusCode != 204 && head.statusCode != 304
     }
 
-    /// What an answer that is no redirect looks like to the caller.
+    /// Returns the response to report for a head.
     func response(to head: TransferHead) -> LoaderResponse {
         let hasLength = head.contentCodings.isEmpty && head.statusCode != 304
         return LoaderResponse(
@@ -165,7 +165,7 @@ struct DownloadState {
             expectedByteCount: hasLength ? head.contentLength : nil, redirects: redirects)
     }
 
-    /// Ends the load with `error`, whatever the server still sends.
+    /// Ends the load with `error`. What the server still sends is discarded.
     mutating func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
 
     /// Whether bytes that arrive now go to the caller.
@@ -174,7 +174,7 @@ struct DownloadState {
         return false
     }
 
-    /// Counts a piece of the body; whether to pass it on.
+    /// Counts a piece of the body; returns whether to pass it on.
     mutating func receive(_ bytes: Data) -> (isWanted: Bool, disposition: TransferDisposition) {
         receivedByteCount += Int64(bytes.count)
         guard case .wanted = body else {
@@ -189,9 +189,9 @@ struct DownloadState {
         return (true, .proceed)
     }
 
-    /// Draws the conclusion from a hop that has ended.
+    /// Returns what follows from the end of a hop.
     ///
-    /// - Parameter wireByteCount: the length of the body as it came, where the transport knows it.
+    /// - Parameter wireByteCount: the length of the body on the wire, where the transport knows it.
     mutating func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
         let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
@@ -236,13 +236,13 @@ struct DownloadState {
         }
     }
 
-    /// Goes on to the next hop.
+    /// Starts the next hop.
     mutating func begin(_ next: Hop) {
         if let redirection { redirects.append(redirection) }
         beginAgain(next)
     }
 
-    /// Goes on to the same hop once more.
+    /// Repeats the current hop.
     mutating func beginAgain(_ next: Hop) {
         hop = next
         body = .awaited
@@ -250,4 +250,110 @@ struct DownloadState {
         isCoded = false
         (redirection, refusedResponse) = (nil, nil)
     }
+}
+
+/// Time limits, of the request where it has its own.
+extension DownloadState {
+    private var idleTimeout: Duration { request.idleTimeout ?? configuration.idleTimeout }
+    private var totalTimeout: Duration? { request.totalTimeout ?? configuration.totalTimeout }
+
+    /// The limits of the next exchange.
+    ///
+    /// - Parameter activeDuration: how long the load's exchanges have taken so far.
+    func limits(after activeDuration: Duration) -> TransferLimits {
+        var limits = TransferLimits()
+        limits.idle = idleTimeout
+        limits.total = totalTimeout.map { max(.zero, $0 - request.usedTime - activeDuration) }
+        limits.bytesPerSecond = configuration.minimumBytesPerSecond
+        limits.rateWindow = configuration.minimumRateWindow
+        return limits
+    }
+
+    func timeout(_ limit: TransferLimits.Kind) -> WebImageError {
+        let (reason, duration): (WebImageError.TimeoutReason, Duration) =
+            switch limit {
+            case .idle: (.idle, idleTimeout)
+            case .rate:
+                (.slow(bytesPerSecond: configuration.minimumBytesPerSecond), configuration.minimumRateWindow)
+            case .total: (.total, totalTimeout ?? .zero)
+            }
+        return .timedOut(reason: reason, seconds: duration.inSeconds, url: hop.url)
+    }
+}
+
+extension DownloadState {
+    /// Returns what follows from a redirect.
+    mutating func follow(_ location: String, status: Int, decision: RedirectDecision) -> Conclusion {
+        do throws(WebImageError) {
+            return .redirected(try nextHop(location, status: status, decision: decision))
+        } catch {
+            return .finished(.failure(error))
+        }
+    }
+
+    /// What to pass to the redirect handler; `nil` for a response that is no redirect, or one that is not followed in any case.
+    func proposedRedirect(_ head: TransferHead) -> (response: LoaderResponse, target: URL)? {
+        guard let location = head.redirectLocation, let target = try? target(of: location) else { return nil }
+        return (response(to: head), target.url)
+    }
+
+    private func target(of location: String) throws(WebImageError) -> (url: URL, origin: HTTPOrigin) {
+        let limit = configuration.maximumRedirects
+        guard redirects.count < limit else { throw .tooManyRedirects(limit: limit, url: hop.url) }
+        guard let target = URL(string: location, relativeTo: hop.url)?.absoluteURL else { throw .invalidURL(location) }
+        // A server must not choose the user of another server.
+        let url = target.separatedFromUserInfo.url
+        return (url, try judge(url))
+    }
+
+    private mutating func nextHop(
+        _ location: String, status: Int, decision: RedirectDecision
+    ) throws(WebImageError) -> Hop {
+        var (url, origin) = try target(of: location)
+        switch decision {
+        case .follow: break
+        case .deny: throw .redirectDenied(from: hop.url, to: url, reason: .denied)
+        case .rewrite(let other):
+            url = other.separatedFromUserInfo.url
+            origin = try judge(url)
+        }
+        var next = Hop(url: url, origin: origin, headers: hop.headers, method: hop.method, content: hop.content)
+        if Self.becomesGet(hop.method, after: status) {
+            (next.method, next.content) = (.get, nil)
+            next.headers.removeFieldsOfBody()
+        }
+        // Once dropped they stay away, also when a later hop leads back.
+        if origin != hop.origin { next.headers.removeFieldsPrivateToOrigin(keepingBody: next.content != nil) }
+        let proxy = try surroundings.proxies.server(for: url)
+        if proxy != hop.access.proxy { next.headers.remove(RequestHeaders.proxyName) }
+        return try enter(next)
+    }
+
+    /// RFC 9110, 15.4: "see other" asks for a GET. After 301 and 302 servers expect one too, since no other client repeats a POST.
+    private static func becomesGet(_ method: LoaderRequest.Method, after status: Int) -> Bool {
+        switch status {
+        case 303: ![.get, .head].contains(method)
+        case 301, 302: method == .post
+        default: false
+        }
+    }
+
+    private func judge(_ target: URL) throws(WebImageError) -> HTTPOrigin {
+        guard HTTPOrigin.isHTTP(target) else { throw .unsupportedScheme(target.scheme ?? "", url: target) }
+        guard let origin = HTTPOrigin(target) else { throw .invalidURL(target.absoluteString) }
+        let isDowngrade = hop.origin.scheme == "https" && origin.scheme == "http"
+        guard !isDowngrade || configuration.allowsInsecureRedirects else {
+            throw .redirectDenied(from: hop.url, to: target, reason: .downgrade)
+        }
+        return origin
+    }
+}
+
+/// What happens to a redirect.
+enum RedirectDecision: Hashable {
+    case follow
+    /// This URL is loaded instead of the target, and checked as the target was.
+    case rewrite(URL)
+    /// The load fails with ``WebImageError/redirectDenied(from:to:reason:)``.
+    case deny
 }

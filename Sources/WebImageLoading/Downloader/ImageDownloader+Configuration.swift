@@ -1,93 +1,108 @@
+public import FoundationEssentials
+public import WebImageCore
+
 extension ImageDownloader {
-    /// What can be set for a downloader.
+    /// The settings of a downloader.
     public struct Configuration: Sendable {
-        /// The most transfers at once from one host and port; 6, as browsers have it for HTTP/1.1. At least 1.
+        /// The limit on concurrent transfers per host and port; 6, as in browsers with HTTP/1.1. At least 1.
         public var maximumConnectionsPerHost = 6
-        /// The most transfers at once in all; 32. At least 1.
+        /// The limit on concurrent transfers in total; 32. At least 1.
         public var maximumConnections = 32
         /// How many transfers may start per second; `nil`, the default, sets no limit.
         public var rateLimit: RateLimit?
-        /// How long a connection may take, with name look-up and TLS; 15 s.
+        /// The time limit for connecting, including name lookup and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
-        /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses count as nothing.
+        /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not count.
         public var idleTimeout: Duration = .seconds(15)
-        /// The longest that the transfers of one load may take in total; `nil`, the default, sets no limit, since large images
-        /// take long on slow networks. A request can have its own.
+        /// The time limit for all transfers of one load; `nil`, the default, sets no limit, since large images take long on slow
+        /// networks. A request can have its own.
         ///
-        /// The clock runs while a transfer runs, from the name lookup to the last byte, for all redirects and authentication
-        /// attempts, and for all attempts of a manager's ``RetryPolicy`` and alternative URLs. It stands still while the load
-        /// waits for a slot, for the ``authenticationHandler`` or for the next attempt, and while its reader holds it back
-        /// (``LoaderTask/pause()``). Over it, the load fails with ``WebImageError/timedOut(reason:seconds:url:)``, and is not
-        /// retried.
+        /// The clock runs during each transfer, from the name lookup to the last byte, and adds up redirects, authentication attempts,
+        /// the attempts of a manager's ``RetryPolicy`` and alternative URLs. It stops while the load waits for a slot, for the
+        /// ``authenticationHandler`` or for the next attempt, and while its reader pauses it (``LoaderTask/pause()``). A load that
+        /// exceeds it fails with ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
         public var totalTimeout: Duration?
-        /// The fewest bytes a second that a transfer may bring, on average over ``minimumRateWindow``; 100. 0 sets no limit.
+        /// The minimum transfer rate in bytes per second, on average over ``minimumRateWindow``; 100. 0 sets no limit.
         ///
-        /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do not. The
-        /// window begins with a byte: until the first one, the ``idleTimeout`` decides. A transfer that its reader holds back is not
-        /// measured. Below the limit, the load fails with ``WebImageError/timedOut(reason:seconds:url:)``.
+        /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do not. Until the
+        /// first byte, only the ``idleTimeout`` applies. A paused transfer is not measured. A load below the limit fails with
+        /// ``WebImageError/timedOut(reason:seconds:url:)``.
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
         public var minimumRateWindow: Duration = .seconds(60)
-        /// The longest body taken, in bytes; 200 MiB. Longer ones fail with ``WebImageError/responseTooLarge``.
+        /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with ``WebImageError/responseTooLarge``.
         public var maximumResponseByteCount: Int64 = 200 << 20
-        /// Which load starts first among those of the same priority and origin; the one that came first. Origins take turns.
-        public var executionOrder = ExecutionOrder.firstInFirstOut
-        /// Which statuses bring a picture; 200 to 299. `nil` takes any. Others fail with ``WebImageError/httpStatus``;
-        /// redirects with a `Location` are followed in any case.
-        public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
-        /// Which types of content are taken, such as `image/png`; `nil`, the default, takes any. Types compare without
-        /// their parameters and without regard to case, and an answer without a type passes. Others fail with
-        /// ``WebImageError/unacceptableContentType(_:url:)``.
-        public var acceptableContentTypes: Set<String>?
-        /// Whether to ask for bodies coded with gzip or deflate, and decode them; `false`: pictures are compressed anyway.
+        /// Whether the latest load starts first, among loads of the same priority and origin; `false`. Origins take turns.
         ///
-        /// A request can ask with an `Accept-Encoding` of its own as well. The limit on the length of responses then holds
-        /// for the decoded bytes. Other codings, and any that was not asked for, fail with
-        /// ``WebImageError/unsupportedContentCoding(_:url:)``. **A coded body that is cut passes for whole** unless its
-        /// `Content-Length` tells: libcurl does not report a coded stream without its end.
+        /// In a list that scrolls, the latest load is the one on screen. Changing a load's priority makes it the latest.
+        public var isLastInFirstOut = false
+        /// The accepted statuses; 200 to 299. `nil` accepts all. Others fail with ``WebImageError/httpStatus``. Redirects with a
+        /// `Location` are followed in any case.
+        public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
+        /// The accepted content types, such as `image/png`; `nil`, the default, accepts all. Others fail with
+        /// ``WebImageError/unacceptableContentType(_:url:)``.
+        ///
+        /// Parameters and case are ignored, and a response without a type is accepted.
+        public var acceptableContentTypes: Set<String>?
+        /// Whether to ask for gzip or deflate, and decode such bodies; `false`, since images are compressed already.
+        ///
+        /// A request can ask with its own `Accept-Encoding` too. ``maximumResponseByteCount`` then applies to the decoded bytes. Other
+        /// codings, and any that was not requested, fail with ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted
+        /// coded body is only detected by its `Content-Length`**: libcurl does not report a coded stream without its end.
         public var acceptsContentCodings = false
-        /// What may change requests, answers and bodies; nothing by default.
+        /// The closures that may change requests, responses and bodies; none by default.
         public var hooks = Hooks()
-        /// Where a body is kept that the ``Hooks/decryptor`` has to see whole.
+        /// Where the body is stored for the ``Hooks/decryptor``, which needs it whole.
         public var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
         public var maximumRedirects = 10
-        /// Which redirects are followed; all but those from https to http.
-        public var redirectPolicy = RedirectPolicy()
-        /// For servers that ask for a credential when the request brings none. It is shown to any such server that a
-        /// request names, but not to those that redirects lead to, nor to alternatives of another origin: for a downloader
-        /// with one service.
-        public var credential: Credential?
-        /// Asked for a credential when a server or proxy wants one and refuses what it got; `nil`, the default, fails with
-        /// its 401 or 407.
-        public var authenticationHandler: AuthenticationHandler?
-        /// How often ``authenticationHandler`` is asked for one load; 3.
-        public var maximumAuthenticationAttempts = 3
-        /// Whose signature makes a server's certificate good; the system's authorities.
-        public var certificateAuthorities = CertificateAuthorities.system
-        /// Keys that servers must have besides a good certificate; none.
-        public var pinnedPublicKeys = PublicKeyPins()
-        /// Where connections may go; anywhere. See ``AddressPolicy`` and ``server``.
-        public var addressPolicy = AddressPolicy.unrestricted
-        /// Addresses of hosts, by name, that are then not looked up; none. The address policy holds for them too.
-        public var hostAddresses: [String: [String]] = [:]
-        /// Which versions of HTTP to offer; ``HTTPVersions/automatic``.
-        public var httpVersions = HTTPVersions.automatic
-        /// Headers sent with each request unless the request has its own of the same name; ``defaultHeaders``.
+        /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.
+        public var allowsInsecureRedirects = false
+        /// The credential for servers that ask for one, if the request has none.
         ///
-        /// Of these and of the request's own, another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and
-        /// `If-Range`: after a redirect, and where ``LoaderRequest/isForAnotherOrigin`` is set, as for alternatives.
+        /// Every server that a request names can get it, but no server that a redirect leads to, and no alternative of another origin.
+        /// It is meant for a downloader that loads from one service.
+        public var credential: Credential?
+        /// Called for a credential when a server or proxy asks for one, or refuses the one it got; without a handler, the default, the
+        /// load fails with 401 or 407.
+        public var authenticationHandler: AuthenticationHandler?
+        /// How often ``authenticationHandler`` is called for one load; 3.
+        public var maximumAuthenticationAttempts = 3
+        /// The authorities that sign servers' certificates; the system's.
+        public var certificateAuthorities = CertificateAuthorities.system
+        /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts. None by default.
+        ///
+        /// A key is the SHA-256 of its DER form in base64, with or without curl's prefix `sha256//`. One of a host's keys must be the
+        /// server's. An invalid entry matches no key. The spelling of hosts does not matter: `pin.example` is for `PIN.example.` too.
+        ///
+        /// ```sh
+        /// openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// ```
+        public var pinnedPublicKeys: [String: [String]] = [:]
+        /// The allowed servers; all. See ``AddressPolicy`` and ``server``.
+        public var addressPolicy = AddressPolicy.unrestricted
+        /// The addresses of hosts, by name, used instead of a lookup; none. The address policy applies to them too.
+        public var hostAddresses: [String: [String]] = [:]
+        /// The latest version of HTTP to offer; HTTP/2, over TLS, with all requests on one connection.
+        ///
+        /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it, see
+        /// ``ImageDownloader/supportsHTTP3``; without it every load fails with ``WebImageError/transport(code:message:url:)``.
+        public var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
+        /// The header fields of each request; a request's own fields take precedence. ``defaultHeaders`` by default.
+        ///
+        /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of the request's own:
+        /// after a redirect, and where ``LoaderRequest/isForAnotherOrigin`` is set, as for alternatives.
         public var headers = Self.defaultHeaders
-        /// Whether to go through a proxy; ``Proxy/environment``.
+        /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
-        /// Where running transfers are counted; ``NetworkActivity/shared``. `nil` counts them nowhere.
+        /// The counter of running transfers; ``NetworkActivity/shared``. `nil` for none.
         public var networkActivity: NetworkActivity? = .shared
 
-        /// Makes one with the defaults.
+        /// Makes a configuration with the defaults.
         public init() {}
 
-        /// `User-Agent`, an `Accept` that prefers images, and `Accept-Encoding: identity`: coded bodies would be
-        /// delivered as they come, and pictures are compressed anyway.
+        /// `User-Agent`, an `Accept` that prefers images, and `Accept-Encoding: identity`, since coded bodies would be delivered
+        /// undecoded, and images are compressed already.
         public static let defaultHeaders = [
             "User-Agent": "swift-web-image/\(LibraryVersion.text)",
             "Accept": "image/*,*/*;q=0.8",
@@ -95,47 +110,48 @@ extension ImageDownloader {
         ]
     }
 
-    /// Which load starts first among those that wait for the same origin at the same priority.
-    public enum ExecutionOrder: Sendable, Hashable {
-        /// The one that came first.
-        case firstInFirstOut
-        /// The one that came last: in a list that is being scrolled, the one on screen.
+    /// How requests reach their server.
+    public struct Proxy: Sendable, Hashable {
+        enum Route: Hashable {
+            case environment
+            case none
+            case server(ProxyServer, bypassing: [String])
+        }
+
+        let route: Route
+
+        /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. If one
+        /// of them names no usable proxy, loads fail with ``WebImageError/invalidProxy(variable:url:)``.
+        public static let environment = Proxy(route: .environment)
+        /// Directly.
+        public static let none = Proxy(route: .none)
+
+        /// Through a proxy, such as `http://proxy.example:3128` or `socks5h://127.0.0.1:1080`.
         ///
-        /// One at a time, with 1 to 7 asked for at first and 8 to 14 while 7 runs, it gives 1, 7, 14 … 8, 6 … 2. A load
-        /// whose priority changes counts as the last that came.
-        case lastInFirstOut
-    }
-
-    /// Which way requests take to their server.
-    public enum Proxy: Sendable, Hashable {
-        /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
-        /// Where one of them names no usable proxy, loads fail with ``WebImageError/invalidProxy(variable:url:)``.
-        case environment
-        /// Straight to the server.
-        case none
-        /// Through this one, except for the hosts in `bypassing`: names (with all below them), addresses, networks such as
-        /// `10.0.0.0/8`, or `*` for all.
-        case server(ProxyServer, bypassing: [String] = [])
-    }
-
-    /// Which versions of HTTP a downloader offers.
-    public enum HTTPVersions: String, Sendable, Hashable, Codable, CaseIterable {
-        /// HTTP/2 over TLS where the server has it, with all requests on one connection; else HTTP/1.1.
-        case automatic
-        /// HTTP/1.1 only.
-        case http1
-        /// HTTP/3 where the server answers to it, else as ``automatic``. It needs a libcurl built with it, see
-        /// ``ImageDownloader/supportsHTTP3``; with another every load fails with ``WebImageError/transport(code:message:url:)``.
-        case http3
+        /// - Parameters:
+        ///   - url: its scheme is `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`. With `socks4` and `socks5`, this
+        ///     machine looks up names, with the others the proxy does. The default port is 1080 for SOCKS, 443 for https and 80
+        ///     for http.
+        ///   - credential: for a proxy that asks for one, shown only to the proxy. It takes precedence over `user:password@` in
+        ///     `url`.
+        ///   - bypassing: the hosts to reach directly: names (with all subdomains), addresses, networks such as `10.0.0.0/8`, or
+        ///     `*` for all.
+        /// - Throws: ``WebImageError/unsupportedScheme(_:url:)``, ``WebImageError/invalidURL(_:)`` without a host, or
+        ///   ``WebImageError/invalidHeader(name:)`` for a credential with control characters.
+        public static func server(
+            _ url: URL, credential: Credential? = nil, bypassing: [String] = []
+        ) throws(WebImageError) -> Proxy {
+            Proxy(route: .server(try ProxyServer(url, credential: credential), bypassing: bypassing))
+        }
     }
 }
 
 extension ImageDownloader.Configuration {
-    /// For servers that fetch URLs given by users: only the public internet, over http and https, without the
+    /// The configuration for servers that fetch URLs given by users: only the public internet, over http and https, without the
     /// environment's proxy.
     ///
-    /// No server can take up a slot for long: a connection takes at most 10 s, silence at most 10 s, each load at most 60 s in
-    /// total and at most 50 MiB, and fewer than 1024 bytes a second over 10 s end it.
+    /// No server can hold a slot for long. The limits are 10 s for connecting, 10 s of silence, 60 s and 50 MiB for each load, and at
+    /// least 1024 bytes per second over 10 s.
     public static var server: Self {
         var configuration = Self()
         configuration.addressPolicy = .publicInternet
@@ -147,5 +163,171 @@ extension ImageDownloader.Configuration {
         configuration.minimumRateWindow = .seconds(10)
         configuration.maximumResponseByteCount = 50 << 20
         return configuration
+    }
+}
+
+extension ImageDownloader {
+    /// How many transfers a downloader may start per second. The limit is a token bucket.
+    ///
+    /// A cell that scrolls past quickly then never reaches the network, and a burst of requests does not overload a server. Loads
+    /// that wait keep their priority and can be cancelled. The wait does not count against any time limit. Only the start of a
+    /// load takes a token, its redirects and authentication attempts do not. A retry takes another.
+    public struct RateLimit: Sendable, Hashable {
+        /// The transfers per second on average; 80.
+        public var transfersPerSecond: Double
+        /// The number of transfers that may start at once after a pause; 25. At least 1.
+        public var burst: Int
+
+        /// Makes a limit; by default 80 transfers per second, and 25 at once, as in Nuke.
+        public init(transfersPerSecond: Double = 80, burst: Int = 25) {
+            self.transfersPerSecond = transfersPerSecond
+            self.burst = burst
+        }
+    }
+}
+
+/// Counts the starts of transfers against a ``ImageDownloader/RateLimit``.
+struct TokenBucket {
+    private let rate: Double
+    private let capacity: Double
+    private var tokens: Double
+    /// When the tokens were last counted.
+    private var lastCount: Duration
+
+    init(_ limit: ImageDownloader.RateLimit, now: Duration) {
+        // Not less than one in 1000 s: a limit of 0 would let loads wait forever, without an error.
+        rate = limit.transfersPerSecond.isFinite ? max(0.001, limit.transfersPerSecond) : 1_000_000
+        capacity = Double(max(1, limit.burst))
+        tokens = capacity
+        lastCount = now
+    }
+
+    /// Takes a token; returns `false` when there is none.
+    mutating func take(at now: Duration) -> Bool {
+        if now > lastCount {
+            tokens = min(capacity, tokens + (now - lastCount) / .seconds(1) * rate)
+            lastCount = now
+        }
+        guard tokens >= 1 else { return false }
+        tokens -= 1
+        return true
+    }
+
+    /// How long until there is a token, counted from the last ``take(at:)``; at least 1 ms.
+    var wait: Duration { max(.milliseconds(1), .seconds((1 - tokens) / rate)) }
+}
+
+extension ImageDownloader {
+    /// The closures that may change requests, responses and bodies.
+    ///
+    ///     load ─► headersFilter ─► requestModifier ─► queue ─► server ─► responseModifier ─► status, type ─► decryptor ─► caller
+    ///                                                            └─► redirectHandler
+    ///
+    /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under a lock, or on
+    /// the thread that calls ``ImageDownloader/load(_:priority:handler:)``. ``ImageDownloader/requestHeaders(for:)`` also calls the
+    /// first two, on its caller's thread.
+    public struct Hooks: Sendable {
+        /// Returns the headers to send to a URL; gets the downloader's and the request's headers combined.
+        ///
+        /// Called once for each load. Redirects keep the result, as far as the next origin may get it.
+        public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
+
+        /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the request: the load
+        /// fails with ``WebImageError/requestRefused(url:)``. Not called for redirects.
+        public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
+
+        /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses the response:
+        /// the load fails with ``WebImageError/responseRefused(url:)``.
+        ///
+        /// Called before the status and the type are checked. Status and headers can be changed, the URL and the length can't.
+        public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
+
+        /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was. `nil` denies the
+        /// redirect: the load fails with ``WebImageError/redirectDenied(from:to:reason:)``.
+        ///
+        /// Called for each redirect that is allowed otherwise; without a handler these are followed. The response has the URL, status
+        /// and headers of the redirect, and the redirects before it. After a 303, and after a 301 or 302 to a POST, the next request is
+        /// a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
+        public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
+
+        /// Returns the image file for a body; `nil` fails with ``WebImageError/decryptionFailed(url:)``.
+        ///
+        /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the length of the
+        /// body is not announced.
+        public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
+
+        /// Makes hooks that change nothing.
+        public init() {}
+
+        /// Whether a hook is called before a request is queued.
+        var changeRequests: Bool { headersFilter != nil || requestModifier != nil }
+    }
+}
+
+extension ImageDownloader.Configuration {
+    /// Returns the request with the downloader's headers and the changes of the hooks.
+    func prepared(_ request: LoaderRequest) throws(WebImageError) -> LoaderRequest {
+        var request = request
+        request.headers = completeHeaders(of: request)
+        if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
+        guard let modifier = hooks.requestModifier else { return request }
+        guard let modified = modifier(request) else {
+            throw .requestRefused(url: request.url.separatedFromUserInfo.url)
+        }
+        return modified
+    }
+
+    /// The request's headers, and the downloader's of other names.
+    func completeHeaders(of request: LoaderRequest) -> [String: String] {
+        let own = request.headers.fieldsByName
+        var complete = addedFields(to: request).merging(own) { _, own in own }
+        if acceptsContentCodings, own["accept-encoding"] == nil {
+            complete["accept-encoding"] = HTTPField(name: "Accept-Encoding", value: "gzip, deflate")
+        }
+        return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
+    /// The downloader's headers that the request's server may get, by name in lower case.
+    func addedFields(to request: LoaderRequest) -> [String: HTTPField] {
+        let fields = headers.fieldsByName
+        guard request.isForAnotherOrigin else { return fields }
+        return fields.filter { RequestHeaders.namesForAnyOrigin.contains($0.key) }
+    }
+
+    /// The downloader's credential, if the request's server may get it.
+    func addedCredential(to request: LoaderRequest) -> Credential? { request.isForAnotherOrigin ? nil : credential }
+
+    /// Returns why a response with that status and type is refused; `nil` when it is accepted.
+    func refusal(of head: TransferHead, url: URL) -> WebImageError? {
+        if let acceptableStatusCodes, !acceptableStatusCodes.contains(head.statusCode) {
+            return .httpStatus(code: head.statusCode, url: url)
+        }
+        if let acceptableContentTypes, let type = head.contentType,
+            !acceptableContentTypes.contains(where: { $0.lowercased() == type })
+        {
+            return .unacceptableContentType(type, url: url)
+        }
+        return nil
+    }
+
+    /// Returns why a body in those codings is refused; `nil` when it is accepted.
+    ///
+    /// - Parameter codings: of the body on the wire, whatever a hook has changed in the head.
+    func refusal(ofCodings codings: [String], accepted: Bool, url: URL) -> WebImageError? {
+        let isDecodable =
+            codings.isEmpty || accepted && codings.count == 1 && Self.decodableCodings.contains(codings[0])
+        return isDecodable ? nil : .unsupportedContentCoding(codings.joined(separator: ", "), url: url)
+    }
+
+    /// The codings whose decoded length is at most 1032 times the coded one. Brotli's is unbounded, and libcurl keeps a decoded piece
+    /// in memory while a transfer is paused. Only one coding at a time is accepted, for the same reason.
+    private static let decodableCodings: Set = ["gzip", "x-gzip", "deflate"]
+}
+
+extension TransferHead {
+    /// The type of the body, in lower case and without parameters.
+    var contentType: String? {
+        let type = value("content-type")?.prefix { $0 != ";" }.lowercased()
+        return type.map { $0.filter { $0 != " " && $0 != "\t" } }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -1,34 +1,33 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Loads `http:` and `https:` URLs, several at once, the most urgent first.
+/// Loads `http:` and `https:` URLs concurrently, the most urgent first.
 ///
 ///     load ──► DownloadQueue ──► HTTPTransport ──► Download ──► the caller's handler
-///              who may start     one exchange      redirects, status, length, limits
+///              what may start    one exchange      redirects, status, length, limits
 ///                  ▲                                  │
 ///                  └────── next, or another hop ──────┘
 ///
-/// Handlers are called on the one network thread: they hold up every other transfer until they return. A downloader that
-/// is let go finishes what it has begun; its thread then ends.
+/// Handlers are called on the downloader's network thread, and block all its transfers until they return. A released downloader
+/// finishes its loads; its thread then ends.
 public final class ImageDownloader: ImageLoader {
-    /// The one used unless a caller makes their own; it has the default configuration.
+    /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()
 
-    /// What it was made with.
+    /// The settings.
     public let configuration: Configuration
-    /// The cookies of requests that handle them; no other downloader's see them.
+    /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
-    /// The credentials that have worked, of requests that use the storage.
-    public let credentials = CredentialStorage()
+    package let credentials = CredentialStorage()
     /// Whether the installed libcurl speaks HTTP/3.
     public static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler
 
-    /// Makes a downloader with connections and a queue of its own; its thread starts with the first load.
+    /// Makes a downloader with its own connections and queue. Its thread starts with the first load.
     public convenience init(configuration: Configuration = Configuration()) {
         var transport = CurlTransport.Configuration(
             connectTimeout: configuration.connectTimeout)
-        transport.httpVersions = configuration.httpVersions
+        transport.maximumHTTPVersion = configuration.maximumHTTPVersion
         transport.certificateAuthorities = configuration.certificateAuthorities
         let policy = configuration.addressPolicy
         if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.objection(to: $0) } }
@@ -47,16 +46,16 @@ public final class ImageDownloader: ImageLoader {
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool { HTTPOrigin.isHTTP(url) }
 
-    /// The request's header fields with the downloader's, as the ``Hooks`` that change requests leave them; without cookies
-    /// and credentials, which the transport adds. For a request that a hook refuses, those before it.
+    /// Returns the request's and the downloader's header fields, after the ``Hooks`` that change requests. Cookies and credentials are
+    /// missing: the transport adds them. For a request that a hook refuses, returns the fields before the hook.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         let prepared = try? configuration.prepared(request)
         return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields
     }
 
-    /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``.
+    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``.
     ///
-    /// Besides the errors of the transfer it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and
+    /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and
     /// ``WebImageError/invalidHeader(name:)`` for a header that can't be sent.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -75,19 +74,30 @@ public final class ImageDownloader: ImageLoader {
         scheduler.submit(request, priority: priority, onStart: onStart, handler: handler)
     }
 
-    /// How many loads have a connection or are getting one, and how many wait for their turn.
+    /// The number of credentials stored for requests with ``LoaderRequest/usesCredentialStorage``.
+    ///
+    /// A credential that has worked is stored in memory, by origin and realm. It is tried when a server asks again, and below a path
+    /// where it has worked it is sent without being asked for (RFC 7617, 2.2).
+    public var storedCredentialCount: Int { credentials.count }
+
+    /// Removes the stored credentials for the server of `url`; for all servers without one.
+    public func removeStoredCredentials(for url: URL? = nil) {
+        if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
+    }
+
+    /// The number of loads that run, with a connection or while connecting, and of those that wait.
     public var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
 
-    /// How many loads are under way, running or waiting.
+    /// The number of loads that run or wait.
     public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }
 
-    /// Whether new loads are held back. Those that have begun go on, also through redirects; the others wait until it is
-    /// `false` again, in the order of their priorities.
+    /// Whether new loads wait. Loads that have begun continue, also through redirects. The others start when it is `false` again, by
+    /// priority.
     public var isSuspended: Bool {
         get { scheduler.isSuspended }
         set { scheduler.isSuspended = newValue }
     }
 
-    /// Cancels every load that is under way; each ends with ``WebImageError/cancelled``.
+    /// Cancels all loads; each ends with ``WebImageError/cancelled``.
     public func cancelAll() { scheduler.cancelAll() }
 }

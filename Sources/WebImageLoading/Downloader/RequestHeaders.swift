@@ -1,26 +1,26 @@
 internal import WebImageCore
 
-/// The header fields of a request, in the order of their names.
+/// The header fields of a request, sorted by name.
 struct RequestHeaders {
     private(set) var fields: [HTTPField]
 
-    /// Names are the same in any case.
+    /// Names are compared without case.
     init(_ headers: [String: String]) throws(WebImageError) {
         fields = headers.sortedFields.filter { !Self.framingNames.contains($0.name.lowercased()) }
         for field in fields where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
     }
 
-    /// Whether they ask for a body that has to be decoded.
+    /// Whether they ask for a coded body.
     var acceptsContentCoding: Bool {
         let value = fields.first { $0.name.lowercased() == "accept-encoding" }?.value.lowercased()
         return value.map { !["", "identity"].contains($0) } ?? false
     }
 
-    /// Whether they have a condition that "nothing has changed" answers (RFC 9110, 13.1).
+    /// Whether they have a condition that 304 responds to (RFC 9110, 13.1).
     var areConditional: Bool { contains("if-none-match") || contains("if-modified-since") }
 
-    /// Drops what another origin must not see: everything but what says nothing about who asks for what with which
-    /// right. What a body is goes where the body goes.
+    /// Removes what another origin must not get: everything except fields that tell nothing about the user or the request. Fields that
+    /// describe the body stay with the body.
     mutating func removeFieldsPrivateToOrigin(keepingBody: Bool) {
         fields.removeAll { field in
             let name = field.name.lowercased()
@@ -28,25 +28,24 @@ struct RequestHeaders {
         }
     }
 
-    /// Drops what describes a body that is not sent (RFC 9110, 15.4).
+    /// Removes the fields that describe a body which is not sent (RFC 9110, 15.4).
     mutating func removeFieldsOfBody() { fields.removeAll { Self.bodyNames.contains($0.name.lowercased()) } }
 
     static let bodyNames: Set = [
         "content-type", "content-encoding", "content-language", "content-location", "digest", "content-digest",
     ]
 
-    /// Where a message ends, the transport alone knows: anything else would let one request pass for two.
+    /// Only the transport sets where a message ends: other values could make one request look like two.
     static let framingNames: Set = ["content-length", "transfer-encoding"]
 
-    /// That for the proxy goes to no server, wherever the redirect leads, see ``TransferAccess/proxyHeaders``, and to no
-    /// other proxy, see ``DownloadState/follow(_:decision:)``.
+    /// The proxy's field reaches no server, see ``TransferAccess/proxyHeaders``, and no other proxy, see ``DownloadState``.
     static let namesForAnyOrigin: Set = [
         "accept", "accept-encoding", "user-agent", "range", "if-range", proxyName,
     ]
 
     static let proxyName = "proxy-authorization"
 
-    /// Whether there is a field of that name, in lower case.
+    /// - Parameter name: in lower case.
     func contains(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
 
     mutating func remove(_ name: String) { fields.removeAll { $0.name.lowercased() == name } }
@@ -72,17 +71,21 @@ struct RequestHeaders {
 }
 
 extension [String: String] {
-    /// As header fields, by name in lower case. Of names that differ only in case the first in ASCII's order counts,
-    /// capitals before small letters, everywhere and each time.
+    /// The header fields by name in lower case. Of names that differ only in case, the first in ASCII order counts.
     var fieldsByName: [String: HTTPField] {
         let fields = sorted { $0.key < $1.key }.map { ($0.key.lowercased(), HTTPField(name: $0.key, value: $0.value)) }
         return [String: HTTPField](fields) { first, _ in first }
     }
 
-    /// The same in the order of the names.
+    /// The header fields sorted by name.
     var sortedFields: [HTTPField] {
-        // Most requests have no more.
+        // The common case.
         if count <= 1 { return map { HTTPField(name: $0.key, value: $0.value) } }
         return fieldsByName.sorted { $0.key < $1.key }.map(\.value)
     }
+}
+
+/// The version of this library and its tool.
+package enum LibraryVersion {
+    package static let text = "0.1"
 }

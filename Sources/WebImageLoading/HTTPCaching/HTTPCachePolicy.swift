@@ -219,3 +219,163 @@ package enum HTTPCachePolicy {
         return window.map { freshness.staleness <= $0 } ?? false
     }
 }
+
+extension HTTPCachePolicy {
+    /// Whether an answer may be kept, and if not, why.
+    package enum Storability: Sendable, Equatable {
+        case storable
+        case notStorable(StorageObstacle)
+    }
+
+    /// What forbids to keep an answer; ``description`` has the words.
+    package enum StorageObstacle: Sendable, Equatable {
+        case method(String)
+        case requestNoStore
+        case responseNoStore
+        /// An interim answer, a part, or one whose meaning is not known here although that matters.
+        case status(Int)
+        case variesByAnything
+        /// Neither does the server say how long it is good, nor can that be guessed for its status.
+        case noLifetime(status: Int)
+        case conditionalRequest
+    }
+
+    /// RFC 9111, 3.
+    ///
+    /// - Parameter headers: of the answer.
+    package static func storability(
+        of request: Request, statusCode: Int, headers: [HTTPField]
+    ) -> Storability {
+        let control = CacheControl(headers)
+        guard request.method == "GET" else { return .notStorable(.method(request.method)) }
+        // Before all that only the rules of HTTP mind: what must not be written down is named as such, whatever else it is.
+        guard !request.cacheControl.has(.noStore) else { return .notStorable(.requestNoStore) }
+        // Where the status is known, `must-understand` lifts what `no-store` tells those who do not know it (5.2.2.3).
+        let isUnderstood = control.has(.mustUnderstand) && understoodStatuses.contains(statusCode)
+        guard isUnderstood || !control.has(.noStore) else { return .notStorable(.responseNoStore) }
+        guard !request.isConditionalOrPartial else { return .notStorable(.conditionalRequest) }
+        guard statusCode >= 200, statusCode != 206, statusCode != 304 else { return .notStorable(.status(statusCode)) }
+        guard isUnderstood || !control.has(.mustUnderstand) else { return .notStorable(.status(statusCode)) }
+        guard !headers.elements(ofFieldNamed: "Vary").contains("*") else { return .notStorable(.variesByAnything) }
+        let saysSo =
+            control.has(.isPublic) || control.has(.isPrivate) || control.has(.maxAge)
+            || headers.combinedValue(named: "Expires") != nil
+        guard saysSo || heuristicallyCacheableStatuses.contains(statusCode) else {
+            return .notStorable(.noLifetime(status: statusCode))
+        }
+        return .storable
+    }
+
+    /// Statuses whose rules for caches are kept here.
+    private static let understoodStatuses: Set = [
+        200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504,
+    ]
+}
+
+extension HTTPCachePolicy {
+    /// What the redirects that led to an answer mean for keeping it under the URL that was asked for: each of them is an
+    /// answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
+    package struct RedirectRule: Sendable, Equatable {
+        /// For how many seconds after the answer the shortest-lived of them is good; `nil` for no limit.
+        package var lifetime: Double?
+        /// Whether one of them is to be confirmed each time.
+        package var wantsValidation = false
+
+        /// Permanent redirects without a word on caching set no limit; others without are good for this once.
+        package init(_ redirects: [(statusCode: Int, headers: [HTTPField])], requestTime: Date, responseTime: Date) {
+            for redirect in redirects {
+                let hop = StoredResponse(
+                    statusCode: redirect.statusCode, headers: redirect.headers, requestHeaders: [],
+                    requestTime: requestTime, responseTime: responseTime)
+                let control = hop.cacheControl
+                if control.has(.noStore) || control.has(.noCache) { wantsValidation = true }
+                let freshness = Freshness(of: hop, now: responseTime)
+                let saysNothing = freshness.source == .none || freshness.source == .heuristic
+                if saysNothing, Self.permanentStatuses.contains(redirect.statusCode) { continue }
+                let rest = min(max(0, saysNothing ? 0 : -freshness.staleness), Self.longestLifetime)
+                lifetime = min(lifetime ?? .infinity, rest)
+            }
+        }
+
+        private static let permanentStatuses: Set = [301, 308]
+
+        /// 68 years, as with `max-age`: a date may be farther away than what is written down can tell.
+        private static let longestLifetime = Double(Int32.max)
+    }
+}
+
+extension StoredResponse {
+    /// Notes the redirects that led to it.
+    package mutating func apply(_ rule: HTTPCachePolicy.RedirectRule) {
+        redirectLifetime = rule.lifetime
+        redirectsWantValidation = rule.wantsValidation
+    }
+}
+
+extension HTTPCachePolicy {
+    /// The URLs of which nothing stored is good any more after an answer to a method that changes things (RFC 9111, 4.4): the
+    /// request's own, and those of the same origin that the answer points to.
+    package static func urlsInvalidated(
+        byMethod method: String, of url: URL, statusCode: Int, headers: [HTTPField]
+    ) -> [URL] {
+        guard !safeMethods.contains(method), (200..<400).contains(statusCode) else { return [] }
+        let others = ["Location", "Content-Location"]
+            .compactMap { headers.values(named: $0).first }
+            .compactMap { URL(string: $0, relativeTo: url)?.absoluteURL }
+            .filter { HTTPOrigin($0) == HTTPOrigin(url) && $0 != url }
+        return [url] + others
+    }
+
+    /// RFC 9110, 9.2.1.
+    private static let safeMethods: Set = ["GET", "HEAD", "OPTIONS", "TRACE"]
+}
+
+/// The words that `--explain` and traces use.
+extension HTTPCachePolicy.Reason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .fresh(let age, let lifetime, let source):
+            "fresh: \(whole(age)) s old, good for \(whole(lifetime)) s (\(source.rawValue))"
+        case .stale(_, _, .none): "stale: the server does not say how long it is good"
+        case .stale(let age, let lifetime, let source):
+            "stale: \(whole(age)) s old, was good for \(whole(lifetime)) s (\(source.rawValue))"
+        case .staleAllowed(let seconds, let rule): "stale for \(whole(seconds)) s, which \(rule) allows"
+        case .nothingStored: "nothing is stored"
+        case .differs("*"): "the stored answer varies by things that can't be compared (Vary: *)"
+        case .differs(let field): "the stored answer was for another value of \(field) (Vary)"
+        case .methodIsNotCached(let method): "\(method) requests are not answered from a cache"
+        case .conditionalRequest: "the request sets conditions of its own, or asks for a part"
+        case .requestWantsValidation: "the request wants it confirmed (no-cache)"
+        case .requestWantsYounger(let age, let maxAge):
+            "\(whole(age)) s old, and the request wants at most \(whole(maxAge)) s (max-age)"
+        case .requestWantsFresherFor(let seconds): "not fresh for another \(whole(seconds)) s (min-fresh)"
+        case .responseWantsValidation: "the server wants it confirmed each time (no-cache)"
+        case .redirectWantsValidation: "a redirect on the way to it wants it confirmed each time"
+        case .notReusable: "what is stored may not answer again by the rules of HTTP"
+        case .storedIsGoodEnough: "what is stored is good, whatever its age"
+        case .policyWantsServer: "the policy asks the server each time"
+        case .immutable: "the server has said that it will not change (immutable)"
+        case .statusIsNoPicture(let code): "what is stored is an answer with status \(code)"
+        case .bodyWasNotKept: "its body was not kept"
+        case .invalidated: "something has shown that it may have changed"
+        case .clockWentBack: "this machine's clock was set back, so that its age can't be told"
+        }
+    }
+
+    private func whole(_ seconds: Double) -> Int { Int(seconds.rounded()) }
+}
+
+extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .method(let method): "answers to \(method) are not stored"
+        case .requestNoStore: "the request forbids it (no-store)"
+        case .responseNoStore: "the server forbids it (no-store)"
+        case .status(let code): "answers with status \(code) are not stored"
+        case .variesByAnything: "it varies by things that can't be compared (Vary: *)"
+        case .noLifetime(let code):
+            "the server does not say how long it is good, and for status \(code) that can't be guessed"
+        case .conditionalRequest: "the request set conditions of its own, or asked for a part"
+        }
+    }
+}

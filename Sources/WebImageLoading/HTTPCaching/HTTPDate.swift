@@ -1,14 +1,14 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 /// Dates as HTTP writes them (RFC 9110, 5.6.7).
 ///
 /// All three forms are read, as RFC 9111, 4.2, asks of caches: names in any case, no zone but GMT, and single spaces between
 /// the parts.
-public enum HTTPDate {
+package enum HTTPDate {
     /// The time that `text` tells; `nil` for anything that is no HTTP date.
     ///
     /// - Parameter now: decides the century of two-digit years: one that seems more than 50 years ahead is past.
-    public static func parse(_ text: String, now: Date = Date()) -> Date? {
+    package static func parse(_ text: String, now: Date = Date()) -> Date? {
         var parts = text.trimmingHTTPSpace.split(separator: " ", omittingEmptySubsequences: false)
             .map { $0.lowercased() }
         if parts.count == 6, parts[0].hasSuffix(","), isDayName(parts[0].dropLast(), abbreviated: true) {
@@ -31,7 +31,7 @@ public enum HTTPDate {
     }
 
     /// `date` in the form that everybody sends, to the second: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    public static func format(_ date: Date) -> String {
+    package static func format(_ date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let (dayNumber, second) = seconds.quotientAndPositiveRemainder(dividingBy: 86_400)
         let (year, month, day) = civilDate(ofDayNumber: dayNumber)

@@ -1,13 +1,47 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
-internal import WebImageCore
+package import WebImageCore
 
-/// Which proxy a URL goes through. Decided here and not in libcurl, since the address policy has to know.
+/// A proxy; see ``ImageDownloader/Proxy/server(_:credential:bypassing:)``.
+package struct ProxyServer: Sendable, Hashable {
+    /// Its address, without a user name.
+    package let url: URL
+    package let credential: Credential?
+
+    package init(_ url: URL, credential: Credential? = nil) throws(WebImageError) {
+        let (bare, own) = url.separatedFromUserInfo
+        let scheme = bare.scheme?.lowercased() ?? ""
+        guard Self.defaultPorts[scheme] != nil else { throw .unsupportedScheme(scheme, url: bare) }
+        guard bare.canonicalHost != nil else { throw .invalidURL(bare.absoluteString) }
+        let credential = credential ?? own
+        guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Proxy-Authorization") }
+        self.url = bare
+        self.credential = credential
+    }
+
+    var host: String { url.canonicalHost ?? "" }
+
+    /// Whether this machine looks up names, so that the proxy gets only addresses.
+    var looksUpNamesHere: Bool { ["socks4", "socks5"].contains(url.scheme?.lowercased()) }
+
+    var port: Int { url.port ?? Self.defaultPorts[url.scheme?.lowercased() ?? ""] ?? 80 }
+
+    /// In libcurl's form, with the port: libcurl's default is 1080 for all schemes.
+    var text: String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return "\(url.scheme?.lowercased() ?? "http")://\(host):\(port)"
+    }
+
+    private static let defaultPorts = [
+        "http": 80, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080,
+    ]
+}
+
+/// Chooses the proxy for a URL. libcurl could, but the address policy has to know it.
 struct ProxyRules: Sendable {
     private enum Route {
         case through(ProxyServer)
-        /// What the environment variable of that name says is no proxy's address. Loads fail then: who set it did not want
-        /// them to go directly.
+        /// The environment variable of that name is no proxy's address. Loads fail: to go directly is not what it is set for.
         case unusable(variable: String)
     }
 
@@ -17,7 +51,7 @@ struct ProxyRules: Sendable {
     private var bypassedNetworks: [IPNetwork] = []
 
     init(_ proxy: ImageDownloader.Proxy) {
-        switch proxy {
+        switch proxy.route {
         case .none: self.init()
         case .environment: self.init(environment: { getenv($0).map { String(cString: $0) } })
         case .server(let server, let bypassing): self.init(server, bypassing: bypassing)
@@ -31,8 +65,8 @@ struct ProxyRules: Sendable {
         addBypassed(bypassing)
     }
 
-    /// As curl reads it: `http_proxy` in lower case only, since a web server sets `HTTP_PROXY` for its CGI programs to what
-    /// a client sends (CVE-2016-5385); the others in either case.
+    /// Reads the variables as curl does: `http_proxy` in lower case only, since a web server sets `HTTP_PROXY` for its CGI
+    /// programs to a client's header (CVE-2016-5385), the others in either case.
     init(environment value: (String) -> String?) {
         func first(_ names: String...) -> (name: String, value: String)? {
             for name in names {
@@ -47,7 +81,7 @@ struct ProxyRules: Sendable {
         addBypassed(bypassed.split { $0 == "," || $0 == " " }.map(String.init))
     }
 
-    /// `nil`: straight to the server.
+    /// Returns the proxy for `url`; `nil` for a direct connection.
     func server(for url: URL) throws(WebImageError) -> ProxyServer? {
         guard let route = routesByScheme[url.scheme?.lowercased() ?? ""], !bypassesEverything else { return nil }
         let host = url.canonicalHost ?? ""
@@ -61,7 +95,7 @@ struct ProxyRules: Sendable {
         }
     }
 
-    /// `*` is everything, an address or network itself, and a name itself and all below it, as in `no_proxy`.
+    /// As in `no_proxy`, `*` is everything, and a name includes its subdomains.
     private mutating func addBypassed(_ entries: [String]) {
         for entry in entries where !entry.isEmpty {
             if entry == "*" {

@@ -60,7 +60,7 @@ final class CurlEngine {
             receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl does not start"))
             return
         }
-        if let message = CurlVersion.shortcoming(for: configuration.httpVersions) {
+        if let message = CurlVersion.shortcoming(for: configuration.maximumHTTPVersion) {
             receiver.transferDidEnd(.failed(code: Int(CURLE_NOT_BUILT_IN.rawValue), message: message))
             return
         }

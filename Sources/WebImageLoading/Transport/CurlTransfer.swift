@@ -31,7 +31,7 @@ final class CurlHandle {
         cwi_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        setHTTPVersions(configuration.httpVersions)
+        setMaximumHTTPVersion(configuration.maximumHTTPVersion)
         cwi_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.inMilliseconds))
         trustResult = trust(configuration.certificateAuthorities)
         cwi_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
@@ -127,7 +127,7 @@ final class CurlTransfer {
         cwi_curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
         // Over plain HTTP/1.1 it would hold back transfers until the first has its answer.
         cwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-        if request.usesHTTP1 { handle.setHTTPVersions(.http1) }
+        if request.usesHTTP1 { handle.setMaximumHTTPVersion(.http1_1) }
         if request.usesNewConnection { cwi_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         share?.join(easy)
         let grantResult = handle.grant(access)
@@ -330,5 +330,115 @@ final class CurlTransfer {
     private func proceeds(_ disposition: TransferDisposition) -> Bool {
         if disposition == .stop { isStopped = true }
         return !isStopped
+    }
+}
+
+extension CurlTransfer {
+    /// Whether it will be known of the body that begins here whether it is whole. A length tells, and chunks do.
+    ///
+    /// Without either the end of the connection is that of the body, which over TLS the server has to announce (RFC 9112, 8):
+    /// else anybody on the way could cut it. libcurl does not ask for that, so this looks itself; see ``noteProgress()``.
+    ///
+    /// Over HTTP/2 the last frame says so, and libcurl does not tell it from a stream that the server gave up without an error.
+    /// Where nobody would notice, the request is made again over HTTP/1.1, once.
+    func canTellEnd(of head: TransferHead) -> Bool {
+        guard request.url.scheme?.lowercased() == "https", request.method != .head,
+            ![204, 304].contains(head.statusCode), head.redirectLocation == nil,
+            head.contentLength == nil, head.value("transfer-encoding") == nil
+        else { return true }
+        guard hasFramedAnswer else {
+            cwi_curl_set_long(handle.easy, CURLOPT_NOPROGRESS, 0)
+            noteProgress()
+            return true
+        }
+        guard request.needsProvenEnd else { return true }
+        // libcurl takes the version from the status line: such an answer would come again, and without end.
+        guard !request.usesHTTP1 else {
+            headFailure = .cut
+            return false
+        }
+        guard request.method.isSafe else { return true }
+        var repetition = request
+        repetition.usesHTTP1 = true
+        self.repetition = repetition
+        return false
+    }
+
+    /// Called after each read, the last one included.
+    func noteProgress() {
+        let isClosed = cwi_curl_tls_is_closed(handle.easy)
+        if isClosed >= 0 { isEndAnnounced = isClosed > 0 }
+    }
+}
+
+/// The origins whose answers over HTTP/2 name no length.
+struct LengthlessOrigins {
+    private var origins: Set<HTTPOrigin> = []
+
+    private static let limit = 256
+
+    /// Asks over HTTP/1.1 what would be asked again otherwise, or could not be.
+    func directed(_ request: TransferRequest) -> TransferRequest {
+        guard request.needsProvenEnd, request.url.scheme?.lowercased() == "https" else { return request }
+        var request = request
+        if !request.method.isSafe || HTTPOrigin(request.url).map(origins.contains) == true { request.usesHTTP1 = true }
+        return request
+    }
+
+    mutating func note(_ request: TransferRequest) {
+        guard request.usesHTTP1, request.method.isSafe, let origin = HTTPOrigin(request.url) else { return }
+        if origins.count >= Self.limit { origins = [] }
+        origins.insert(origin)
+    }
+}
+
+extension CurlTransfer {
+    /// Whether what comes on the connection from here on can only be the answer to this request.
+    ///
+    /// Bytes that a server sends on a connection that waits for a request would be taken for the answer to the next one, and
+    /// cached as it. libcurl 7.88 does not see them; 8.14 sees them on the socket, but not what is already decrypted. A
+    /// connection that has some, or is closed, is not used: the request goes over a new one. The tickets of TLS 1.3 servers
+    /// are none of them: they come before the first answer and are read with it.
+    func isConnectionClean(to address: UnsafePointer<CChar>?, ports: (remote: Int, local: Int)) -> Bool {
+        let found = sockets.sockets(
+            localPort: ports.local, remote: address.flatMap { IPAddress(String(cString: $0)) }, port: ports.remote)
+        // A server may take another request of this transfer, such as the one with the credential, on the same connection.
+        let isOld = handle.info(CURLINFO_NUM_CONNECTS) == 0 || found.contains { $0 === connection }
+        leaveConnection()
+        let isClean = !isOld || found.allSatisfy(isClean)
+        if isClean, let socket = found.first {
+            socket.transferCount += 1
+            connection = socket
+        }
+        if !isClean, !request.usesNewConnection {
+            var repetition = request
+            repetition.usesNewConnection = true
+            self.repetition = repetition
+        }
+        return isClean
+    }
+
+    private func isClean(_ socket: CurlSocket) -> Bool {
+        // Before the first answer only a connection for several requests can carry a second one.
+        if socket.isMultiplexed ?? (socket.transferCount > 0) { return true }
+        return cwi_curl_tls_pending(handle.easy) <= 0 && socket.isSilent
+    }
+
+    /// Notes, with a head there, what kind of connection it has come over.
+    func noteFraming() {
+        if let connection, connection.isMultiplexed == nil { connection.isMultiplexed = hasFramedAnswer }
+    }
+
+    /// Notes that it no longer uses its connection.
+    func leaveConnection() {
+        guard let socket = connection else { return }
+        connection = nil
+        socket.transferCount -= 1
+    }
+
+    /// Whether its answer has come over HTTP/2 or HTTP/3.
+    var hasFramedAnswer: Bool {
+        let version = handle.info(CURLINFO_HTTP_VERSION)
+        return version == Int(CURL_HTTP_VERSION_2_0) || version == Int(CURL_HTTP_VERSION_3)
     }
 }

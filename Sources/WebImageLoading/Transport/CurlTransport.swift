@@ -13,7 +13,7 @@ internal import WebImageCore
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
-        package var httpVersions = ImageDownloader.HTTPVersions.automatic
+        package var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
         package var certificateAuthorities = CertificateAuthorities.system
         /// `nil`: every address will do.
         package var addressCheck: AddressCheck?

@@ -1,51 +1,33 @@
 public import FoundationEssentials
 
-/// Whose signature makes a server's certificate good.
+/// The authorities that sign valid server certificates.
 public enum CertificateAuthorities: Sendable, Hashable {
-    /// Those of the system: `/etc/ssl/certs/ca-certificates.crt`, or libcurl's own default where that is not there.
+    /// The system's: `/etc/ssl/certs/ca-certificates.crt`, or libcurl's default if that file is missing.
     case system
-    /// Those in a PEM file, **instead of** the system's: a downloader for a private service should believe nobody else.
-    /// For both, append to a copy of the system's file.
+    /// The authorities in a PEM file, **instead of** the system's: a downloader for a private service should trust no others. For both,
+    /// append to a copy of the system's file.
     case file(String)
-    /// Those in PEM data, instead of the system's.
+    /// The authorities in PEM data, instead of the system's.
     case pem(Data)
 }
 
-/// A server's public key, known beforehand.
-///
-/// ```sh
-/// openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
-/// ```
-public struct PublicKeyPin: Sendable, Hashable {
-    let base64: String
+/// ``ImageDownloader/Configuration/pinnedPublicKeys`` in the form that libcurl takes.
+struct PublicKeyPins: Sendable {
+    private var byHost: [String: [String]]
+    private var anyHost: [String]
 
-    /// - Parameter sha256Base64: the SHA-256 of the key's DER form, in base64; `nil` unless that is 32 bytes. A `sha256//`
-    ///   before it, as curl has it, is passed over.
-    public init?(sha256Base64 text: String) {
+    init(_ pins: [String: [String]]) {
+        let normalized = pins.map { (HostPattern.normalized($0.key), $0.value.map(Self.base64)) }
+        byHost = Dictionary(normalized, uniquingKeysWith: +)
+        anyHost = byHost.removeValue(forKey: "*") ?? []
+    }
+
+    /// - Parameter host: as ``HTTPOrigin/host`` has it.
+    func pins(for host: String) -> [String] { byHost[host] ?? anyHost }
+
+    /// Returns the base64 of a key's SHA-256. An invalid text gives one that no key has: to ignore it could allow any key.
+    private static func base64(_ text: String) -> String {
         let digits = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
-        guard Data(base64Encoded: digits)?.count == 32 else { return nil }
-        base64 = digits
+        return Data(base64Encoded: digits)?.count == 32 ? digits : Data(count: 32).base64EncodedString()
     }
-}
-
-/// Which keys servers must have; any will do where nothing is said.
-public struct PublicKeyPins: Sendable, Hashable {
-    /// For every host without pins of its own.
-    public var anyHost: [PublicKeyPin]
-    /// By host, however it is spelled: `pin.example` is for `PIN.example.` too. One of them must be the server's.
-    public var byHost: [String: [PublicKeyPin]]
-
-    /// Makes pins; none by default.
-    public init(anyHost: [PublicKeyPin] = [], byHost: [String: [PublicKeyPin]] = [:]) {
-        self.anyHost = anyHost
-        self.byHost = byHost
-    }
-
-    /// With hosts as ``HTTPOrigin/host`` has them.
-    var normalized: PublicKeyPins {
-        let pins = byHost.map { (HostPattern.normalized($0.key), $0.value) }
-        return PublicKeyPins(anyHost: anyHost, byHost: Dictionary(pins, uniquingKeysWith: +))
-    }
-
-    func pins(for host: String) -> [PublicKeyPin] { byHost[host] ?? anyHost }
 }

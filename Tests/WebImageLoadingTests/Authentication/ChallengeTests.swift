@@ -9,39 +9,40 @@ import WebImageTestSupport
     /// Keeps the challenges and answers them from a list; declines when that is empty.
     private final class Keychain: Sendable {
         let challenges = Lock<[AuthenticationChallenge]>([])
-        private let answers: Lock<[AuthenticationChallenge.Answer]>
+        private let answers: Lock<[AuthenticationAnswer]>
 
-        init(_ answers: [AuthenticationChallenge.Answer]) { self.answers = Lock(answers) }
+        init(_ answers: [AuthenticationAnswer]) { self.answers = Lock(answers) }
 
-        func answer(_ challenge: AuthenticationChallenge) -> AuthenticationChallenge.Answer {
-            challenges.withLock { $0.append(challenge) }
-            return answers.withLock { $0.isEmpty ? .decline : $0.removeFirst() }
-        }
 
         func downloader(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
             ImageDownloader.forTests { configuration in
-                configuration.authenticationHandler = { await self.answered($0) }
+                configuration.authenticationHandler = { (challenge) throws(CancellationError) in try self.answer(challenge) }
                 change(&configuration)
             }
         }
 
-        private func answered(_ challenge: AuthenticationChallenge) async -> AuthenticationChallenge.Answer {
-            answer(challenge)
+        private func answer(_ challenge: AuthenticationChallenge) throws(CancellationError) -> Credential? {
+            challenges.withLock { $0.append(challenge) }
+            switch answers.withLock({ $0.isEmpty ? .decline : $0.removeFirst() }) {
+            case .credential(let credential): return credential
+            case .decline: return nil
+            case .cancel: throw CancellationError()
+            }
         }
     }
 
-    private static let right = AuthenticationChallenge.Answer.credential(.init(username: "user", password: "secret"))
-    private static let wrong = AuthenticationChallenge.Answer.credential(.init(username: "user", password: "wrong"))
+    private static let right = Credential(username: "user", password: "secret")
+    private static let wrong = Credential(username: "user", password: "wrong")
 
     @Test func aHandlerIsAskedUntilItIsRight() async throws {
-        let keychain = Keychain([Self.wrong, Self.right])
+        let keychain = Keychain([.credential(Self.wrong), .credential(Self.right)])
         let server = try SharedServers.nginx.get()
         let url = try server.url("/private/small.png")
         let recording = keychain.downloader().record(LoaderRequest(url: url)).recording
         #expect(try await recording.body() == FaultServer.pattern(5000))
         #expect(recording.isInOrder)
         let expected = AuthenticationChallenge(
-            url: url, host: "127.0.0.1", port: server.port, isProxy: false, scheme: .basic, realm: "tests",
+            url: url, host: "127.0.0.1", port: server.port, isProxy: false, scheme: "basic", realm: "tests",
             previousFailureCount: 0)
         var second = expected
         second.previousFailureCount = 1
@@ -49,21 +50,21 @@ import WebImageTestSupport
     }
 
     @Test func aHandlersCredentialAnswersADigestChallenge() async throws {
-        let keychain = Keychain([Self.right])
+        let keychain = Keychain([.credential(Self.right)])
         let url = try SharedServers.faults.get().url("/digest/handler")
         #expect(try await keychain.downloader().body(url) == FaultServer.pattern(10))
-        #expect(keychain.challenges.withLock { $0.map(\.scheme) } == [.digest])
+        #expect(keychain.challenges.withLock { $0.map(\.scheme) } == ["digest"])
     }
 
     @Test func itsCredentialTakesThePlaceOfAHeaderSetByHand() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
         let request = LoaderRequest(url: url, headers: ["Authorization": "Basic bm8="])
-        #expect(try await Keychain([Self.right]).downloader().body(request) == FaultServer.pattern(5000))
+        #expect(try await Keychain([.credential(Self.right)]).downloader().body(request) == FaultServer.pattern(5000))
     }
 
     @Test func aHandlerIsAskedAtMostSoOften() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
-        let keychain = Keychain([Self.wrong, Self.wrong, Self.wrong, Self.wrong, Self.right])
+        let keychain = Keychain([.credential(Self.wrong), .credential(Self.wrong), .credential(Self.wrong), .credential(Self.wrong), .credential(Self.right)])
         #expect(try await keychain.downloader().error(url) == .httpStatus(code: 401, url: url))
         #expect(keychain.challenges.withLock { $0.map(\.previousFailureCount) } == [0, 1, 2])
     }
@@ -125,26 +126,26 @@ import WebImageTestSupport
     @Test func theStorageAnswersOnceACredentialHasWorked() async throws {
         let server = try NGINXServer()
         try server.write(FaultServer.pattern(100), to: "a.png")
-        let keychain = Keychain([Self.right, Self.right])
+        let keychain = Keychain([.credential(Self.right), .credential(Self.right)])
         let downloader = keychain.downloader()
         var request = LoaderRequest(url: try server.url("/private/a.png"))
         request.usesCredentialStorage = true
         for _ in 0..<3 { #expect(try await downloader.body(request) == FaultServer.pattern(100)) }
         #expect(keychain.challenges.withLock { $0.count } == 1)
-        #expect(downloader.credentials.count == 1)
+        #expect(downloader.storedCredentialCount == 1)
         #expect(try await server.accessLog().map(\.status) == [401, 200, 200, 200])
 
-        downloader.credentials.removeAll()
+        downloader.removeStoredCredentials()
         #expect(try await downloader.body(request) == FaultServer.pattern(100))
         #expect(keychain.challenges.withLock { $0.count } == 2)
     }
 
     @Test func theStorageIsForRequestsThatAskForIt() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
-        let keychain = Keychain([Self.right])
+        let keychain = Keychain([.credential(Self.right)])
         let downloader = keychain.downloader()
         #expect(try await downloader.body(url) == FaultServer.pattern(5000))
-        #expect(downloader.credentials.count == 0)
+        #expect(downloader.storedCredentialCount == 0)
         #expect(try await downloader.error(url) == .httpStatus(code: 401, url: url))
     }
 

@@ -118,7 +118,7 @@ import WebImageTestSupport
     }
 
     @Test func tellsTheHeadThatAskedInVainForACredential() async throws {
-        let downloader = ImageDownloader.forTests { $0.authenticationHandler = { _ in .decline } }
+        let downloader = ImageDownloader.forTests { $0.authenticationHandler = { _ in nil } }
         let url = try SharedServers.nginx.get().url("/private/small.png?refused")
         let recording = downloader.record(url).recording
         #expect(try await recording.error() == .httpStatus(code: 401, url: url))

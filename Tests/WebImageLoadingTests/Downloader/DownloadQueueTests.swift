@@ -187,7 +187,7 @@ import WebImageTestSupport
     }
 
     @Test mutating func lastInFirstOutStartsTheNewestOfEachPriority() throws {
-        queue = DownloadQueue(limitPerHost: 1, limit: 1, order: .lastInFirstOut)
+        queue = DownloadQueue(limitPerHost: 1, limit: 1, isLastInFirstOut: true)
         var order: [UInt64] = []
         try enqueue(1...1)
         order += startAll()
@@ -205,7 +205,7 @@ import WebImageTestSupport
     }
 
     @Test mutating func aMovedPriorityCountsAsTheLastThatCame() throws {
-        queue = DownloadQueue(limitPerHost: 1, limit: 1, order: .lastInFirstOut)
+        queue = DownloadQueue(limitPerHost: 1, limit: 1, isLastInFirstOut: true)
         try enqueue(1...1)
         _ = startAll()
         try enqueue(2...2, .low)

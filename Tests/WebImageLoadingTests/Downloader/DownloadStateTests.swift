@@ -80,8 +80,8 @@ import WebImageCore
         var configuration = ImageDownloader.Configuration()
         let credential = Credential(username: "u", password: "p")
         let server = try ProxyServer(try #require(URL(string: proxy)), credential: credential)
-        configuration.proxy = .server(server)
-        configuration.authenticationHandler = { _ in .decline }
+        configuration.proxy = .init(route: .server(server, bypassing: []))
+        configuration.authenticationHandler = { _ in nil }
         var request = LoaderRequest(url: try #require(URL(string: "\(scheme)://h.test/a")))
         request.usesCredentialStorage = true
         let surroundings = DownloadSurroundings(configuration)

@@ -155,15 +155,15 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        (ImageDownloader.ExecutionOrder.firstInFirstOut, Array(1...14)),
-        (.lastInFirstOut, [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2]),
+        (false, Array(1...14)),
+        (true, [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2]),
     ])
-    func startsInTheOrderAskedFor(order: ImageDownloader.ExecutionOrder, expected: [Int]) async throws {
+    func startsInTheOrderAskedFor(isLastInFirstOut: Bool, expected: [Int]) async throws {
         let nginx = try NGINXServer()
         try nginx.write(Data([1]), to: "file")
         let downloader = ImageDownloader.forTests {
             $0.maximumConnectionsPerHost = 1
-            $0.executionOrder = order
+            $0.isLastInFirstOut = isLastInFirstOut
         }
         // Held on the network thread, so that what comes meanwhile is there before it ends.
         let ended = Countdown(14)

@@ -13,7 +13,7 @@ import WebImageTestSupport
         _ change: (inout ImageDownloader.Configuration) throws -> Void = { _ in }
     ) throws -> ImageDownloader {
         var configuration = ImageDownloader.Configuration()
-        configuration.proxy = .server(try ProxyServer(url(proxy)), bypassing: bypassing)
+        configuration.proxy = try .server(url(proxy), bypassing: bypassing)
         configuration.certificateAuthorities = .file(try TestCertificates.shared.get().authority)
         try change(&configuration)
         return ImageDownloader(configuration: configuration)
@@ -81,7 +81,7 @@ import WebImageTestSupport
         let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
         let address = try Self.url("http://127.0.0.1:\(proxy.httpPort)")
         let server = try ProxyServer(address, credential: .bearerToken("t0ken"))
-        let downloader = ImageDownloader.forTests { $0.proxy = .server(server) }
+        let downloader = ImageDownloader.forTests { $0.proxy = .init(route: .server(server, bypassing: [])) }
         // Also on a handle that has carried a server's token before.
         for credential in [nil, Credential.bearerToken("other"), nil] {
             let request = LoaderRequest(url: try faults.url("/echo/proxy-token"), credential: credential)
@@ -115,14 +115,14 @@ import WebImageTestSupport
             configuration.authenticationHandler = { challenge in
                 challenges.withLock { challenges in
                     challenges.append(challenge)
-                    return .credential(answers[challenges.count - 1])
+                    return answers[challenges.count - 1]
                 }
             }
         }
         let url = try isTunnel ? server.secureURL("/a.png") : server.url("/a.png")
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
         let challenge = AuthenticationChallenge(
-            url: url, host: "127.0.0.1", port: proxy.httpPort, isProxy: true, scheme: .basic,
+            url: url, host: "127.0.0.1", port: proxy.httpPort, isProxy: true, scheme: "basic",
             realm: isTunnel ? nil : "proxy", previousFailureCount: 0)
         var second = challenge
         second.previousFailureCount = 1

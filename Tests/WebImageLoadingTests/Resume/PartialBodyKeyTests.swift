@@ -77,6 +77,6 @@ import Testing
         #expect(try scope { $0.hooks.requestModifier = { $0 } } == nil)
         #expect(try scope { $0.hooks.responseModifier = { $0 } } == nil)
         #expect(try scope { $0.hooks.decryptor = { data, _ in data } } == nil)
-        #expect(try scope { $0.authenticationHandler = { _ in .decline } } == nil)
+        #expect(try scope { $0.authenticationHandler = { _ in nil } } == nil)
     }
 }

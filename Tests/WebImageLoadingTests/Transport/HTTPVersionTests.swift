@@ -12,15 +12,15 @@ import WebImageTestSupport
         return server
     }
 
-    private static func downloader(_ versions: ImageDownloader.HTTPVersions) throws -> ImageDownloader {
+    private static func downloader(_ versions: LoaderMetrics.HTTPVersion) throws -> ImageDownloader {
         let authority = try TestCertificates.shared.get().authority
         return ImageDownloader.forTests { configuration in
             configuration.certificateAuthorities = .file(authority)
-            configuration.httpVersions = versions
+            configuration.maximumHTTPVersion = versions
         }
     }
 
-    private static func loadAll(_ versions: ImageDownloader.HTTPVersions) async throws -> [NGINXServer.Entry] {
+    private static func loadAll(_ versions: LoaderMetrics.HTTPVersion) async throws -> [NGINXServer.Entry] {
         let server = try Self.server.get()
         try await server.clearAccessLog()
         let downloader = try downloader(versions)
@@ -30,13 +30,13 @@ import WebImageTestSupport
     }
 
     @Test func http2CarriesAllRequestsOnOneConnection() async throws {
-        let log = try await Self.loadAll(.automatic)
+        let log = try await Self.loadAll(.http2)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/2.0"])
         #expect(Set(log.map(\.connection)).count == 1)
     }
 
     @Test func http1CanBeAskedFor() async throws {
-        let log = try await Self.loadAll(.http1)
+        let log = try await Self.loadAll(.http1_1)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/1.1"])
         #expect(2...6 ~= Set(log.map(\.connection)).count)
     }
@@ -57,10 +57,10 @@ import WebImageTestSupport
     }
 
     @Test func saysWhatTheInstalledLibcurlLacks() {
-        #expect(CurlVersion.shortcoming(for: .automatic) == nil)
-        #expect(CurlVersion.shortcoming(for: .automatic, hexadecimalNumber: 0x07_5700, hasHTTP3: false) == nil)
+        #expect(CurlVersion.shortcoming(for: .http2) == nil)
+        #expect(CurlVersion.shortcoming(for: .http2, hexadecimalNumber: 0x07_5700, hasHTTP3: false) == nil)
         #expect(
-            CurlVersion.shortcoming(for: .automatic, hexadecimalNumber: 0x07_5600)
+            CurlVersion.shortcoming(for: .http2, hexadecimalNumber: 0x07_5600)
                 == "libcurl 7.87 or later is needed, and \(CurlVersion.number) is installed")
         #expect(
             CurlVersion.shortcoming(for: .http3, hasHTTP3: false)

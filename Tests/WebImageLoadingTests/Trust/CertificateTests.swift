@@ -81,9 +81,9 @@ import WebImageTestSupport
 
     @Test func pinsThatLibcurlDoesNotTakeFailTheLoad() async throws {
         let url = try Self.server.get().secureURL("/a.png")
-        let right = try #require(PublicKeyPin(sha256Base64: try TestCertificates.shared.get().validPin))
+        let right = try TestCertificates.shared.get().validPin
         let downloader = try Self.downloader {
-            $0.pinnedPublicKeys = PublicKeyPins(anyHost: Array(repeating: right, count: 170_000))
+            $0.pinnedPublicKeys = ["*": Array(repeating: right, count: 170_000)]
         }
         guard case .transport(43, _, url) = try await downloader.error(url) else {
             Issue.record("\(String(describing: try await downloader.error(url)))")
@@ -93,16 +93,15 @@ import WebImageTestSupport
 
     @Test func aPinIsAskedOfEveryHostOrOfOne() async throws {
         let url = try Self.server.get().secureURL("/a.png")
-        let right = try #require(PublicKeyPin(sha256Base64: try TestCertificates.shared.get().validPin))
-        let wrong = try #require(PublicKeyPin(sha256Base64: Data(count: 32).base64EncodedString()))
+        let right = try TestCertificates.shared.get().validPin
+        let wrong = Data(repeating: 1, count: 32).base64EncodedString()
         for pins in [
-            PublicKeyPins(anyHost: [right]), PublicKeyPins(anyHost: [wrong, right]),
-            PublicKeyPins(anyHost: [wrong], byHost: ["127.0.0.1": [right]]), PublicKeyPins(byHost: ["h": [wrong]]),
+            ["*": [right]], ["*": [wrong, "sha256//" + right]], ["*": [wrong], "127.0.0.1": [right]], ["h": [wrong]],
         ] {
             #expect(try await Self.downloader { $0.pinnedPublicKeys = pins }.body(url) == FaultServer.pattern(100))
         }
         for pins in [
-            PublicKeyPins(anyHost: [wrong]), PublicKeyPins(anyHost: [right], byHost: ["127.0.0.1": [wrong]]),
+            ["*": [wrong]], ["*": [right], "127.0.0.1": [wrong]], ["*": ["AAAA"]],
         ] {
             let downloader = try Self.downloader { $0.pinnedPublicKeys = pins }
             #expect(try await downloader.error(url) == .certificate(reason: .publicKeyNotPinned, url: url))
@@ -112,8 +111,9 @@ import WebImageTestSupport
         }
     }
 
-    @Test(arguments: ["", "sha256//", "AAAA", "!", "sha256//AAAA"]) func aPinIsASHA256(text: String) {
-        #expect(PublicKeyPin(sha256Base64: text) == nil)
+    /// An invalid pin must not be ignored: without pins, any key would do.
+    @Test(arguments: ["", "sha256//", "AAAA", "!", "sha256//AAAA"]) func anInvalidPinMatchesNoKey(text: String) {
+        #expect(PublicKeyPins(["h": [text]]).pins(for: "h") == [Data(count: 32).base64EncodedString()])
     }
 
     @Test(arguments: [true, false])

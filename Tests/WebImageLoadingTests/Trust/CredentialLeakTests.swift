@@ -29,7 +29,7 @@ import WebImageTestSupport
         return ImageDownloader.forTests { configuration in
             configuration.hostAddresses = ["a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"]]
             configuration.certificateAuthorities = .file(authority)
-            configuration.redirectPolicy.allowsDowngrade = true
+            configuration.allowsInsecureRedirects = true
         }
     }
 
