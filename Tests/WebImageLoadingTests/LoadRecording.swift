@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImageCore
 import WebImageLoading
 import WebImageTestSupport
@@ -118,4 +119,73 @@ extension ImageDownloader {
         change(&configuration)
         return ImageDownloader(configuration: configuration)
     }
+}
+
+extension ImageLoader {
+    func record(_ request: LoaderRequest) -> (recording: LoadRecording, task: any LoaderTask) {
+        let recording = LoadRecording()
+        return (recording, load(request, priority: .normal) { recording.receive($0) })
+    }
+
+    func body(_ request: LoaderRequest) async throws -> Data { try await record(request).recording.body() }
+
+    func error(_ request: LoaderRequest) async throws -> WebImageError? {
+        let recording = record(request).recording
+        let error = try await recording.error()
+        return recording.isInOrder ? error : .invalidURL("events out of order")
+    }
+
+    /// The headers that the fault server's `/echo` saw.
+    func echo(_ request: LoaderRequest) async throws -> [String: String] {
+        try JSONDecoder().decode([String: String].self, from: try await body(request))
+    }
+}
+
+/// Holds up a loader's thread until the test is ready for it.
+final class ThreadGate: @unchecked Sendable {
+    // `@unchecked`: a POSIX semaphore is made to be shared; its memory stays put until the end.
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    /// Waits until it is open, then leaves it so.
+    func wait() {
+        sem_wait(semaphore)
+        sem_post(semaphore)
+    }
+
+    func open() { sem_post(semaphore) }
+}
+
+/// The memory the process has at the moment, in bytes.
+func residentByteCount() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * Int(getpagesize())
+}
+
+/// Makes a file of zeros that takes no room on the disk.
+func makeSparseFile(_ path: String, byteCount: Int) -> Bool {
+    let descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return ftruncate(descriptor, off_t(byteCount)) == 0
+}
+
+/// The servers that all tests of this target share; each test uses paths of its own.
+enum SharedServers {
+    /// With `small.png` and `large.png`: not pictures, but the sizes of some.
+    static let nginx = Result {
+        let server = try NGINXServer()
+        try server.write(FaultServer.pattern(5_000), to: "small.png")
+        try server.write(FaultServer.pattern(2_000_000), to: "large.png")
+        return server
+    }
+
+    static let faults = Result { try FaultServer() }
 }

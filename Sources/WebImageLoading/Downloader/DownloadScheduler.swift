@@ -29,7 +29,7 @@ final class DownloadScheduler: Sendable {
     }
 
     private let configuration: ImageDownloader.Configuration
-    private let surroundings: DownloadSurroundings
+    private let environment: DownloadEnvironment
     private let transport: any HTTPTransport
     /// Measures the rate limit.
     private let clock: any Clock<Duration>
@@ -44,7 +44,7 @@ final class DownloadScheduler: Sendable {
         clock: any Clock<Duration>
     ) {
         self.configuration = configuration
-        surroundings = DownloadSurroundings(configuration, credentials: credentials)
+        environment = DownloadEnvironment(configuration, credentials: credentials)
         self.transport = transport
         self.clock = clock
         now = NetworkActivity.stopwatch(clock)
@@ -98,7 +98,7 @@ final class DownloadScheduler: Sendable {
     ) {
         do throws(WebImageError) {
             let downloadState = try DownloadState(
-                configuration.prepared(request), configuration: configuration, surroundings: surroundings)
+                configuration.prepared(request), configuration: configuration, environment: environment)
             let isAdmitted = state.withLock { state in
                 guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
                 let download = Download(

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import WebImageCore
 
 /// What the loads of a downloader share besides its configuration.
-struct DownloadSurroundings {
+struct DownloadEnvironment {
     let proxies: ProxyRules
     let credentials: CredentialStorage
     private let pinnedPublicKeys: PublicKeyPins
@@ -33,15 +33,15 @@ extension DownloadState {
         let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
         let policy = configuration.addressPolicy
         if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
-        let proxy = try surroundings.proxies.server(for: url)
+        let proxy = try environment.proxies.server(for: url)
         if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(url: url, cause: cause) }
 
         var hop = hop
         hop.access = TransferAccess()
         hop.access.usesCookies = request.handlesCookies && !request.allowsInvalidCertificates
         hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
-        hop.access.pinnedPublicKeys = surroundings.pins(for: origin)
-        hop.access.addresses = surroundings.addresses(of: origin)
+        hop.access.pinnedPublicKeys = environment.pins(for: origin)
+        hop.access.addresses = environment.addresses(of: origin)
         authentication.begin(
             origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
             access: &hop.access)

@@ -41,7 +41,7 @@ struct DownloadState {
     private(set) var hop: Hop
     let request: LoaderRequest
     let configuration: ImageDownloader.Configuration
-    let surroundings: DownloadSurroundings
+    let environment: DownloadEnvironment
     var authentication: DownloadAuthentication
     private(set) var redirects: [LoaderResponse.Redirection] = []
     /// The head of the current hop, if it is a redirect.
@@ -61,7 +61,7 @@ struct DownloadState {
     /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
     init(
         _ request: LoaderRequest, configuration: ImageDownloader.Configuration,
-        surroundings: DownloadSurroundings? = nil
+        environment: DownloadEnvironment? = nil
     ) throws(WebImageError) {
         let (url, ownCredential) = request.url.separatedFromUserInfo
         guard HTTPOrigin.isHTTP(url) else { throw .unsupportedScheme(url.scheme ?? "", url: url) }
@@ -75,9 +75,9 @@ struct DownloadState {
         hop = Hop(url: url, origin: origin, headers: headers, method: request.method, content: request.body)
         self.request = request
         self.configuration = configuration
-        self.surroundings = surroundings ?? DownloadSurroundings(configuration)
+        self.environment = environment ?? DownloadEnvironment(configuration)
         // Unchecked servers must not get credentials that checked ones accepted, and the reverse.
-        let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.surroundings.credentials
+        let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.environment.credentials
         authentication = DownloadAuthentication(
             credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
         hop = try enter(hop)
@@ -324,7 +324,7 @@ extension DownloadState {
         }
         // Once dropped they stay away, also when a later hop leads back.
         if origin != hop.origin { next.headers.removeFieldsPrivateToOrigin(keepingBody: next.content != nil) }
-        let proxy = try surroundings.proxies.server(for: url)
+        let proxy = try environment.proxies.server(for: url)
         if proxy != hop.access.proxy { next.headers.remove(RequestHeaders.proxyName) }
         return try enter(next)
     }

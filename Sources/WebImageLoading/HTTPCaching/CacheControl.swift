@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// The directives of a Cache-Control field (RFC 9111, 5.2), of a request or of an answer.
+/// The directives of a Cache-Control field (RFC 9111, 5.2), of a request or of a response.
 ///
-/// Names are read in any case, arguments with or without quotation marks. Unknown directives are passed over. Of a
-/// directive that comes twice the first counts (4.2.1).
+/// Case does not matter in names, and arguments may have quotation marks. Unknown directives are ignored. Of repeated directives the
+/// first counts (4.2.1).
 package struct CacheControl: Sendable, Equatable {
-    /// Argument by lower-case name; `nil` for a directive without one.
+    /// Arguments by name in lower case; `nil` for a directive without one.
     private let directives: [String: String?]
 
     package init(_ fields: [HTTPField]) {
@@ -19,19 +19,17 @@ package struct CacheControl: Sendable, Equatable {
         self.directives = directives
     }
 
-    /// Whether there is no directive at all.
     package var isEmpty: Bool { directives.isEmpty }
 
-    /// Whether the directive is there, with or without an argument.
     package func has(_ directive: Directive) -> Bool { directives[directive.rawValue] != nil }
 
-    /// The field names that a `no-cache` or `private` is restricted to; empty where it is meant for all of the answer.
+    /// Returns the field names that a `no-cache` or `private` is restricted to; empty if it is for the whole response.
     package func fieldNames(of directive: Directive) -> [String] {
         guard case .some(.some(let argument)) = directives[directive.rawValue] else { return [] }
         return argument.listElements.map { $0.lowercased() }
     }
 
-    /// The number of seconds of a directive.
+    /// Returns the number of seconds of a directive.
     package func seconds(_ directive: Directive) -> DeltaSeconds? {
         guard let argument = directives[directive.rawValue] else { return nil }
         return argument.map(DeltaSeconds.init) ?? .missing
@@ -57,9 +55,9 @@ package struct CacheControl: Sendable, Equatable {
     /// A directive's time (RFC 9111, 1.2.2).
     package enum DeltaSeconds: Sendable, Equatable {
         case seconds(Double)
-        /// It should be there, and is not.
+        /// The number is missing.
         case missing
-        /// It is no number: what depends on it counts as stale.
+        /// It is no number: the response counts as stale.
         case invalid
 
         package init(_ text: String) {
@@ -67,11 +65,10 @@ package struct CacheControl: Sendable, Equatable {
                 self = .invalid
                 return
             }
-            // As large as anybody needs, and what the standard asks for when a number is too large.
+            // The standard's value for numbers that are too large.
             self = .seconds(Double(Int32(text) ?? .max))
         }
 
-        /// The number, if it is one.
         package var value: Double? {
             if case .seconds(let seconds) = self { seconds } else { nil }
         }
@@ -93,15 +90,14 @@ package struct CacheControl: Sendable, Equatable {
     }
 }
 
-/// How old a stored answer is, and how old it may become (RFC 9111, 4.2); all times in seconds.
+/// The age of a stored response, and the age up to which it is fresh (RFC 9111, 4.2). All times are in seconds.
 package struct Freshness: Sendable, Equatable {
-    /// How long it is fresh from the moment the server made it; 0 for one that is stale from the beginning.
+    /// The age up to which it is fresh; 0 for one that is stale from the beginning.
     package let lifetime: Double
-    /// Where the lifetime comes from.
     package let source: Source
-    /// How long ago the server made it, as far as can be told.
+    /// The time since the server made it, as far as known.
     package let age: Double
-    /// Whether the clock stands before the moment the answer came in: its age can't be told, and it counts as stale.
+    /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as stale.
     package let clockWentBack: Bool
 
     package enum Source: String, Sendable {
@@ -109,16 +105,16 @@ package struct Freshness: Sendable, Equatable {
         case expires = "Expires"
         /// A tenth of the time since its last change.
         case heuristic
-        /// A redirect on the way to it, which is good for a shorter time than the answer itself.
+        /// A redirect to it, which has a shorter lifetime than the response.
         case redirect
-        /// The server says nothing that could tell.
+        /// The server declares no lifetime.
         case none
     }
 
     package init(of response: StoredResponse, now: Date) {
         let ownLifetime = Self.lifetime(of: response)
         let initialAge = Self.initialAge(of: response)
-        // Redirects count from the moment they were followed.
+        // The lifetime of redirects counts from when they were followed.
         let redirectLifetime = response.redirectLifetime.map { $0 + initialAge } ?? .infinity
         (lifetime, source) = redirectLifetime < ownLifetime.0 ? (redirectLifetime, .redirect) : ownLifetime
         let residentTime = now.timeIntervalSince(response.responseTime)
@@ -126,21 +122,19 @@ package struct Freshness: Sendable, Equatable {
         age = initialAge + max(0, residentTime)
     }
 
-    /// How far the clock may stand before that moment, in seconds: a second or so may be lost where clocks are kept in step
-    /// with others.
+    /// How far the clock may be before the response, in seconds. Clock synchronization may set it back a little.
     static let clockTolerance = 2.0
 
-    /// Whether it may be used without asking the server.
     package var isFresh: Bool { lifetime > age && !clockWentBack }
 
-    /// For how long it has been stale; negative while it is fresh.
+    /// The time since it became stale; negative while it is fresh.
     package var staleness: Double { age - lifetime }
 
-    /// 4.2.1: what a private cache goes by; `s-maxage` is for others.
+    /// 4.2.1, for a private cache; `s-maxage` is for shared ones.
     private static func lifetime(of response: StoredResponse) -> (Double, Source) {
         if let maxAge = response.cacheControl.seconds(.maxAge) { return (maxAge.value ?? 0, .maxAge) }
         if let expires = response.headers.values(named: "Expires").first {
-            // What is no date, such as 0, means that it has expired (5.3).
+            // An invalid date, such as 0, means expired (5.3).
             guard let date = HTTPDate.parse(expires, now: response.responseTime) else { return (0, .expires) }
             return (max(0, date.timeIntervalSince(response.date)), .expires)
         }
@@ -148,23 +142,23 @@ package struct Freshness: Sendable, Equatable {
         return (max(0, response.date.timeIntervalSince(lastModified)) * heuristicFraction, .heuristic)
     }
 
-    /// 4.2.2: for statuses that say so, and answers marked as public.
+    /// 4.2.2: for statuses that allow it, and public responses.
     private static func allowsHeuristics(_ response: StoredResponse) -> Bool {
         HTTPCachePolicy.heuristicallyCacheableStatuses.contains(response.statusCode)
             || response.cacheControl.has(.isPublic)
     }
 
-    /// A typical setting, says the standard.
+    /// The typical value according to the standard.
     private static let heuristicFraction = 0.1
 
-    /// 4.2.3: its age when it came in, by its Age field or by the server's clock, whichever makes it older.
+    /// 4.2.3: the age when it was received, by its Age field or the server's clock, whichever is larger.
     private static func initialAge(of response: StoredResponse) -> Double {
         let apparentAge = max(0, response.responseTime.timeIntervalSince(response.date))
         let delay = max(0, response.responseTime.timeIntervalSince(response.requestTime))
         return max(apparentAge, ageField(of: response) + delay)
     }
 
-    /// 5.1: of several values the first counts, and what is no number is ignored.
+    /// 5.1: of several values the first counts, and an invalid one is ignored.
     private static func ageField(of response: StoredResponse) -> Double {
         guard let text = response.headers.elements(ofFieldNamed: "Age").first else { return 0 }
         return CacheControl.DeltaSeconds(text).value ?? 0

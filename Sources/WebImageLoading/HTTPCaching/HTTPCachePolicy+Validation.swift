@@ -1,23 +1,23 @@
 package import FoundationEssentials
 
 extension HTTPCachePolicy {
-    /// What an answer to a ``Revalidation`` means for what is stored.
+    /// The result of a ``Revalidation``.
     package enum ValidationResult: Sendable, Equatable {
-        /// It is still good: its metadata as they are now.
+        /// The stored response is valid, with these updated metadata.
         case confirmed(StoredResponse)
-        /// The server has something else, or nothing: its answer counts.
+        /// The server's response replaces the stored one.
         case replaced
-        /// The server has trouble, and what is stored may stand in.
+        /// The server failed, and the stored response may be served.
         case usableDespiteError
-        /// A 304 that speaks of something else than what is stored: ask again without conditions.
+        /// The 304 is about another response than the stored one: load again without conditions.
         case unconfirmed
     }
 
     /// RFC 9111, 4.3.3 and 4.3.4; RFC 5861, 4.
     ///
     /// - Parameters:
-    ///   - statusCode: of the answer; `nil` where none came.
-    ///   - headers: of the answer.
+    ///   - statusCode: of the response; `nil` without one.
+    ///   - headers: of the response.
     package static func validate(
         _ stored: StoredResponse, _ revalidation: Revalidation, statusCode: Int?, headers: [HTTPField],
         requestTime: Date, responseTime: Date
@@ -34,7 +34,7 @@ extension HTTPCachePolicy {
         }
     }
 
-    /// 4.3.4: a 304 with a validator is about what has that one too; one without is about the only one that was asked for.
+    /// 4.3.4: a 304 with a validator is about the stored response with the same one; without, about the only one in the request.
     private static func confirms(_ headers: [HTTPField], _ stored: StoredResponse) -> Bool {
         if let tag = headers.values(named: "ETag").first.flatMap(EntityTag.init) {
             guard let own = stored.entityTag else { return false }
@@ -46,9 +46,9 @@ extension HTTPCachePolicy {
         return true
     }
 
-    /// 4.3.5: what a HEAD tells of what is stored.
+    /// 4.3.5: applies the response to a HEAD request.
     ///
-    /// - Returns: the metadata as they are now; `nil` where the answer says nothing about it.
+    /// - Returns: the updated metadata; `nil` if the response does not concern the stored one.
     package static func updated(
         _ stored: StoredResponse, byHeadWithStatus statusCode: Int, headers: [HTTPField], requestTime: Date,
         responseTime: Date
@@ -68,15 +68,14 @@ extension HTTPCachePolicy {
 }
 
 extension StoredResponse {
-    /// With the fields of an answer that confirms it in place of its own of the same names (RFC 9111, 3.2), and the times of
-    /// that answer.
+    /// Returns the metadata updated with the fields (RFC 9111, 3.2) and the times of a response that confirms it.
     fileprivate func freshened(by fields: [HTTPField], requestTime: Date, responseTime: Date) -> StoredResponse {
         var result = self
         let updates = fields.withoutConnectionFields.filter { !Self.bodyFields.contains($0.name.lowercased()) }
         for name in Set(updates.map { $0.name.lowercased() }) { result.headers.remove(named: name) }
-        // An Age that is not repeated told of a way the new answer did not take.
+        // The new response has no Age, so that the old one no longer applies.
         result.headers.remove(named: "Age")
-        // A server without a clock: its old date would make what it has just confirmed look old (RFC 9110, 6.6.1).
+        // A server without a clock: the old date would make the confirmed response look old (RFC 9110, 6.6.1).
         result.headers.remove(named: "Date")
         result.headers += updates
         result.requestTime = requestTime
@@ -85,35 +84,35 @@ extension StoredResponse {
         return result
     }
 
-    /// They belong to the stored body, whatever an answer without one says.
+    /// These fields belong to the stored body. A response without a body does not change them.
     private static let bodyFields: Set = ["content-length", "content-encoding", "content-type", "content-range"]
 }
 
-/// What tells one representation of a resource from the next: an ETag (RFC 9110, 8.8.3).
+/// An ETag, which identifies a representation of a resource (RFC 9110, 8.8.3).
 package struct EntityTag: Hashable, Sendable {
     /// With its quotation marks, and without the `W/`.
     package let opaqueTag: String
-    /// Whether two with the same tag may differ in bytes, though not in meaning.
+    /// Whether representations with the same tag may differ in bytes, though not in meaning.
     package let isWeak: Bool
 
-    /// `nil` for text that is no entity tag.
+    /// `nil` for an invalid tag.
     package init?(_ text: String) {
         var text = text.trimmingHTTPSpace[...]
         isWeak = text.hasPrefix("W/")
         if isWeak { text = text.dropFirst(2) }
         guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
-        // Between the marks: anything that shows, but no further mark.
+        // Between the quotation marks: visible characters, except another mark.
         guard text.dropFirst().dropLast().utf8.allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 })
         else { return nil }
         opaqueTag = String(text)
     }
 
-    /// As it is sent.
+    /// The form in header fields.
     package var description: String { (isWeak ? "W/" : "") + opaqueTag }
 
-    /// Whether both stand for the same bytes: neither is weak.
+    /// Returns whether both identify the same bytes: neither is weak.
     package func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && self == other }
 
-    /// Whether both stand for the same content.
+    /// Returns whether both identify the same content.
     package func matchesWeakly(_ other: EntityTag) -> Bool { opaqueTag == other.opaqueTag }
 }

@@ -1,25 +1,25 @@
 package import FoundationEssentials
 
-/// What a private cache may do with requests and answers: RFC 9111 and RFC 5861, as functions of what is asked, what is stored
-/// and what time it is.
+/// What a private cache may do with requests and responses: RFC 9111 and RFC 5861, as functions of the request, the stored responses
+/// and the time.
 ///
 /// ```
 ///  request ─► decide ──► serve                         fresh, or stale where that is allowed
 ///                   ├──► serve, and revalidate          stale-while-revalidate
-///                   ├──► revalidate ─► 304 ─► freshen   the stored body is good
-///                   │              ├─► 5xx, no answer ─► serve if stale-if-error allows
+///                   ├──► revalidate ─► 304 ─► freshen   the stored body is valid
+///                   │              ├─► 5xx, no response ─► serve if stale-if-error allows
 ///                   │              └─► anything else ─► store
 ///                   ├──► load ─► store, if it may be stored
-///                   └──► fail                           only-if-cached, and nothing that would do
+///                   └──► fail                           only-if-cached, and nothing usable
 /// ```
 package enum HTTPCachePolicy {
-    /// Statuses whose answers may be kept without the server's saying so (RFC 9110, 15.1), without those of partial content.
+    /// The statuses that may be stored without explicit freshness (RFC 9110, 15.1), except partial content.
     package static let heuristicallyCacheableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// A request as the cache sees it.
     package struct Request: Sendable {
         package var method: String
-        /// All fields that would be sent, those that the loader adds included: Vary may name any of them.
+        /// All fields that would be sent, including those that the loader adds: Vary may name any of them.
         package var headers: [HTTPField]
 
         package init(method: String = "GET", headers: [HTTPField] = []) {
@@ -27,7 +27,7 @@ package enum HTTPCachePolicy {
             self.headers = headers
         }
 
-        /// What the request wants of caches. The old `Pragma: no-cache` counts where nothing newer is said.
+        /// The request's directives. The old `Pragma: no-cache` counts if there is no Cache-Control.
         package var cacheControl: CacheControl {
             let control = CacheControl(headers)
             guard control.isEmpty,
@@ -36,7 +36,7 @@ package enum HTTPCachePolicy {
             return CacheControl([HTTPField(name: "Cache-Control", value: "no-cache")])
         }
 
-        /// Whether it asks for a part, or sets conditions of its own: such a request goes past the cache.
+        /// Whether it asks for a range, or has conditions: such a request bypasses the cache.
         package var isConditionalOrPartial: Bool {
             headers.contains {
                 HTTPField.conditionNames.contains($0.name.lowercased()) || $0.name.lowercased() == "range"
@@ -44,25 +44,25 @@ package enum HTTPCachePolicy {
         }
     }
 
-    /// What to do with a request. `index` is the place among the stored answers.
+    /// What to do with a request. `index` is that of the stored response.
     package enum Decision: Sendable, Equatable {
-        /// Answer with what is stored.
+        /// Serve the stored response.
         case serve(index: Int, because: Reason)
-        /// Answer with what is stored, and ask the server whether it is still good.
+        /// Serve the stored response, and revalidate it with the server.
         case serveAndRevalidate(index: Int, Revalidation, because: Reason)
-        /// Ask the server whether what is stored is still good.
+        /// Revalidate the stored response with the server.
         case revalidate(index: Int, Revalidation, because: Reason)
-        /// Ask the server as if nothing were stored.
+        /// Load from the server, as if nothing were stored.
         case load(because: Reason)
-        /// Fail: the request allows no server.
+        /// Fail: the request forbids the network.
         case fail(because: Reason)
     }
 
-    /// A question whether something stored is still good.
+    /// A revalidation of a stored response.
     package struct Revalidation: Sendable, Equatable {
         /// The fields to send: If-None-Match, If-Modified-Since.
         package var conditions: [HTTPField]
-        /// Whether what is stored is the answer when the server can't give one, by stale-if-error.
+        /// Whether what is stored is the response when the server can't give one, by stale-if-error.
         package var mayServeOnError: Bool
 
         package init(conditions: [HTTPField], mayServeOnError: Bool) {
@@ -71,7 +71,7 @@ package enum HTTPCachePolicy {
         }
     }
 
-    /// Why; ``description`` has the words.
+    /// The reason of a decision; ``description`` is its text.
     package enum Reason: Sendable, Equatable {
         case fresh(age: Double, lifetime: Double, source: Freshness.Source)
         case stale(age: Double, lifetime: Double, source: Freshness.Source)
@@ -87,23 +87,23 @@ package enum HTTPCachePolicy {
         case redirectWantsValidation
         case invalidated
         case clockWentBack
-        /// Nothing is known about how it was answered, or it is kept although the rules do not let it answer again.
+        /// Its HTTP metadata are missing, or it is stored although HTTP forbids its reuse.
         case notReusable
-        /// The policy asks for no more than that something is stored.
+        /// The policy accepts any stored response.
         case storedIsGoodEnough
         /// The policy asks the server each time.
         case policyWantsServer
-        /// The policy asks the server each time, but the server has said that it will not change.
+        /// The policy asks the server each time, but the response is `immutable`.
         case immutable
         case statusIsNoPicture(Int)
         case bodyWasNotKept
     }
 
-    /// What to do with a request, given the answers that are stored for its URL.
+    /// What to do with a request, given the responses that are stored for its URL.
     package static func decide(_ request: Request, stored: [StoredResponse], now: Date) -> Decision {
-        let wishes = request.cacheControl
+        let requestControl = request.cacheControl
         func miss(_ reason: Reason) -> Decision {
-            wishes.has(.onlyIfCached) ? .fail(because: reason) : .load(because: reason)
+            requestControl.has(.onlyIfCached) ? .fail(because: reason) : .load(because: reason)
         }
         guard ["GET", "HEAD"].contains(request.method) else { return miss(.methodIsNotCached(request.method)) }
         guard !request.isConditionalOrPartial else { return miss(.conditionalRequest) }
@@ -113,18 +113,18 @@ package enum HTTPCachePolicy {
         }
         let response = stored[index]
         let freshness = Freshness(of: response, now: now)
-        switch usability(of: response, freshness, wishes) {
+        switch usability(of: response, freshness, requestControl) {
         case .usable(let reason):
             return .serve(index: index, because: reason)
-        case .usableMeanwhile(let reason) where !wishes.has(.onlyIfCached):
+        case .usableMeanwhile(let reason) where !requestControl.has(.onlyIfCached):
             return .serveAndRevalidate(
-                index: index, revalidation(of: response, freshness, wishes), because: reason)
+                index: index, revalidation(of: response, freshness, requestControl), because: reason)
         case .usableMeanwhile(let reason):
             return .serve(index: index, because: reason)
         case .unusable(let reason):
-            if wishes.has(.onlyIfCached) { return .fail(because: reason) }
-            // Without anything to ask by, the whole answer has to come.
-            return .revalidate(index: index, revalidation(of: response, freshness, wishes), because: reason)
+            if requestControl.has(.onlyIfCached) { return .fail(because: reason) }
+            // Without conditions, the whole response is loaded.
+            return .revalidate(index: index, revalidation(of: response, freshness, requestControl), because: reason)
         }
     }
 
@@ -152,7 +152,7 @@ package enum HTTPCachePolicy {
 
     /// 4, 4.2.4, 5.2.1 and RFC 5861, 3.
     private static func usability(
-        of response: StoredResponse, _ freshness: Freshness, _ wishes: CacheControl
+        of response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Usability {
         let control = response.cacheControl
         if response.isInvalidated { return .unusable(.invalidated) }
@@ -161,12 +161,12 @@ package enum HTTPCachePolicy {
             return .unusable(.responseWantsValidation)
         }
         if response.redirectsWantValidation { return .unusable(.redirectWantsValidation) }
-        if wishes.has(.noCache) { return .unusable(.requestWantsValidation) }
+        if requestControl.has(.noCache) { return .unusable(.requestWantsValidation) }
         if freshness.clockWentBack { return .unusable(.clockWentBack) }
-        if let maxAge = wishes.seconds(.maxAge)?.value, freshness.age > maxAge {
+        if let maxAge = requestControl.seconds(.maxAge)?.value, freshness.age > maxAge {
             return .unusable(.requestWantsYounger(age: freshness.age, maxAge: maxAge))
         }
-        if let minFresh = wishes.seconds(.minFresh)?.value, -freshness.staleness < minFresh {
+        if let minFresh = requestControl.seconds(.minFresh)?.value, -freshness.staleness < minFresh {
             return .unusable(.requestWantsFresherFor(seconds: minFresh))
         }
         let (age, lifetime) = (freshness.age, freshness.lifetime)
@@ -174,7 +174,7 @@ package enum HTTPCachePolicy {
 
         let stale = Reason.stale(age: age, lifetime: lifetime, source: freshness.source)
         guard !control.has(.mustRevalidate) else { return .unusable(stale) }
-        switch wishes.seconds(.maxStale) {
+        switch requestControl.seconds(.maxStale) {
         case .missing: return .usable(.staleAllowed(seconds: freshness.staleness, by: "max-stale"))
         case .seconds(let limit) where freshness.staleness <= limit:
             return .usable(.staleAllowed(seconds: freshness.staleness, by: "max-stale"))
@@ -186,14 +186,14 @@ package enum HTTPCachePolicy {
         return .unusable(stale)
     }
 
-    /// The question whether a stored answer is still good, whether or not it has to be asked.
+    /// Returns the revalidation of a stored response, whether or not it is due.
     package static func revalidation(of response: StoredResponse, for request: Request, now: Date) -> Revalidation {
         revalidation(of: response, Freshness(of: response, now: now), request.cacheControl)
     }
 
-    /// 4.3.1: both conditions where there are both, for servers that know only one.
+    /// 4.3.1: both conditions if possible, for servers that support only one.
     private static func revalidation(
-        of response: StoredResponse, _ freshness: Freshness, _ wishes: CacheControl
+        of response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Revalidation {
         var conditions: [HTTPField] = []
         if let tag = response.entityTag {
@@ -203,54 +203,55 @@ package enum HTTPCachePolicy {
             conditions.append(HTTPField(name: "If-Modified-Since", value: date))
         }
         return Revalidation(
-            conditions: conditions, mayServeOnError: mayServeOnError(response, freshness, wishes))
+            conditions: conditions, mayServeOnError: mayServeOnError(response, freshness, requestControl))
     }
 
-    /// RFC 5861, 4: by the answer's word or by the request's; never against `must-revalidate` and `no-cache`.
+    /// RFC 5861, 4: by the response's word or by the request's; never against `must-revalidate` and `no-cache`.
     private static func mayServeOnError(
-        _ response: StoredResponse, _ freshness: Freshness, _ wishes: CacheControl
+        _ response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Bool {
         let control = response.cacheControl
-        guard !response.isInvalidated, !freshness.clockWentBack, !control.has(.mustRevalidate), !wishes.has(.noCache),
+        guard !response.isInvalidated, !freshness.clockWentBack, !control.has(.mustRevalidate),
+            !requestControl.has(.noCache),
             !control.has(.noCache) || !control.fieldNames(of: .noCache).isEmpty
         else { return false }
         if freshness.isFresh { return true }
-        let window = [control, wishes].compactMap { $0.seconds(.staleIfError)?.value }.max()
+        let window = [control, requestControl].compactMap { $0.seconds(.staleIfError)?.value }.max()
         return window.map { freshness.staleness <= $0 } ?? false
     }
 }
 
 extension HTTPCachePolicy {
-    /// Whether an answer may be kept, and if not, why.
+    /// Whether a response may be stored, and if not, why.
     package enum Storability: Sendable, Equatable {
         case storable
         case notStorable(StorageObstacle)
     }
 
-    /// What forbids to keep an answer; ``description`` has the words.
+    /// Why a response may not be stored; ``description`` is its text.
     package enum StorageObstacle: Sendable, Equatable {
         case method(String)
         case requestNoStore
         case responseNoStore
-        /// An interim answer, a part, or one whose meaning is not known here although that matters.
+        /// An informational response, a part, or one whose meaning is not known here although that matters.
         case status(Int)
         case variesByAnything
-        /// Neither does the server say how long it is good, nor can that be guessed for its status.
+        /// The server declares no lifetime, and the status has no default.
         case noLifetime(status: Int)
         case conditionalRequest
     }
 
     /// RFC 9111, 3.
     ///
-    /// - Parameter headers: of the answer.
+    /// - Parameter headers: of the response.
     package static func storability(
         of request: Request, statusCode: Int, headers: [HTTPField]
     ) -> Storability {
         let control = CacheControl(headers)
         guard request.method == "GET" else { return .notStorable(.method(request.method)) }
-        // Before all that only the rules of HTTP mind: what must not be written down is named as such, whatever else it is.
+        // Before the reasons that only HTTP cares about, so that the secret ones are reported first.
         guard !request.cacheControl.has(.noStore) else { return .notStorable(.requestNoStore) }
-        // Where the status is known, `must-understand` lifts what `no-store` tells those who do not know it (5.2.2.3).
+        // `must-understand` overrides `no-store` for a supported status (5.2.2.3).
         let isUnderstood = control.has(.mustUnderstand) && understoodStatuses.contains(statusCode)
         guard isUnderstood || !control.has(.noStore) else { return .notStorable(.responseNoStore) }
         guard !request.isConditionalOrPartial else { return .notStorable(.conditionalRequest) }
@@ -266,17 +267,17 @@ extension HTTPCachePolicy {
         return .storable
     }
 
-    /// Statuses whose rules for caches are kept here.
+    /// The statuses whose caching rules are supported.
     private static let understoodStatuses: Set = [
         200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504,
     ]
 }
 
 extension HTTPCachePolicy {
-    /// What the redirects that led to an answer mean for keeping it under the URL that was asked for: each of them is an
+    /// What the redirects that led to a response mean for keeping it under the URL that was asked for: each of them is an
     /// answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
     package struct RedirectRule: Sendable, Equatable {
-        /// For how many seconds after the answer the shortest-lived of them is good; `nil` for no limit.
+        /// For how many seconds after the response the shortest-lived of them is good; `nil` for no limit.
         package var lifetime: Double?
         /// Whether one of them is to be confirmed each time.
         package var wantsValidation = false
@@ -313,8 +314,8 @@ extension StoredResponse {
 }
 
 extension HTTPCachePolicy {
-    /// The URLs of which nothing stored is good any more after an answer to a method that changes things (RFC 9111, 4.4): the
-    /// request's own, and those of the same origin that the answer points to.
+    /// The URLs of which nothing stored is good any more after a response to a method that changes things (RFC 9111, 4.4): the
+    /// request's own, and those of the same origin that the response points to.
     package static func urlsInvalidated(
         byMethod method: String, of url: URL, statusCode: Int, headers: [HTTPField]
     ) -> [URL] {
@@ -330,7 +331,7 @@ extension HTTPCachePolicy {
     private static let safeMethods: Set = ["GET", "HEAD", "OPTIONS", "TRACE"]
 }
 
-/// The words that `--explain` and traces use.
+/// The texts of `--explain` and traces.
 extension HTTPCachePolicy.Reason: CustomStringConvertible {
     package var description: String {
         switch self {
@@ -341,24 +342,24 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
             "stale: \(whole(age)) s old, was good for \(whole(lifetime)) s (\(source.rawValue))"
         case .staleAllowed(let seconds, let rule): "stale for \(whole(seconds)) s, which \(rule) allows"
         case .nothingStored: "nothing is stored"
-        case .differs("*"): "the stored answer varies by things that can't be compared (Vary: *)"
-        case .differs(let field): "the stored answer was for another value of \(field) (Vary)"
-        case .methodIsNotCached(let method): "\(method) requests are not answered from a cache"
-        case .conditionalRequest: "the request sets conditions of its own, or asks for a part"
-        case .requestWantsValidation: "the request wants it confirmed (no-cache)"
+        case .differs("*"): "the stored response varies by things that can't be compared (Vary: *)"
+        case .differs(let field): "the stored response was for another value of \(field) (Vary)"
+        case .methodIsNotCached(let method): "\(method) requests are not served from a cache"
+        case .conditionalRequest: "the request has conditions, or asks for a range"
+        case .requestWantsValidation: "the request requires revalidation (no-cache)"
         case .requestWantsYounger(let age, let maxAge):
-            "\(whole(age)) s old, and the request wants at most \(whole(maxAge)) s (max-age)"
+            "\(whole(age)) s old, and the request accepts at most \(whole(maxAge)) s (max-age)"
         case .requestWantsFresherFor(let seconds): "not fresh for another \(whole(seconds)) s (min-fresh)"
-        case .responseWantsValidation: "the server wants it confirmed each time (no-cache)"
-        case .redirectWantsValidation: "a redirect on the way to it wants it confirmed each time"
-        case .notReusable: "what is stored may not answer again by the rules of HTTP"
-        case .storedIsGoodEnough: "what is stored is good, whatever its age"
+        case .responseWantsValidation: "the response requires revalidation each time (no-cache)"
+        case .redirectWantsValidation: "a redirect to it requires revalidation each time"
+        case .notReusable: "HTTP does not allow the stored response to be reused"
+        case .storedIsGoodEnough: "the cached copy is used regardless of age"
         case .policyWantsServer: "the policy asks the server each time"
-        case .immutable: "the server has said that it will not change (immutable)"
-        case .statusIsNoPicture(let code): "what is stored is an answer with status \(code)"
-        case .bodyWasNotKept: "its body was not kept"
-        case .invalidated: "something has shown that it may have changed"
-        case .clockWentBack: "this machine's clock was set back, so that its age can't be told"
+        case .immutable: "the response does not change (immutable)"
+        case .statusIsNoPicture(let code): "what is stored is a response with status \(code)"
+        case .bodyWasNotKept: "its body was not stored"
+        case .invalidated: "it may have changed (invalidated)"
+        case .clockWentBack: "its age is unknown, since this machine's clock was set back"
         }
     }
 
@@ -368,14 +369,14 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
 extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .method(let method): "answers to \(method) are not stored"
+        case .method(let method): "responses to \(method) are not stored"
         case .requestNoStore: "the request forbids it (no-store)"
         case .responseNoStore: "the server forbids it (no-store)"
-        case .status(let code): "answers with status \(code) are not stored"
+        case .status(let code): "responses with status \(code) are not stored"
         case .variesByAnything: "it varies by things that can't be compared (Vary: *)"
         case .noLifetime(let code):
-            "the server does not say how long it is good, and for status \(code) that can't be guessed"
-        case .conditionalRequest: "the request set conditions of its own, or asked for a part"
+            "the server declares no lifetime, and status \(code) has no default"
+        case .conditionalRequest: "the request had conditions, or asked for a range"
         }
     }
 }

@@ -1,13 +1,13 @@
 package import FoundationEssentials
 
-/// Dates as HTTP writes them (RFC 9110, 5.6.7).
+/// Dates in HTTP header fields (RFC 9110, 5.6.7).
 ///
-/// All three forms are read, as RFC 9111, 4.2, asks of caches: names in any case, no zone but GMT, and single spaces between
-/// the parts.
+/// All three forms are read, as RFC 9111, 4.2, requires of caches: names in any case, only GMT as zone, and single spaces between the
+/// parts.
 package enum HTTPDate {
-    /// The time that `text` tells; `nil` for anything that is no HTTP date.
+    /// Returns the time of an HTTP date; `nil` for other text.
     ///
-    /// - Parameter now: decides the century of two-digit years: one that seems more than 50 years ahead is past.
+    /// - Parameter now: decides the century of two-digit years: a date more than 50 years ahead is in the past.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {
         var parts = text.trimmingHTTPSpace.split(separator: " ", omittingEmptySubsequences: false)
             .map { $0.lowercased() }
@@ -21,7 +21,7 @@ package enum HTTPDate {
             guard day.count == 3, let year = fullYear(day[2], now: now) else { return nil }
             return date(day: day[0], month: day[1], year: String(year), time: parts[2], zone: parts[3])
         }
-        // Sun Nov  6 08:49:37 1994: in this form a space stands for the first digit of a day below 10.
+        // Sun Nov  6 08:49:37 1994: in this form the first digit of a day below 10 is a space.
         if parts.count == 6, parts[2].isEmpty, parts[3].utf8.count == 1 {
             parts.remove(at: 2)
             parts[2] = "0" + parts[2]
@@ -30,7 +30,7 @@ package enum HTTPDate {
         return date(day: parts[2], month: parts[1], year: parts[4], time: parts[3], zone: "gmt")
     }
 
-    /// `date` in the form that everybody sends, to the second: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns `date` in the common form, to the second: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func format(_ date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let (dayNumber, second) = seconds.quotientAndPositiveRemainder(dividingBy: 86_400)

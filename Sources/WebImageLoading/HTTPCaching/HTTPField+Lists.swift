@@ -7,20 +7,19 @@ extension HTTPField {
 
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.
 extension [HTTPField] {
-    /// All values of the fields with that name, in any case, in their order.
+    /// Returns all values of the fields with that name, in order. Case does not matter.
     package func values(named name: String) -> [String] {
         let wanted = name.lowercased()
         return filter { $0.name.lowercased() == wanted }.map(\.value)
     }
 
-    /// The values of the fields with that name as one; `nil` when there is none.
+    /// Returns the joined values of the fields with that name; `nil` without any.
     package func combinedValue(named name: String) -> String? {
         let values = values(named: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The elements of a field that is a list: what stands between commas, except within quotation marks, without white
-    /// space around it and without empty ones.
+    /// Returns the elements of a list field; see `listElements`.
     package func elements(ofFieldNamed name: String) -> [String] {
         values(named: name).flatMap { $0.listElements }
     }
@@ -33,7 +32,7 @@ extension [HTTPField] {
 }
 
 extension String {
-    /// What stands between its commas, except within quotation marks, trimmed; empty elements are left out.
+    /// The trimmed parts between commas, except commas within quotation marks. Empty parts are left out.
     package var listElements: [String] {
         var elements: [String] = []
         var current: [UInt8] = []
@@ -58,7 +57,7 @@ extension String {
         return elements.filter { !$0.isEmpty }
     }
 
-    /// Without spaces and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     package var trimmingHTTPSpace: String {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         guard let first = utf8.firstIndex(where: { !isSpace($0) }),
@@ -70,12 +69,12 @@ extension String {
 
 /// One element of an `Accept-Language` field (RFC 9110, 12.5.4), such as `de-CH;q=0.8`.
 struct LanguagePreference: Hashable {
-    /// In lower case: case has no meaning in language tags (RFC 5646, 2.1.1).
+    /// In lower case, which has no meaning in language tags (RFC 5646, 2.1.1).
     let range: String
     /// In thousandths, 0 to 1000.
     let weight: Int
 
-    /// `nil` for an element of another form.
+    /// `nil` for an invalid element.
     init?(_ element: String) {
         let parts = element.split(separator: ";", omittingEmptySubsequences: false)
             .map { String($0).trimmingHTTPSpace.lowercased() }
@@ -89,8 +88,8 @@ struct LanguagePreference: Hashable {
         self.weight = weight
     }
 
-    /// One text for all fields that ask for the same: case, spaces and the form of weights make no difference, nor does the
-    /// order of the elements, which states no preference by the standard. A field of another form stays as it is.
+    /// Returns the same text for all equivalent fields: case, spaces, the form of weights and the order of elements, which has no meaning
+    /// by the standard, make no difference. An invalid field stays as it is.
     static func normalized(_ elements: [String]) -> String {
         let preferences = elements.compactMap(LanguagePreference.init)
         guard preferences.count == elements.count else { return elements.joined(separator: ",") }
@@ -98,14 +97,14 @@ struct LanguagePreference: Hashable {
             .map(\.text).joined(separator: ",")
     }
 
-    /// Of weights 1 is left out, and others have three decimals.
+    /// A weight of 1 is left out; others have three decimals.
     private var text: String {
         guard weight < 1000 else { return range }
         let decimals = String(weight)
         return "\(range);q=0." + String(repeating: "0", count: 3 - decimals.utf8.count) + decimals
     }
 
-    /// `0`, `1`, or one of them with up to three decimals (RFC 9110, 12.4.2), in thousandths.
+    /// Parses `0`, `1`, or one of them with up to three decimals (RFC 9110, 12.4.2), in thousandths.
     private static func weight(_ text: Substring) -> Int? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let decimals = parts.count == 2 ? parts[1] : ""

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What is stored beside a body: the answer's head, and where other answers for the same URL are.
+/// The metadata stored with a body: the response's head, and the slots of other responses for the same URL.
 ///
 /// | bytes | |
 /// |---|---|
@@ -9,19 +9,19 @@ package import FoundationEssentials
 /// | 4 | flags, see `Flags` |
 /// | 5–6 | status |
 /// | 7–14 | body number |
-/// | 15–22, 23–30 | times of request and answer: seconds since 2001, IEEE 754 doubles |
-/// | 31–38 | seconds for which redirects let it stay, a double; infinite for no limit |
+/// | 15–22, 23–30 | times of request and response: seconds since 2001, IEEE 754 doubles |
+/// | 31–38 | lifetime by redirects in seconds, a double; infinite for no limit |
 /// | 39 | slots of alternates, a bit each |
 /// | 40– | number of fields, then name and value of each; number of varying fields, then name, a byte that says whether there is a value, value; the final URL where there were redirects |
 ///
-/// Numbers are little-endian, of two bytes where nothing is said, four for the length of a value; texts are UTF-8 after
-/// their length. Reading takes a microsecond or two, which JSON would not.
+/// Numbers are little-endian: two bytes unless stated, four for the length of a value. Texts are UTF-8 after their length. Reading takes
+/// one or two microseconds, less than JSON.
 package struct ResponseMetadata: Sendable, Equatable {
     package var response: StoredResponse
-    /// The slots of other answers; see ``ResponseStore``.
+    /// The slots of other responses; see ``ResponseStore``.
     package var alternates: [Int] = []
 
-    /// The most answers beside the latest.
+    /// The limit on responses besides the latest.
     package static let alternateLimit = 8
 
     package init(response: StoredResponse, alternates: [Int] = []) {
@@ -38,12 +38,12 @@ package struct ResponseMetadata: Sendable, Equatable {
         static let isRewritten = Flags(rawValue: 16)
     }
 
-    /// From the year 1700 to 2300: others are no times of ours, and ages that come of them could not be counted.
+    /// The valid times, from the year 1700 to 2300. Ages computed from others could overflow.
     private static let times = -1e10...1e10
 
     private static let signature: [UInt8] = Array("WHR".utf8) + [1]
 
-    /// The form that is stored.
+    /// The stored form.
     package var encoded: Data {
         var writer = ByteWriter(bytes: Self.signature)
         var flags: Flags = []
@@ -76,7 +76,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         return Data(writer.bytes)
     }
 
-    /// `nil` for what is something else, of another version or damaged.
+    /// `nil` for other data, another version, or damaged data.
     package init?(encoded: Data) {
         var reader = ByteReader(encoded)
         guard reader.skip(Self.signature), let flags = reader.read(UInt8.self).map(Flags.init),
@@ -138,7 +138,7 @@ private struct ByteWriter {
     }
 }
 
-/// Takes numbers and texts from the front, as long as there are any.
+/// Reads numbers and texts from the front.
 private struct ByteReader {
     private let bytes: [UInt8]
     private var offset = 0

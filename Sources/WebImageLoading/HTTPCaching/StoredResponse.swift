@@ -1,41 +1,36 @@
 package import FoundationEssentials
 internal import WebImageCore
 
-/// What a cache keeps about an answer beside its body (RFC 9111, 3): enough to say later whether it may be used again.
+/// The HTTP metadata of a stored response (RFC 9111, 3), which decide later whether it may be reused.
 package struct StoredResponse: Sendable, Hashable, Codable {
-    /// The status.
     package var statusCode: Int
-    /// The fields of the answer that are kept: those of the connection are not (3.1).
+    /// The fields of the response, without those of the connection (3.1).
     package var headers: [HTTPField]
-    /// The values that the request had in the fields that the answer's Vary names, normalized; `nil` for one it had not.
-    /// Names are in lower case. Of fields that may hold a secret it is a digest: all but User-Agent and the Accept fields.
+    /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing field. Only User-Agent
+    /// and the Accept fields are stored as they are, all others as digests: they may contain a secret.
     package var varyingFields: [String: String?]
-    /// When the request went out.
+    /// When the request was sent.
     package var requestTime: Date
-    /// When the answer's head came in, or that of the last answer that confirmed it.
+    /// When the head of the response, or of the last response that confirmed it, was received.
     package var responseTime: Date
-    /// Set by what makes the answer useless before its time, such as a HEAD that shows another length: it is to be confirmed
-    /// before it is used (4.3.5, 4.4).
+    /// Whether it must be revalidated before its next use, for example because a HEAD shows another length (4.3.5, 4.4).
     package var isInvalidated = false
-    /// A number of its body's own, which stays when the metadata are freshened: who has made something of the body finds
-    /// out by it whether that is still what is stored.
+    /// A random number for the body. It stays when the metadata are freshened, so that an image made from the body can be compared with
+    /// what is stored.
     package let bodyNumber: UInt64
-    /// Whether the rules of HTTP let it answer again; what is kept although they don't is for those who do not ask for them.
+    /// Whether HTTP allows its reuse. Other responses are stored for cache policies that ignore the rules of HTTP.
     package var isReusable = true
-    /// Whether its body was not kept, as with an error whose page nobody wanted.
+    /// Whether its body was not stored, as that of an error.
     package var lacksBody = false
-    /// Whether its body is what the program made of the server's: pictures are made of it, but it is no answer for those who
-    /// want what the server sent.
+    /// Whether the app has changed its body. It is good for images, but not for requests of the server's data.
     package var isRewritten = false
-    /// For how many seconds after ``responseTime`` the redirects that led to it are good; `nil` where they set no limit.
+    /// For how many seconds after ``responseTime`` the redirects to it are valid; `nil` for no limit.
     package var redirectLifetime: Double?
-    /// Where it came from in the end; `nil` without redirects.
+    /// The URL after redirects; `nil` without redirects.
     package var finalURL: String?
-    /// Whether one of those redirects is to be confirmed each time.
+    /// Whether one of the redirects must be revalidated each time.
     package var redirectsWantValidation = false
 
-    /// Describes the answer to a request.
-    ///
     /// - Parameter requestHeaders: all fields that were sent.
     package init(
         statusCode: Int, headers: [HTTPField], requestHeaders: [HTTPField], requestTime: Date, responseTime: Date
@@ -51,7 +46,6 @@ package struct StoredResponse: Sendable, Hashable, Codable {
         }
     }
 
-    /// Takes together what was read from a store.
     init(
         statusCode: Int, headers: [HTTPField], varyingFields: [String: String?], requestTime: Date, responseTime: Date,
         bodyNumber: UInt64
@@ -64,13 +58,13 @@ package struct StoredResponse: Sendable, Hashable, Codable {
         self.bodyNumber = bodyNumber
     }
 
-    /// The names in its Vary, in lower case; `*` among them when anything may have made a difference.
+    /// The names in its Vary, in lower case; `*` stands for anything.
     package var varyNames: [String] { headers.elements(ofFieldNamed: "Vary").map { $0.lowercased() } }
 
-    /// Whether a request with `requestHeaders` would have got the same answer, as far as Vary tells (4.1).
+    /// Returns whether it can be served for a request with `requestHeaders`, according to Vary (4.1).
     package func matches(_ requestHeaders: [HTTPField]) -> Bool { firstDifference(from: requestHeaders) == nil }
 
-    /// The field by which such a request differs from the one that was answered; `*` if nobody can tell.
+    /// Returns the field in which such a request differs from the original one; `*` if that is unknown.
     ///
     /// - Parameter ignored: names that are not compared, in lower case.
     package func firstDifference(from requestHeaders: [HTTPField], ignoring ignored: Set<String> = []) -> String? {
@@ -80,24 +74,20 @@ package struct StoredResponse: Sendable, Hashable, Codable {
         }
     }
 
-    /// The tag of its content, if the server gave one.
     package var entityTag: EntityTag? { headers.values(named: "ETag").first.flatMap(EntityTag.init) }
 
-    /// When its content changed last, if the server said.
     package var lastModified: Date? {
         headers.values(named: "Last-Modified").first.flatMap { HTTPDate.parse($0, now: responseTime) }
     }
 
-    /// When the server made it; when it came in, if the server does not say (RFC 9110, 6.6.1).
+    /// When the server made it, else when it was received (RFC 9110, 6.6.1).
     package var date: Date {
         headers.values(named: "Date").first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     }
 
-    /// How to treat it.
     package var cacheControl: CacheControl { CacheControl(headers) }
 
-    /// The fields to answer with from the cache: with its age (RFC 9111, 4), and without those that may not be passed on
-    /// unconfirmed (5.2.2.4).
+    /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require revalidation (5.2.2.4).
     package func headers(servedAt now: Date) -> [HTTPField] {
         let withheld = Set(cacheControl.fieldNames(of: .noCache) + ["age"])
         let age = Int(Freshness(of: self, now: now).age)
@@ -106,7 +96,7 @@ package struct StoredResponse: Sendable, Hashable, Codable {
 }
 
 extension [HTTPField] {
-    /// Without the fields that are about one connection, or about a proxy (RFC 9111, 3.1).
+    /// The fields without those about a connection or a proxy (RFC 9111, 3.1).
     package var withoutConnectionFields: [HTTPField] {
         let named = Set(elements(ofFieldNamed: "Connection").map { $0.lowercased() })
         return filter { field in
@@ -120,7 +110,7 @@ extension [HTTPField] {
         "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     ]
 
-    /// What tells the field's value from others, and may be written down.
+    /// Returns a text that identifies the field's value, and may be stored.
     func comparableValue(named name: String) -> String? {
         guard let value = normalizedValue(named: name) else { return nil }
         let name = name.lowercased()
@@ -128,8 +118,8 @@ extension [HTTPField] {
         return "sha256=\(SHA256.hexDigest(of: [UInt8](value.utf8)))"
     }
 
-    /// The field's value with what makes no difference taken out: several fields are joined, white space around commas
-    /// goes, and so do empty elements (RFC 9111, 4.1). Languages are normalized as well, see ``LanguagePreference``.
+    /// Returns the field's normalized value: fields of the same name are joined, white space around commas and empty elements are removed
+    /// (RFC 9111, 4.1), and languages are normalized, see ``LanguagePreference``.
     private func normalizedValue(named name: String) -> String? {
         let values = values(named: name)
         guard !values.isEmpty else { return nil }
@@ -139,34 +129,34 @@ extension [HTTPField] {
     }
 }
 
-/// Keeps answers: bodies, and beside each what ``ResponseMetadata`` has to say.
+/// A store of responses: bodies, each with its ``ResponseMetadata``.
 ///
-/// The latest answer of a URL is under the URL's own key, so that whoever does not care for HTTP finds it. Others, for
-/// requests that differ in what Vary names, are under keys made of it, which the latest one's metadata list:
+/// The latest response of a URL has the URL's own key, so that policies without HTTP find it. Responses to requests that differ in
+/// Vary have keys derived from it, which the metadata of the latest one list:
 ///
 /// ```
-///  key           latest answer   metadata: alternates 0, 2
-///  key\vary=0    another         metadata
-///  key\vary=2    another         metadata
+///  key           latest response   metadata: alternates 0, 2
+///  key\vary=0    another           metadata
+///  key\vary=2    another           metadata
 /// ```
 package protocol ResponseStore: AnyObject, Sendable {
-    /// What is stored under `key`, without the body; blocks.
+    /// Returns the metadata stored for `key`. Blocks.
     func storedMetadata(for key: String) -> Data?
 
-    /// What is stored under `key`; blocks.
+    /// Returns the body and metadata stored for `key`. Blocks.
     func storedBody(for key: String) -> StoredBody?
 
-    /// What another answer for `key` is stored under; slots count from 0 to ``ResponseMetadata/alternateLimit``.
+    /// Returns the key of another response for `key`. Slots count from 0 to ``ResponseMetadata/alternateLimit``.
     static func alternateKey(of key: String, _ slot: Int) -> String
 }
 
-/// A body as a ``ResponseStore`` has it, with what lies beside it.
+/// A body in a ``ResponseStore``, with its metadata.
 package struct StoredBody: Sendable {
     package let data: Data
     package let metadata: Data?
-    /// Somebody else's, to be kept as it is.
+    /// The app's data, which stay as they are.
     package let extendedData: Data?
-    /// When the store forgets it; `nil` for never.
+    /// When the store removes it; `nil` for never.
     package let expires: Date?
 
     package init(data: Data, metadata: Data? = nil, extendedData: Data? = nil, expires: Date? = nil) {
@@ -177,19 +167,19 @@ package struct StoredBody: Sendable {
     }
 }
 
-/// What has to happen in a store to keep a new answer.
+/// The changes of a store that a new response requires.
 package struct ResponsePlacement: Sendable {
-    /// The metadata of the new answer, which goes under the key itself.
+    /// The metadata of the new response, to be stored under the key itself.
     package var metadata: ResponseMetadata
-    /// What was the latest answer until now, and still is one: it goes under this key first.
+    /// The former latest response, if it stays: it has to be moved to this key first.
     package var displaced: (body: StoredBody, key: String)?
-    /// Keys whose answers the new one replaces.
+    /// The keys of the responses that the new one replaces.
     package var removed: [String] = []
 }
 
 extension ResponseStore {
-    /// Makes room for an answer to a request with `requestHeaders`: those that would answer it too are out of date, the
-    /// others stay beside it, the eight latest. Blocks.
+    /// Returns the changes for a new response to a request with `requestHeaders`. It replaces the responses that match this request; of the
+    /// others, the eight latest stay. Blocks.
     package func placement(
         of response: StoredResponse, for key: String, requestHeaders: [HTTPField]
     ) -> ResponsePlacement {
@@ -216,7 +206,7 @@ extension ResponseStore {
             }
             let free = (0..<ResponseMetadata.alternateLimit).first { slot in !kept.contains { $0.slot == slot } } ?? 0
             let place = Self.alternateKey(of: key, free)
-            // The others are listed with the new latest one.
+            // The new latest response lists the others.
             let metadata = ResponseMetadata(response: latest.response).encoded
             placement.displaced = (
                 StoredBody(
@@ -231,9 +221,9 @@ extension ResponseStore {
 }
 
 extension StoredResponse {
-    /// Whether `other` still answers some request that this one does not: those are told apart by Vary alone.
+    /// Returns whether `other` still matches some request that this one does not, according to Vary.
     ///
-    /// - Parameter requestHeaders: of the request that this one answers.
+    /// - Parameter requestHeaders: of the request of this response.
     fileprivate func leavesRoom(for other: StoredResponse, _ requestHeaders: [HTTPField]) -> Bool {
         !varyNames.isEmpty && !other.varyNames.contains("*") && !other.matches(requestHeaders)
     }

@@ -4,14 +4,14 @@ internal import FoundationEssentials
 /// libcurl's cookies, shared by those transfers that want any. Used on the network thread alone, so that libcurl needs no
 /// locks of ours.
 final class CurlCookieStore: CookieStore {
-    /// RFC 6265 §6.1 asks for at least these.
+    /// RFC 6265 §6.1 requires at least these limits.
     static let limitPerDomain = 50
     static let limit = 3000
-    /// Looking at all of them takes a while; what servers may put in beyond the limits until then.
+    /// How far servers may exceed the limits before they are applied, which takes a while.
     static let slack = 256
 
     private(set) lazy var share = CurlShare(hasCookies: true)
-    /// For lists and changes: libcurl has them on easy handles only.
+    /// For reading and changing cookies, which libcurl supports on easy handles only.
     private lazy var easy: UnsafeMutableRawPointer? = {
         guard let easy = curl_easy_init() else { return nil }
         isUsed = true
@@ -52,7 +52,7 @@ final class CurlCookieStore: CookieStore {
         cwi_curl_set_string(easy, CURLOPT_COOKIELIST, "ALL")
     }
 
-    /// Keeps the limits, once enough have come.
+    /// Applies the limits once enough cookies have been received.
     func trim(received count: Int) {
         receivedCount += count
         guard receivedCount > Self.slack else { return }
@@ -98,10 +98,10 @@ final class CurlShare {
         if let share { curl_share_cleanup(share) }
     }
 
-    /// Lets `easy` take part for as long as it exists.
+    /// Adds `easy` for as long as it exists.
     func join(_ easy: UnsafeMutableRawPointer) {
         cwi_curl_set_pointer(easy, CURLOPT_SHARE, share)
-        // Reads no file; it switches libcurl's cookies on.
+        // Reads no file; it enables libcurl's cookies.
         if hasCookies { cwi_curl_set_string(easy, CURLOPT_COOKIEFILE, "") }
     }
 }

@@ -15,10 +15,10 @@ final class CurlEngine {
     private var lengthlessOrigins = LengthlessOrigins()
     private var isStopping = false
 
-    /// `curl_global_init`, once for the process. Never undone: others in the process use the same library.
+    /// `curl_global_init`, once for the process. Never undone: other code in the process may use libcurl.
     private static let isGlobalStateReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// The idle connections kept. libcurl's own default, four times the transfers under way, drops them after a burst.
+    /// The number of idle connections to keep. libcurl's default, four times the current transfers, closes them after a burst.
     private static let connectionPoolSize = 64
 
     init(_ configuration: CurlTransport.Configuration, mailbox: CurlMailbox) {
@@ -131,7 +131,7 @@ final class CurlEngine {
         transfer.receiver.transferDidEnd(end, metrics: metrics)
     }
 
-    /// Sends a request again, of whose answer the receiver knows nothing yet. The time it has taken counts.
+    /// Repeats a request whose response the receiver has not seen. The time so far counts.
     private func restart(_ id: TransferID, with request: TransferRequest) {
         guard let transfer = remove(id) else { return }
         lengthlessOrigins.note(request)
@@ -153,7 +153,7 @@ final class CurlEngine {
 
     /// Waits for traffic, a command, or the next transfer to reach a time limit.
     private func sleep() {
-        // Without a multi handle every start fails at once; the loop then only waits for commands, a little at a time.
+        // Without a multi handle every start fails at once, and the loop only waits for commands.
         guard let multi else {
             usleep(10_000)
             return
@@ -165,7 +165,7 @@ final class CurlEngine {
         curl_multi_poll(multi, nil, 0, Int32(min(wait, 60_000)), nil)
     }
 
-    /// OpenSSL writes to sockets without MSG_NOSIGNAL; blocked on this thread only, the process keeps its own setting.
+    /// OpenSSL writes to sockets without MSG_NOSIGNAL. The signal is blocked on this thread only, so that the process keeps its setting.
     private static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -183,7 +183,7 @@ enum MonotonicClock {
 }
 
 extension Duration {
-    /// Rounded up, so that nothing times out early, and at least 1: libcurl takes 0 for its default.
+    /// Rounded up, so that nothing times out early. At least 1: 0 means libcurl's default.
     var inMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let fraction = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

@@ -3,13 +3,13 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension CurlHandle {
-    /// Sets who may see what. Unless it returns CURLE_OK, the exchange must not begin: libcurl would check less than it should.
+    /// Sets credentials, proxy and trust. Unless it returns CURLE_OK, the exchange must not start: libcurl would check less than it should.
     func grant(_ access: TransferAccess) -> CURLcode {
         authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
         authenticate(
             access.proxyCredential, access.proxyAuthentication, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD,
             CURLOPT_PROXYAUTH)
-        // Empty, not NULL, which would be the environment's; and that no exceptions are its either.
+        // Empty, not NULL, which would mean the environment's proxy and exceptions.
         cwi_curl_set_string(easy, CURLOPT_PROXY, access.proxy?.text ?? "")
         cwi_curl_set_string(easy, CURLOPT_NOPROXY, "")
 
@@ -37,7 +37,7 @@ extension CurlHandle {
             cwi_curl_set_long(easy, methods, 1 << 6)
             return
         case .bearerToken, nil:
-            // libcurl has tokens for servers alone: the proxy's would go there.
+            // libcurl supports tokens for servers only: the proxy's would go to the server.
             cwi_curl_set_long(easy, methods, 1)
             return
         }
@@ -50,7 +50,7 @@ extension CurlHandle {
         cwi_curl_set_long(easy, methods, bits)
     }
 
-    /// `host:port:address,…`, as libcurl takes it.
+    /// Returns libcurl's form, `host:port:address,…`.
     static func resolveEntry(for url: URL, addresses: [String]) -> String? {
         guard !addresses.isEmpty, let origin = HTTPOrigin(url) else { return nil }
         let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
@@ -59,7 +59,7 @@ extension CurlHandle {
 }
 
 extension TransferAccess {
-    /// Whether libcurl repeats the exchange by itself after a 401 or 407.
+    /// Whether libcurl itself repeats the exchange after a 401 or 407.
     var isNegotiated: Bool {
         credential?.username != nil && authentication != .basic
             || proxyCredential != nil && proxyAuthentication != .basic
@@ -73,14 +73,14 @@ extension CurlTransfer {
         return .failed(code: Int(access.rawValue), message: String(cString: curl_easy_strerror(access)))
     }
 
-    /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer when a SOCKS proxy is slow to take such a one
+    /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer if a SOCKS proxy is slow to accept a longer one
     /// (CVE-2023-38545).
     static func refusal(of request: TransferRequest) -> TransferEnd? {
         let byteCount = request.url.host()?.utf8.count ?? 0
         return request.access.proxy != nil && byteCount > 255 ? .malformedURL : nil
     }
 
-    /// What libcurl's failure means for who was asked; `nil` when it is about something else.
+    /// Returns the end for a libcurl failure about trust or a proxy; `nil` for other failures.
     func trustFailure(for result: CURLcode) -> TransferEnd? {
         switch result {
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .untrusted(.publicKeyNotPinned)
@@ -99,7 +99,7 @@ extension CurlTransfer {
         case 18: return .untrusted(.selfSigned)
         case 2, 19, 20, 21, 27: return .untrusted(.unknownIssuer)
         default:
-            // libcurl compares the names itself, and has no number for that.
+            // libcurl compares the names itself, without a number for that.
             let message = handle.message(for: result)
             return .untrusted(message.contains("subject name") ? .wrongHost : .other(message))
         }
@@ -107,17 +107,17 @@ extension CurlTransfer {
 }
 
 extension CurlHandle {
-    /// Says what the exchange asks for.
+    /// Sets the method and the body.
     func setMethod(_ method: LoaderRequest.Method, body: Data?) {
         switch method {
         case .head: cwi_curl_set_long(easy, CURLOPT_NOBODY, 1)
         case .get: cwi_curl_set_long(easy, CURLOPT_HTTPGET, 1)
         default:
             if let body = body ?? (method.expectsBody ? Data() : nil) {
-                // The count first: without it libcurl takes the bytes for a string.
+                // The count comes first: without it libcurl takes the bytes for a string.
                 cwi_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
                 body.withUnsafeBytes { bytes in
-                    // NULL would be no body at all.
+                    // NULL would mean no body.
                     withUnsafeBytes(of: 0) { none in
                         _ = cwi_curl_set_bytes(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress ?? none.baseAddress)
                     }
@@ -131,8 +131,8 @@ extension CurlHandle {
 }
 
 extension CurlTransfer {
-    /// Lines that keep libcurl from sending what nobody has asked for: a body's type as if it were a form's, and `Expect`,
-    /// with which it waits a second for servers that do not know it.
+    /// Lines that stop libcurl from adding fields: the content type of a form, and `Expect`, which waits a second for servers that do
+    /// not support it.
     static func linesWithoutDefaults(for request: TransferRequest) -> [String] {
         guard request.body != nil || request.method.expectsBody else { return [] }
         let names = Set(request.headers.map { $0.name.lowercased() })
@@ -141,8 +141,7 @@ extension CurlTransfer {
 }
 
 extension CurlHandle {
-    /// The first failure among options that say who is trusted: such a handle must not be used, since it would go on with
-    /// libcurl's defaults.
+    /// Sets the trusted authorities; returns the first failure. The handle must not be used after one: libcurl would use its defaults.
     func trust(_ authorities: CertificateAuthorities) -> CURLcode {
         let results: [CURLcode]
         switch authorities {
@@ -166,11 +165,11 @@ extension CurlHandle {
             + [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { cwi_curl_set_string(easy, $0, path) }
     }
 
-    /// A CAPATH, which Debian's build sets, adds to those trusted, and makes OpenSSL parse the bundle anew for each
+    /// Removes CAPATH. Debian's build sets it, which adds to the trusted authorities and makes OpenSSL parse the bundle for each
     /// connection: 24 ms.
     private func trustNoDirectory() -> [CURLcode] {
         [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { cwi_curl_set_string(easy, $0, nil) }
-            // A TLS library that knows no directories has none to forget.
+            // A TLS library without directories.
             .filter { $0 != CURLE_NOT_BUILT_IN }
     }
 
@@ -184,7 +183,7 @@ extension CurlHandle {
         cwi_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(version))
     }
 
-    /// Debian's and Ubuntu's file; elsewhere libcurl's own default stands.
+    /// Debian's and Ubuntu's file; elsewhere libcurl uses its default.
     private static let systemBundle: String? = {
         let path = "/etc/ssl/certs/ca-certificates.crt"
         return access(path, R_OK) == 0 ? path : nil
@@ -195,7 +194,7 @@ extension Sequence<CURLcode> {
     var firstFailure: CURLcode { first { $0 != CURLE_OK } ?? CURLE_OK }
 }
 
-/// The libcurl that is installed, which need not be the one built against.
+/// The installed libcurl, which may differ from the one at build time.
 enum CurlVersion {
     static let hasHTTP3 = has(CURL_VERSION_HTTP3)
     static let hasPublicSuffixList = has(CURL_VERSION_PSL)

@@ -5,28 +5,28 @@ package import WebImageCore
 /// A socket of a connection.
 final class CurlSocket {
     let descriptor: Int32
-    /// The transfers that use the connection, or have used it and are about to end.
+    /// The number of transfers that use the connection, including those about to end.
     var transferCount = 0
-    /// Whether it carries several requests at once, as HTTP/2 does; `nil` before the first answer. libcurl itself reads what has
-    /// come on such a connection before it uses it again.
+    /// Whether it carries several requests at once, as HTTP/2 does; `nil` before the first response. libcurl itself reads pending bytes
+    /// on such a connection before it reuses it.
     var isMultiplexed: Bool?
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether it is open, and nothing has come that is not read.
+    /// Whether it is open, without unread bytes.
     var isSilent: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)
     }
 
-    /// When it was looked at last.
+    /// The local port when it was last checked.
     var lastLocalPort: Int?
 
-    /// `nil` before it is connected, and once it is closed.
+    /// `nil` before it is connected and after it is closed.
     var localPort: Int? { end(getsockname)?.port }
 
-    /// Whether it leads there.
+    /// Returns whether the other end has this address and port; `nil` for any.
     func leads(to address: IPAddress?, port: Int?) -> Bool {
         guard let end = end(getpeername) else { return false }
         return (address == nil || end.address == address) && (port == nil || end.port == port)
@@ -42,7 +42,7 @@ final class CurlSocket {
         }
         guard status == 0 else { return nil }
         return withUnsafeBytes(of: storage) { bytes in
-            // The port lies at the same place in addresses of either length.
+            // The port has the same offset in both kinds of addresses.
             let offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 2
             let port = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: in_port_t.self)))
             return port == 0 ? nil : (IPAddress(bytes), port)
@@ -50,8 +50,7 @@ final class CurlSocket {
     }
 }
 
-/// The sockets that libcurl has opened, by which a connection can be looked at before it carries another request. Used on the
-/// network thread alone.
+/// The sockets that libcurl has opened, to check a connection before it carries another request. Used on the network thread only.
 final class CurlSocketTable {
     private var sockets: [Int32: CurlSocket] = [:]
 
@@ -59,8 +58,8 @@ final class CurlSocketTable {
         if descriptor >= 0 { sockets[descriptor] = CurlSocket(descriptor) }
     }
 
-    /// The socket of a connection, which libcurl names by its ends alone. Where several have the same local port and can't be
-    /// told apart, as behind a proxy, all of them.
+    /// Returns the socket of a connection, which libcurl identifies by its ends only. If several sockets have the same local port and
+    /// can't be told apart, as behind a proxy, returns all of them.
     func sockets(localPort: Int, remote address: IPAddress?, port: Int) -> [CurlSocket] {
         var found: [CurlSocket] = []
         var closed: [CurlSocket] = []
@@ -80,13 +79,13 @@ final class CurlSocketTable {
     }
 }
 
-/// Judges an address before anything is sent to it.
+/// Returns why connections to an address are forbidden; `nil` for an allowed one.
 package typealias AddressCheck = @Sendable (IPAddress) -> WebImageError.BlockCause?
 
 extension CurlTransfer {
-    /// Opens a socket for libcurl, or refuses to: this is where each address is known for certain, after every look-up.
+    /// Opens a socket for libcurl, or refuses to. Here each address is certain, after all lookups.
     ///
-    /// Programs started by this process do not inherit it: one that did would keep a connection open that we have closed.
+    /// Programs started by this process do not inherit the socket: they would keep closed connections open.
     func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         if let objection = objection(to: target) {
             block(objection)
@@ -100,7 +99,7 @@ extension CurlTransfer {
 
     private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockCause? {
         guard let addressCheck else { return nil }
-        // `addr` is declared as the smallest kind of address; the real one, longer, begins there.
+        // `addr` is declared as the smallest kind of address; the actual one may be longer.
         guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return .address("?") }
         let bytes = UnsafeRawBufferPointer(
             start: UnsafeRawPointer(target) + offset, count: Int(target.pointee.addrlen))
@@ -108,7 +107,7 @@ extension CurlTransfer {
         return addressCheck(address)
     }
 
-    /// Judges the address of the connection that is about to carry the request, which may be one opened for another.
+    /// Checks the address of the connection for the request, which may have been opened for another request.
     func mayUseConnection(to address: UnsafePointer<CChar>?) -> Bool {
         guard let addressCheck else { return true }
         let text = address.map { String(cString: $0) } ?? ""

@@ -2,10 +2,10 @@ internal import CWebImageCurl
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// An easy handle for one transfer, with all the options that are the same for each. Used on the network thread alone.
+/// An easy handle for one transfer, with the options that are the same for all. Used on the network thread only.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
-    /// Why nothing may be sent with it: it does not trust whom it should.
+    /// Why nothing may be sent: the authorities could not be set.
     private(set) var trustResult = CURLE_OK
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     /// Kept by libcurl, not copied.
@@ -21,13 +21,13 @@ final class CurlHandle {
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         cwi_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         cwi_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-        // No SIGALRM for name look-ups: signals and threads do not mix.
+        // No SIGALRM for name lookups: signals and threads do not mix.
         cwi_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         cwi_curl_set_open_socket_callback(easy) { context, _, target in
             guard let target else { return curl_socket_t(CURL_SOCKET_BAD) }
             return CurlTransfer.from(context)?.openSocket(target) ?? curl_socket_t(CURL_SOCKET_BAD)
         }
-        // A cancel during a look-up does not wait for the resolver, on this thread, until it gives up.
+        // A cancel during a lookup does not wait for the resolver, on this thread, until it gives up.
         cwi_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -64,7 +64,7 @@ final class CurlHandle {
         cwi_curl_set_pointer(easy, option, list)
     }
 
-    /// libcurl's words for a failure; the general ones when it has none for this transfer.
+    /// libcurl's message for a failure.
     func message(for result: CURLcode) -> String {
         errorText.pointee == 0 ? String(cString: curl_easy_strerror(result)) : String(cString: errorText)
     }
@@ -72,40 +72,40 @@ final class CurlHandle {
     func info(_ info: CURLINFO) -> Int { cwi_curl_get_long(easy, info) }
 }
 
-/// One exchange while libcurl runs it. Used on the network thread alone.
+/// One exchange in libcurl. Used on the network thread only.
 final class CurlTransfer {
     let handle: CurlHandle
     let receiver: any TransferReceiver
     private var clock: TransferClock
-    /// Without informational answers.
+    /// Without informational responses.
     private var headByteCount: Int64 = 0
-    /// libcurl keeps a piece that the receiver did not take, and asks the connection for no more.
+    /// Whether libcurl keeps a piece that the receiver did not take, and reads no more.
     private var isPaused = false
-    /// What libcurl gave back when it went on, and the receiver did not take. Each time libcurl goes on it opens the window
-    /// of an HTTP/2 stream anew, 32 MiB, whatever it still keeps; so it goes on only once this is empty.
+    /// The pieces that libcurl delivered when it resumed and the receiver did not take. At each resume, libcurl opens the window of an
+    /// HTTP/2 stream again, 32 MiB, regardless of what it keeps. It therefore resumes only once these are taken.
     private var leftovers: [Data] = []
-    private var isGoingOn = false
-    /// How libcurl ended, while the receiver has not taken everything.
+    private var isResuming = false
+    /// libcurl's result, while the receiver has not taken everything.
     private var heldResult: CURLcode?
 
     private(set) var parser = TransferHeadParser()
     private var isStopped = false
     private var isHeadHeld = false
-    /// Why its head was not taken.
+    /// Why the head was refused.
     var headFailure: TransferEnd?
     let request: TransferRequest
     private var access: TransferAccess { request.access }
     let sockets: CurlSocketTable
-    /// What carries it, once that is known.
+    /// The socket in use, once it is known.
     var connection: CurlSocket?
-    /// What to send in its place, as soon as libcurl has ended it; the receiver learns nothing of it.
+    /// The request to send instead, once libcurl has ended this one. The receiver is not told.
     var repetition: TransferRequest?
-    /// Whether the server has said that the connection ends here; `nil` while that is of no interest, or unknown.
+    /// Whether the server has announced the end of the connection; `nil` if it does not matter or is unknown.
     var isEndAnnounced: Bool?
-    /// `nil` where every address will do, and with a proxy, whose address is not the policy's business.
+    /// `nil` if all addresses are allowed, and with a proxy, whose address is not checked.
     let addressCheck: AddressCheck?
     private var blockCause: WebImageError.BlockCause?
-    /// Why it must not begin: libcurl did not take who is to be trusted.
+    /// Why it must not start: libcurl refused an option about trust.
     private(set) var refusal: TransferEnd?
 
     init(
@@ -120,12 +120,12 @@ final class CurlTransfer {
         clock = TransferClock(request.limits, now: MonotonicClock.milliseconds)
         let easy = handle.easy
         handle.setMethod(request.method, body: request.body)
-        // Any value makes it decode; what is asked for stands in the headers.
+        // Any value enables decoding; the headers say what is requested.
         cwi_curl_set_string(easy, CURLOPT_ACCEPT_ENCODING, request.decodesContent ? "gzip" : nil)
         cwi_curl_set_long(
             easy, CURLOPT_BUFFERSIZE, request.decodesContent ? Self.codedPieceByteCount : Self.pieceByteCount)
         cwi_curl_set_string(easy, CURLOPT_URL, request.url.absoluteString)
-        // Over plain HTTP/1.1 it would hold back transfers until the first has its answer.
+        // Over plain HTTP/1.1 it would delay transfers until the first has its response.
         cwi_curl_set_long(easy, CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
         if request.usesHTTP1 { handle.setMaximumHTTPVersion(.http1_1) }
         if request.usesNewConnection { cwi_curl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
@@ -134,7 +134,7 @@ final class CurlTransfer {
         refusal = Self.refusal(trust: handle.trustResult, access: grantResult) ?? Self.refusal(of: request)
         var headers = request.headers
         if access.usesCookies, let index = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
-            // As a header it would take the place of the jar's.
+            // As a header it would replace the jar's.
             cwi_curl_set_string(easy, CURLOPT_COOKIE, headers.remove(at: index).value)
         }
         handle.setList(CURLOPT_HTTPHEADER, headers.map(Self.line) + Self.linesWithoutDefaults(for: request))
@@ -150,12 +150,12 @@ final class CurlTransfer {
         }
     }
 
-    /// What is read from a connection at once; libcurl's own 16 KB cost three times the CPU.
+    /// The most bytes to read from a connection at once. libcurl's default of 16 KB costs three times the CPU.
     private static let pieceByteCount = 256 << 10
-    /// The same for a coded body: decoded, at most 1032 times as much, it lies in memory while the transfer is paused.
+    /// The same for a coded body. Decoded, at most 1032 times as much is in memory while the transfer is paused.
     private static let codedPieceByteCount = 4 << 10
 
-    /// `Name;` is how libcurl is told of a header without a value.
+    /// libcurl's form for a header without a value is `Name;`.
     private static func line(_ field: HTTPField) -> String {
         field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value
     }
@@ -164,18 +164,18 @@ final class CurlTransfer {
         context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Whether the request may be sent.
+    /// Returns whether the request may be sent.
     func didConnect(to address: UnsafePointer<CChar>?, ports: (remote: Int, local: Int)) -> Bool {
         clock.noteConnection(at: MonotonicClock.milliseconds, isHeld: isHeld)
         guard mayUseConnection(to: address), isConnectionClean(to: address, ports: ports) else {
             return false
         }
-        // Another of the host's addresses was forbidden; what goes wrong from here on has nothing to do with that.
+        // Another address of the host was forbidden, which does not explain later failures.
         blockCause = nil
         return true
     }
 
-    /// How many the jar may have taken.
+    /// The number of cookies that the jar may have received.
     var receivedCookieCount: Int {
         guard access.usesCookies else { return 0 }
         let fields = parser.head.fields + parser.head.answeredFields
@@ -186,11 +186,10 @@ final class CurlTransfer {
 
     private var isHeld: Bool { isPaused || !leftovers.isEmpty || !receiver.takesBytes }
 
-    /// When a time limit may be reached, on the monotonic clock in milliseconds; `nil` while that can't be, as when the
-    /// receiver takes nothing.
+    /// When a time limit may be reached, on the monotonic clock in milliseconds; `nil` while none can be, as during a pause.
     var deadline: Int64? { isHeld ? nil : clock.deadline }
 
-    /// The time limit that has been reached; `nil` for none.
+    /// Returns the time limit that has been reached; `nil` for none.
     func exceededLimit(at now: Int64) -> TransferLimits.Kind? {
         let isHeld = isHeld
         clock.advance(to: now, isHeld: isHeld)
@@ -201,13 +200,13 @@ final class CurlTransfer {
             received: { headByteCount + Int64(cwi_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T)) })
     }
 
-    /// How long it has run, without holds.
+    /// Returns how long it has run, without pauses.
     func activeDuration(at now: Int64) -> Duration {
         clock.advance(to: now, isHeld: isHeld)
         return .milliseconds(clock.elapsed)
     }
 
-    /// Offers the receiver again what it did not take; the end, if that fails.
+    /// Offers the receiver again what it did not take; returns the end if that fails.
     func resume() -> TransferEnd? {
         clock.noteResumption(at: MonotonicClock.milliseconds)
         while receiver.takesBytes, !leftovers.isEmpty {
@@ -217,27 +216,27 @@ final class CurlTransfer {
         if let heldResult { return end(for: heldResult) }
         guard isPaused else { return nil }
         isPaused = false
-        isGoingOn = true
+        isResuming = true
         let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
-        isGoingOn = false
+        isResuming = false
         return result == CURLE_OK ? nil : end(for: result)
     }
 
-    /// Keeps the result of a transfer whose last bytes are not taken yet; `false` when there are none.
+    /// Keeps the result of a transfer whose last bytes are not taken yet; returns `false` if all are.
     func holds(_ result: CURLcode) -> Bool {
         guard !leftovers.isEmpty else { return false }
         heldResult = result
         return true
     }
 
-    /// Returns the count it took: another one than it got ends the transfer.
+    /// Returns the number of bytes taken. A number other than the line's length ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         if isHeadHeld, line.starts(with: "HTTP/".utf8) {
             parser.beginNextHead()
             isHeadHeld = false
         }
         let outcome = parser.append(line)
-        // A server could otherwise keep the transfer waiting for ever.
+        // Otherwise a server could make the transfer wait forever.
         if !parser.isInformational {
             headByteCount += Int64(line.count)
             clock.noteActivity(at: MonotonicClock.milliseconds, isHeld: isHeld)
@@ -246,7 +245,7 @@ final class CurlTransfer {
         switch outcome {
         case .incomplete: return line.count
         case .complete where access.isNegotiated && [401, 407].contains(parser.head.statusCode):
-            // libcurl may answer this one itself. What comes next tells: another head, or the body of this.
+            // libcurl may repeat the request itself. Next comes another head, or the body of this one.
             isHeadHeld = true
             return line.count
         case .complete where !canTellEnd(of: parser.head): return 0
@@ -265,7 +264,7 @@ final class CurlTransfer {
         deliverHeldHead()
         guard !isStopped, repetition == nil, headFailure == nil else { return 0 }
         guard receiver.takesBytes, leftovers.isEmpty else {
-            if isGoingOn {
+            if isResuming {
                 leftovers.append(Data(bytes))
                 return bytes.count
             }
@@ -275,7 +274,7 @@ final class CurlTransfer {
         return proceeds(receiver.transferDidReceive(Data(bytes))) ? bytes.count : 0
     }
 
-    /// What its end comes to, unless it asks for a ``repetition``, of which only this may make sure.
+    /// Returns how the transfer ends, unless ``repetition`` is set, possibly by this call.
     func end(for result: CURLcode) -> TransferEnd {
         deliverHeldHead()
         if isStopped { return .stopped }
@@ -286,7 +285,7 @@ final class CurlTransfer {
             return .headTooLong(limit: TransferHeadParser.byteLimit)
         }
         if result == CURLE_OK, !parser.isComplete {
-            // libcurl takes a head that stops in the middle for an answer without a body.
+            // libcurl takes an incomplete head for a response without a body.
             let code = Int(CURLE_GOT_NOTHING.rawValue)
             return .failed(code: code, message: "The connection ended in the middle of the headers")
         }
@@ -297,7 +296,7 @@ final class CurlTransfer {
         }
         return switch result {
         case CURLE_OK where isEndAnnounced == false: .cut
-        // What libcurl 8.14 says of it.
+        // libcurl 8.14 reports this.
         case CURLE_RECV_ERROR where isEndAnnounced == false && parser.isComplete: .cut
         case CURLE_OK: .complete
         case CURLE_PARTIAL_FILE: .cut
@@ -307,11 +306,10 @@ final class CurlTransfer {
         }
     }
 
-    /// What libcurl says when one line is longer than the 100 KiB it allows itself: out of memory in old versions,
-    /// CURLE_TOO_LARGE since 8.6.
+    /// libcurl's results for a line longer than its limit of 100 KiB: out of memory in old versions, CURLE_TOO_LARGE since 8.6.
     private static let lineLimitResults: Set = [CURLE_OUT_OF_MEMORY.rawValue, 100]
 
-    /// Newer versions of libcurl, such as 8.14, refuse a transfer coding before we see the header. Only their message names it:
+    /// Newer versions of libcurl, such as 8.14, refuse a transfer coding before they pass on the header. Only their message names it:
     /// "Unsolicited Transfer-Encoding (gzip) found", "A Transfer-Encoding (gzip) was listed after chunked".
     private static func refusedTransferCoding(in message: String) -> String? {
         guard message.contains("Transfer-Encoding"), let start = message.firstIndex(of: "("),
@@ -334,13 +332,13 @@ final class CurlTransfer {
 }
 
 extension CurlTransfer {
-    /// Whether it will be known of the body that begins here whether it is whole. A length tells, and chunks do.
+    /// Returns whether the end of the body will be known. A length tells it, and chunks do.
     ///
-    /// Without either the end of the connection is that of the body, which over TLS the server has to announce (RFC 9112, 8):
-    /// else anybody on the way could cut it. libcurl does not ask for that, so this looks itself; see ``noteProgress()``.
+    /// Without either, the body ends with the connection. Over TLS the server has to announce that end (RFC 9112, 8), or a third party
+    /// could truncate the body. libcurl does not check it, so this does; see ``noteProgress()``.
     ///
-    /// Over HTTP/2 the last frame says so, and libcurl does not tell it from a stream that the server gave up without an error.
-    /// Where nobody would notice, the request is made again over HTTP/1.1, once.
+    /// Over HTTP/2 the last frame marks the end, but libcurl does not tell it from a stream that the server aborted without an error.
+    /// Where nothing else would detect that, the request is repeated over HTTP/1.1, once.
     func canTellEnd(of head: TransferHead) -> Bool {
         guard request.url.scheme?.lowercased() == "https", request.method != .head,
             ![204, 304].contains(head.statusCode), head.redirectLocation == nil,
@@ -352,7 +350,7 @@ extension CurlTransfer {
             return true
         }
         guard request.needsProvenEnd else { return true }
-        // libcurl takes the version from the status line: such an answer would come again, and without end.
+        // libcurl takes the version from the status line: such a response would be repeated without end.
         guard !request.usesHTTP1 else {
             headFailure = .cut
             return false
@@ -364,20 +362,20 @@ extension CurlTransfer {
         return false
     }
 
-    /// Called after each read, the last one included.
+    /// Called after each read, including the last.
     func noteProgress() {
         let isClosed = cwi_curl_tls_is_closed(handle.easy)
         if isClosed >= 0 { isEndAnnounced = isClosed > 0 }
     }
 }
 
-/// The origins whose answers over HTTP/2 name no length.
+/// The origins whose responses over HTTP/2 have no length.
 struct LengthlessOrigins {
     private var origins: Set<HTTPOrigin> = []
 
     private static let limit = 256
 
-    /// Asks over HTTP/1.1 what would be asked again otherwise, or could not be.
+    /// Sends a request over HTTP/1.1 if it would have to be repeated otherwise, or can't be.
     func directed(_ request: TransferRequest) -> TransferRequest {
         guard request.needsProvenEnd, request.url.scheme?.lowercased() == "https" else { return request }
         var request = request
@@ -393,16 +391,16 @@ struct LengthlessOrigins {
 }
 
 extension CurlTransfer {
-    /// Whether what comes on the connection from here on can only be the answer to this request.
+    /// Returns whether the next bytes on the connection can only be the response to this request.
     ///
-    /// Bytes that a server sends on a connection that waits for a request would be taken for the answer to the next one, and
-    /// cached as it. libcurl 7.88 does not see them; 8.14 sees them on the socket, but not what is already decrypted. A
-    /// connection that has some, or is closed, is not used: the request goes over a new one. The tickets of TLS 1.3 servers
-    /// are none of them: they come before the first answer and are read with it.
+    /// Bytes that a server sends on an idle connection would be taken for the response to the next request, and cached as it. libcurl
+    /// 7.88 does not detect them; 8.14 detects them on the socket, but not those already decrypted. A connection that has some, or is
+    /// closed, is not used: the request is sent over a new one. Tickets of TLS 1.3 servers are no such bytes: they come before the first
+    /// response and are read with it.
     func isConnectionClean(to address: UnsafePointer<CChar>?, ports: (remote: Int, local: Int)) -> Bool {
         let found = sockets.sockets(
             localPort: ports.local, remote: address.flatMap { IPAddress(String(cString: $0)) }, port: ports.remote)
-        // A server may take another request of this transfer, such as the one with the credential, on the same connection.
+        // Another request of this transfer, such as the one with the credential, may use the same connection.
         let isOld = handle.info(CURLINFO_NUM_CONNECTS) == 0 || found.contains { $0 === connection }
         leaveConnection()
         let isClean = !isOld || found.allSatisfy(isClean)
@@ -419,24 +417,24 @@ extension CurlTransfer {
     }
 
     private func isClean(_ socket: CurlSocket) -> Bool {
-        // Before the first answer only a connection for several requests can carry a second one.
+        // Before the first response only a multiplexed connection can carry a second request.
         if socket.isMultiplexed ?? (socket.transferCount > 0) { return true }
         return cwi_curl_tls_pending(handle.easy) <= 0 && socket.isSilent
     }
 
-    /// Notes, with a head there, what kind of connection it has come over.
+    /// Records the kind of connection that the head came over.
     func noteFraming() {
         if let connection, connection.isMultiplexed == nil { connection.isMultiplexed = hasFramedAnswer }
     }
 
-    /// Notes that it no longer uses its connection.
+    /// Records that the transfer no longer uses its connection.
     func leaveConnection() {
         guard let socket = connection else { return }
         connection = nil
         socket.transferCount -= 1
     }
 
-    /// Whether its answer has come over HTTP/2 or HTTP/3.
+    /// Whether the response came over HTTP/2 or HTTP/3.
     var hasFramedAnswer: Bool {
         let version = handle.info(CURLINFO_HTTP_VERSION)
         return version == Int(CURL_HTTP_VERSION_2_0) || version == Int(CURL_HTTP_VERSION_3)

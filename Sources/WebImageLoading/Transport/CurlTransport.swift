@@ -1,21 +1,21 @@
 internal import CWebImageCurl
 internal import WebImageCore
 
-/// libcurl on one thread of its own.
+/// libcurl on its own thread.
 ///
 ///     any thread                                 network thread
 ///     ──────────                                 ──────────────
 ///     start, cancel, perform ──► mailbox ──────► CurlEngine: the multi handle, the transfers, the receivers' calls
 ///                                 (lock) wakeup
 ///
-/// The mailbox is all that is shared. The thread starts with the first load and ends after this object is gone and
+/// Only the mailbox is shared. The thread starts with the first load and ends after this object is gone and
 /// the last transfer has ended.
 package final class CurlTransport: HTTPTransport {
     package struct Configuration: Sendable {
         package var connectTimeout: Duration
         package var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
         package var certificateAuthorities = CertificateAuthorities.system
-        /// `nil`: every address will do.
+        /// `nil` allows all addresses.
         package var addressCheck: AddressCheck?
 
         package init(connectTimeout: Duration) { self.connectTimeout = connectTimeout }
@@ -81,7 +81,7 @@ final class CurlMailbox: Sendable {
 
     /// Starts the network thread unless it runs; `false` when the system has none. The next load tries again.
     func startThread() -> Bool {
-        // Under the lock: nobody may rely on a thread that another is about to fail to start.
+        // Under the lock: no caller may rely on a thread that another call fails to start.
         state.withLock { state in
             guard !state.isRunning else { return true }
             state.isRunning = startPlatformThread("webimage-net") { [self, configuration] in
@@ -115,7 +115,7 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Says that the network thread is about to wait on `multi`; `false` when there are commands to do first.
+    /// Prepares the network thread's wait on `multi`; returns `false` if there are commands first.
     func prepareToSleep(on multi: UnsafeMutableRawPointer) -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty else { return false }

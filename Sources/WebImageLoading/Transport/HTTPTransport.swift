@@ -2,27 +2,26 @@ internal import CWebImageCurl
 package import FoundationEssentials
 package import WebImageCore
 
-/// What carries single HTTP exchanges: one request, one answer, no redirect followed, no judgement of the status.
+/// Performs single HTTP exchanges: one request and one response. It follows no redirects and does not interpret the status.
 ///
-/// ``CurlTransport`` is the one in use; tests put their own in its place, and another platform could too.
+/// ``CurlTransport`` is the implementation; tests have their own, and another platform could too.
 package protocol HTTPTransport: Sendable {
-    /// Makes sure that there is a thread to work on, once before the first call of the others; `false` when the system has
-    /// none.
+    /// Starts the thread if needed; returns `false` if the system has none to give. Called before the first call of the other methods.
     func prepare() -> Bool
 
-    /// Starts an exchange. Returns at once; never calls `receiver` before it returns, since the caller holds a lock.
+    /// Starts an exchange. Returns at once, and never calls `receiver` before it returns: the caller holds a lock.
     func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver)
 
-    /// Ends an exchange with ``TransferEnd/cancelled``, unless it has ended. Returns at once, as above.
+    /// Ends an exchange with ``TransferEnd/cancelled``, unless it has ended. Returns at once, like `start`.
     func cancel(_ id: TransferID)
 
-    /// Asks the receiver again for the bytes it did not take. Returns at once, as above.
+    /// Offers the receiver again the bytes it did not take. Returns at once, like `start`.
     func resume(_ id: TransferID)
 
-    /// Runs `body` on the thread that calls the receivers, after what was asked for before. Returns at once, as above.
+    /// Runs `body` on the thread that calls the receivers, after all earlier commands. Returns at once, like `start`.
     func perform(_ body: @escaping @Sendable () -> Void)
 
-    /// Runs `body` with the cookies on that thread, in order with what else was asked for. Returns at once, as above.
+    /// Runs `body` with the cookies on that thread, after all earlier commands. Returns at once, like `start`.
     func withCookies(_ body: @escaping @Sendable (any CookieStore) -> Void)
 }
 
@@ -30,7 +29,7 @@ extension HTTPTransport {
     package func prepare() -> Bool { true }
 }
 
-/// Names an exchange; its maker sees to it that no two at the same time have the same.
+/// Identifies an exchange. Concurrent exchanges have different IDs.
 package struct TransferID: Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -42,20 +41,20 @@ package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
     package var headers: [HTTPField]
-    /// Who may see what and who is trusted with it.
+    /// Credentials, proxy and trust.
     package var access = TransferAccess()
     package var method = LoaderRequest.Method.get
     package var body: Data?
     package var limits = TransferLimits()
-    /// How long it took when it was sent before, for an answer that the receiver never saw; part of ``TransferMetrics/active``.
+    /// How long earlier attempts took whose response the receiver has not seen; part of ``TransferMetrics/active``.
     package var usedTime = Duration.zero
-    /// Whether to undo the content coding that the headers ask for.
+    /// Whether to decode the content coding that the headers ask for.
     package var decodesContent = false
-    /// Whether a body that was cut must never pass for a whole one, since nothing that uses it would notice.
+    /// Whether a truncated body must be detected in any case, since nothing that uses it would notice.
     package var needsProvenEnd = false
-    /// Whether to go over HTTP/1.1 where more is spoken.
+    /// Whether to use HTTP/1.1 only.
     package var usesHTTP1 = false
-    /// Whether to leave the connections alone that are there.
+    /// Whether to use no existing connection.
     package var usesNewConnection = false
 
     package init(url: URL, headers: [HTTPField]) {
@@ -64,14 +63,13 @@ package struct TransferRequest: Sendable {
     }
 }
 
-/// Gets what an exchange brings: a head, pieces of the body, then the end, exactly once. All calls come one after the
-/// other on the transport's thread.
+/// Receives a head, pieces of the body, then the end, exactly once. All calls are serial, on the transport's thread.
 package protocol TransferReceiver: Sendable {
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition
     func transferDidReceive(_ bytes: Data) -> TransferDisposition
-    /// Asked before each piece of the body. After a no the exchange rests until ``HTTPTransport/resume(_:)``.
+    /// Read before each piece of the body. After `false` the exchange pauses until ``HTTPTransport/resume(_:)``.
     var takesBytes: Bool { get }
-    /// `metrics` are missing where the exchange never began.
+    /// - Parameter metrics: `nil` if the exchange never started.
     func transferDidEnd(_ end: TransferEnd, metrics: TransferMetrics?)
 }
 
@@ -87,11 +85,11 @@ package enum TransferDisposition: Sendable {
     case stop
 }
 
-/// Status and header fields of an answer; interim (1xx) ones are left out.
+/// Status and header fields of a response. Informational (1xx) responses are left out.
 package struct TransferHead: Sendable {
     package var statusCode: Int
     package var fields: [HTTPField]
-    /// The fields of the 401 or 407 that the transport answered by itself on the way to this head.
+    /// The fields of a 401 or 407 after which the transport repeated the request itself.
     package var answeredFields: [HTTPField] = []
 
     package init(statusCode: Int, fields: [HTTPField] = []) {
@@ -104,7 +102,7 @@ package struct TransferHead: Sendable {
         fields.last { $0.name.lowercased() == name }?.value
     }
 
-    /// Where it sends its receiver, if that is what it does.
+    /// The target of a redirect; `nil` for other responses.
     package var redirectLocation: String? {
         [301, 302, 303, 307, 308].contains(statusCode) ? value("location") : nil
     }
@@ -119,12 +117,12 @@ package struct TransferHead: Sendable {
         values("transfer-encoding").flatMap { Self.codings(in: $0) }
     }
 
-    /// The codings that a list of them names, in lower case.
+    /// Returns the codings of a list, in lower case.
     static func codings(in list: some StringProtocol) -> [String] {
         list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init).filter { $0 != "identity" }
     }
 
-    /// How long the body will be, where the server says so.
+    /// The length of the body, if the server declares it.
     package var contentLength: Int64? {
         // With a transfer coding the length means nothing (RFC 9112 §6.3).
         guard value("transfer-encoding") == nil, let text = value("content-length"), let length = Int64(text),
@@ -136,87 +134,86 @@ package struct TransferHead: Sendable {
 
 /// How an exchange ended.
 package enum TransferEnd: Sendable, Equatable {
-    /// The answer is whole, as far as the protocol tells.
+    /// The response is complete, as far as the protocol tells.
     case complete
     /// The connection closed in the middle of the body.
     case cut
-    /// The receiver said ``TransferDisposition/stop``.
+    /// The receiver returned ``TransferDisposition/stop``.
     case stopped
     case cancelled
-    /// No connection came about within the time for it.
+    /// No connection was made within the time limit.
     case connectTimedOut
     /// The exchange reached one of its ``TransferRequest/limits``.
     case timedOut(TransferLimits.Kind)
-    /// The URL has characters, or a port, that none can have.
+    /// The URL has invalid characters or an invalid port.
     case malformedURL
     /// The head did not end within this number of bytes.
     case headTooLong(limit: Int)
-    /// The transport itself refused a transfer coding that was not asked for.
+    /// The transport itself refused an unrequested transfer coding.
     case transferCodingRefused(String)
-    /// More informational (1xx) answers came than this.
+    /// There were too many informational (1xx) responses.
     case tooManyInformationalResponses(limit: Int)
     /// The server is not trusted.
     case untrusted(WebImageError.CertificateFailure)
     /// The address policy forbids the connection.
     case blocked(WebImageError.BlockCause)
-    /// The proxy wants another credential before it connects to anybody.
+    /// The proxy requires another credential.
     case proxyRefused(AuthenticationChallenge.Scheme)
-    /// Anything else: libcurl's number and words.
+    /// Any other failure, with libcurl's code and message.
     case failed(code: Int, message: String)
 }
 
-/// What an exchange shows to whom, and whom it trusts.
+/// Credentials, proxy and trust of an exchange.
 package struct TransferAccess: Sendable {
     /// How libcurl may show a name and password.
     package enum Authentication: Sendable, Hashable {
-        /// It asks first without, and takes the better of what the server offers.
+        /// The first request is sent without; then the best offered scheme is used.
         case negotiated
-        /// At once.
+        /// Sent at once.
         case basic
-        /// It asks first without, for the nonce.
+        /// The first request is sent without, to get the nonce.
         case digest
     }
 
     /// A name and password for the server.
     package var credential: Credential?
     package var authentication = Authentication.negotiated
-    /// `nil`: straight to the server.
+    /// `nil` for a direct connection.
     package var proxy: ProxyServer?
     package var proxyCredential: Credential?
     package var proxyAuthentication = Authentication.negotiated
-    /// Fields that only the proxy sees.
+    /// Fields for the proxy only.
     package var proxyHeaders: [HTTPField] = []
     package var allowsInvalidCertificates = false
     /// The SHA-256 of each key, in base64.
     package var pinnedPublicKeys: [String] = []
     package var usesCookies = false
-    /// Where the host is, if that is not to be looked up.
+    /// The host's addresses, used instead of a lookup; empty for a lookup.
     package var addresses: [String] = []
 }
 
-/// What the transport measured of one exchange. Times count from its start; those of phases that did not happen, as on a
-/// connection used again, are zero.
+/// The measurements of one exchange. Times count from its start. Phases that did not happen, as on a reused connection, are zero.
 package struct TransferMetrics: Sendable, Equatable {
     package var nameLookup = Duration.zero
     package var connect = Duration.zero
     package var secure = Duration.zero
     package var firstByte = Duration.zero
     package var total = Duration.zero
-    /// How long it took, without the time during which the receiver held it back.
+    /// How long it took, without pauses.
     package var active = Duration.zero
     package var isConnectionReused = false
     package var httpVersion: LoaderMetrics.HTTPVersion?
     package var remoteAddress: String?
     package var remotePort: Int?
     package var headerByteCount: Int64 = 0
-    /// As it came over the wire, without the framing of chunks.
+    /// On the wire, without the framing of chunks.
     package var bodyByteCount: Int64 = 0
 
     package init() {}
 }
 
 extension TransferMetrics {
-    /// Reads them from a handle, which must not have been reset since.
+    /// Reads them from a handle that has not been reset.
     init(of easy: UnsafeMutableRawPointer) {
         func time(_ info: CURLINFO) -> Duration { .microseconds(cwi_curl_get_offset(easy, info)) }
         nameLookup = time(CURLINFO_NAMELOOKUP_TIME_T)

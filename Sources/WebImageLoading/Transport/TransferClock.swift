@@ -4,34 +4,34 @@ package struct TransferLimits: Sendable {
         case idle, rate, total
     }
 
-    /// How long nothing may go either way on a connection.
+    /// How long a connection may be silent in both directions.
     package var idle: Duration = .seconds(15)
     /// How long the exchange may take; `nil` for no limit.
     package var total: Duration?
-    /// The fewest bytes a second, on average over ``rateWindow``; 0 for no limit.
+    /// The minimum bytes per second, on average over ``rateWindow``; 0 for no limit.
     package var bytesPerSecond = 0
     package var rateWindow: Duration = .seconds(60)
 
     package init() {}
 }
 
-/// The clocks of one exchange, in milliseconds. They stand still while the receiver holds the exchange back.
+/// The clocks of one exchange, in milliseconds. They stop while the receiver pauses the exchange.
 ///
 ///     start        connection          first byte                          end
 ///       ├─ total ──────────────────────────────────────────────────────────►
-///                     ├─ idle ─►├─ idle ─► anew with each byte
+///                     ├─ idle ─►├─ idle ─► restarts with each byte
 ///                                          ├─ window ─►├─ window ─►
 ///
-/// A window begins with a byte, so that silence is the idle limit's matter alone.
+/// A window starts with a byte, so that only the idle limit applies to silence.
 struct TransferClock {
     private let limits: TransferLimits
-    /// When it was last brought up to date, on the monotonic clock. All other times count from the start, without holds.
+    /// The last update, on the monotonic clock. All other times count from the start, without pauses.
     private var lastUpdate: Int64
     private(set) var elapsed: Int64 = 0
-    /// `nil` until a connection is there.
+    /// `nil` until connected.
     private var lastActivity: Int64?
     private var windowStart: Int64?
-    /// The number of bytes at the end of the last window, and of those sent when the idle limit was last reached.
+    /// The number of bytes at the end of the last window, and of bytes sent when the idle limit was last reached.
     private var lastByteCount: Int64 = 0
     private var lastSentByteCount: Int64 = 0
 
@@ -42,7 +42,7 @@ struct TransferClock {
 
     /// Counts the time since the last call.
     ///
-    /// - Parameter isHeld: whether the receiver takes nothing; none of that time counts.
+    /// - Parameter isHeld: whether the exchange was paused, so that the time does not count.
     mutating func advance(to now: Int64, isHeld: Bool = false) {
         if !isHeld { elapsed += now - lastUpdate }
         lastUpdate = now
@@ -54,7 +54,7 @@ struct TransferClock {
         lastActivity = elapsed
     }
 
-    /// Bytes have come or gone.
+    /// Records that bytes were sent or received.
     ///
     /// - Parameter isHeld: as for ``advance(to:isHeld:)``.
     mutating func noteActivity(at now: Int64, isHeld: Bool = false) {
@@ -62,34 +62,34 @@ struct TransferClock {
         if windowStart == nil { windowStart = elapsed }
     }
 
-    /// The receiver takes bytes again: the server gets its time to begin anew.
+    /// Records that the receiver takes bytes again. The idle time and the window start again.
     mutating func noteResumption(at now: Int64) {
         advance(to: now, isHeld: true)
         windowStart = nil
         if lastActivity != nil { lastActivity = elapsed }
     }
 
-    /// When the next limit may be reached, on the monotonic clock, unless something happens before; `nil` for never.
+    /// When the next limit may be reached, on the monotonic clock, without further activity; `nil` for never.
     var deadline: Int64? {
         [idleDeadline, totalDeadline, windowEnd].compactMap(\.self).min().map { lastUpdate + $0 - elapsed }
     }
 
-    /// The limit that has been reached; `nil` for none.
+    /// Returns the limit that has been reached; `nil` for none.
     ///
     /// - Parameters:
-    ///   - sent, received: how many bytes have gone and come; asked only if a limit may have been reached.
+    ///   - sent, received: the number of bytes so far; called only if a limit may have been reached.
     mutating func exceededLimit(sent: () -> Int64, received: () -> Int64) -> TransferLimits.Kind? {
         if let totalDeadline, totalDeadline <= elapsed { return .total }
         if let windowEnd, windowEnd <= elapsed {
             let byteCount = sent() + received()
-            // libcurl counts anew when it repeats a request by itself.
+            // libcurl starts counting again when it repeats a request itself.
             let difference = byteCount < lastByteCount ? byteCount : byteCount - lastByteCount
             lastByteCount = byteCount
             windowStart = nil
             if difference < leastByteCount { return .rate }
         }
         if let idleDeadline, idleDeadline <= elapsed {
-            // libcurl does not tell when bytes go out, only how many have.
+            // libcurl does not report when bytes are sent, only how many were.
             let sentByteCount = sent()
             guard sentByteCount > lastSentByteCount else { return .idle }
             lastSentByteCount = sentByteCount

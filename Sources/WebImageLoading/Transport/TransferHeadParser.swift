@@ -1,8 +1,8 @@
-/// Puts an answer's head together from its lines.
+/// Builds the head of a response from its lines.
 struct TransferHeadParser {
-    /// Servers send a few hundred bytes; more than this is an attack on our memory and time.
+    /// Servers send a few hundred bytes; more is an attack on memory and time.
     static let byteLimit = 64 << 10
-    /// The most informational (1xx) answers. Servers send one or two; each keeps the client waiting.
+    /// The limit on informational (1xx) responses. Servers send one or two; each makes the client wait.
     static let informationalLimit = 20
 
     enum Outcome: Equatable {
@@ -11,7 +11,7 @@ struct TransferHeadParser {
         case complete
         /// The head, with the trailers after the body, is longer than ``byteLimit``.
         case tooLong
-        /// There are more informational answers than ``informationalLimit``.
+        /// There are more informational responses than ``informationalLimit``.
         case tooManyInformational
     }
 
@@ -21,14 +21,14 @@ struct TransferHeadParser {
     private var informationalCount = 0
     private(set) var isComplete = false
 
-    /// Whether the last line belongs to an informational (1xx) answer.
+    /// Whether the last line belongs to an informational (1xx) response.
     var isInformational: Bool { (100..<200).contains(head.statusCode) }
 
     /// Takes the next line, with its line break.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Outcome {
         byteCount += line.count
         guard byteCount <= Self.byteLimit else { return .tooLong }
-        // What comes after the body are trailers, of no interest here; but libcurl keeps them all.
+        // After the body come trailers, which are ignored; but libcurl stores them all.
         guard !isComplete else { return .incomplete }
 
         var text = line[...]
@@ -54,7 +54,7 @@ struct TransferHeadParser {
         return .incomplete
     }
 
-    /// Goes on to the answer of another try, after a 401 or 407 that libcurl has answered itself.
+    /// Starts the next head, after a 401 or 407 for which libcurl has repeated the request itself.
     mutating func beginNextHead() {
         answeredFields = head.fields
         head = TransferHead(statusCode: 0)

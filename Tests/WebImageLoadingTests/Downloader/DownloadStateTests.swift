@@ -84,12 +84,12 @@ import WebImageCore
         configuration.authenticationHandler = { _ in nil }
         var request = LoaderRequest(url: try #require(URL(string: "\(scheme)://h.test/a")))
         request.usesCredentialStorage = true
-        let surroundings = DownloadSurroundings(configuration)
+        let environment = DownloadEnvironment(configuration)
         let origin = HTTPOrigin(server.url)
         if let origin {
-            surroundings.credentials.insert(credential, for: origin, realm: "r", scheme: .basic, path: "/")
+            environment.credentials.insert(credential, for: origin, realm: "r", scheme: .basic, path: "/")
         }
-        var state = try Self.state(for: request, configuration, surroundings)
+        var state = try Self.state(for: request, configuration, environment)
         let field = HTTPField(name: "Proxy-Authenticate", value: "Basic realm=\"r\"")
         let head = TransferHead(statusCode: 407, fields: [field])
         let isAnswered = state.answersRefusal(head)
@@ -105,21 +105,21 @@ import WebImageCore
             let error = Self.error(state.conclude(.complete))
             #expect(error == .httpStatus(code: 407, url: state.hop.url))
         }
-        #expect(surroundings.credentials.count == (isProxys || origin == nil ? 0 : 1))
+        #expect(environment.credentials.count == (isProxys || origin == nil ? 0 : 1))
     }
 
     @Test(arguments: [false, true]) func whoIsNotCheckedSharesNoSecrets(isInsecure: Bool) throws {
         let configuration = ImageDownloader.Configuration()
-        let surroundings = DownloadSurroundings(configuration)
+        let environment = DownloadEnvironment(configuration)
         var request = LoaderRequest(url: try #require(URL(string: "https://h.test/a")))
         let origin = try #require(HTTPOrigin(request.url))
         let stored = Credential(username: "u", password: "p")
-        surroundings.credentials.insert(stored, for: origin, realm: "r", scheme: .basic, path: "/a")
-        surroundings.credentials.noteBasic(true, for: origin)
+        environment.credentials.insert(stored, for: origin, realm: "r", scheme: .basic, path: "/a")
+        environment.credentials.noteBasic(true, for: origin)
         request.usesCredentialStorage = true
         request.handlesCookies = true
         request.allowsInvalidCertificates = isInsecure
-        var state = try Self.state(for: request, configuration, surroundings)
+        var state = try Self.state(for: request, configuration, environment)
         #expect(state.hop.access.credential == (isInsecure ? nil : stored))
         #expect(state.hop.access.authentication == (isInsecure ? .negotiated : .basic))
         #expect(state.hop.access.usesCookies == !isInsecure)
@@ -127,21 +127,21 @@ import WebImageCore
         // What it learns, it keeps to itself.
         let challenge = HTTPField(name: "WWW-Authenticate", value: "Basic realm=\"r\"")
         _ = state.answersRefusal(TransferHead(statusCode: 401, fields: [challenge]))
-        #expect(surroundings.credentials.count == (isInsecure ? 1 : 0))
+        #expect(environment.credentials.count == (isInsecure ? 1 : 0))
         request.credential = Credential(username: "other", password: "p")
-        state = try Self.state(for: request, configuration, surroundings)
+        state = try Self.state(for: request, configuration, environment)
         var accepted = TransferHead(statusCode: 200)
         accepted.answeredFields = [challenge]
         _ = state.answersRefusal(accepted)
         #expect(
-            surroundings.credentials.credential(for: origin, realm: "r") == (isInsecure ? stored : request.credential))
+            environment.credentials.credential(for: origin, realm: "r") == (isInsecure ? stored : request.credential))
     }
 
     private static func state(
         for request: LoaderRequest, _ configuration: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-        _ surroundings: DownloadSurroundings? = nil
+        _ environment: DownloadEnvironment? = nil
     ) throws -> DownloadState {
-        try DownloadState(request, configuration: configuration, surroundings: surroundings)
+        try DownloadState(request, configuration: configuration, environment: environment)
     }
 
     @Test(arguments: [(204, false), (304, true)]) func aLengthThatIsNotTheBodysIsNotChecked(

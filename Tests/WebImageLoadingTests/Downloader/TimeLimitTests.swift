@@ -31,9 +31,9 @@ import WebImageTestSupport
     }
 
     @Test func theTotalLimitHoldsForAllHopsTogether() async throws {
-        let downloader = ImageDownloader.forTests { $0.totalTimeout = .seconds(1) }
-        let error = try await downloader.error(faults.url("/redirect-chain/total?left=9&wait=0.3"))
-        guard case .timedOut(.total, 1, _) = error else {
+        let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(500) }
+        let error = try await downloader.error(faults.url("/redirect-chain/total?left=9&wait=0.15"))
+        guard case .timedOut(.total, 0.5, _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -86,9 +86,9 @@ import WebImageTestSupport
         let first = downloader.record(try faults.url("/held/total/first"))
         try await faults.wait(for: .requests, path: "/held/total/first")
         var request = LoaderRequest(url: try faults.url("/bytes/total/second?size=9"))
-        request.totalTimeout = .milliseconds(800)
+        request.totalTimeout = .milliseconds(400)
         let second = downloader.record(request)
-        let deadline = ContinuousClock.now + .seconds(1)
+        let deadline = ContinuousClock.now + .milliseconds(500)
         while ContinuousClock.now < deadline { _ = try await other.body(faults.url("/bytes/total/beside?size=9")) }
         try await faults.release("/held/total/first")
         try await first.recording.body()
@@ -98,20 +98,20 @@ import WebImageTestSupport
     @Test func noTimeCountsWhileTheReaderHoldsALoadBack() async throws {
         let downloader = ImageDownloader.forTests {
             $0.minimumBytesPerSecond = 1 << 30
-            $0.minimumRateWindow = .milliseconds(800)
+            $0.minimumRateWindow = .milliseconds(500)
         }
         var request = LoaderRequest(url: try faults.url("/bytes/total/held?size=300000"))
-        request.totalTimeout = .milliseconds(800)
+        request.totalTimeout = .milliseconds(500)
         let load = downloader.record(request)
         load.task.pause()
         try await load.recording.waitForResponse()
-        let deadline = ContinuousClock.now + .seconds(1)
+        let deadline = ContinuousClock.now + .milliseconds(600)
         while ContinuousClock.now < deadline { _ = try await downloader.body(faults.url("/bytes/total/beside?size=9")) }
         load.task.resume()
         #expect(try await load.recording.body() == FaultServer.pattern(300_000))
         let metrics = try #require(load.recording.metrics)
-        #expect(metrics.totalDuration >= .seconds(1))
-        #expect(metrics.activeDuration < .milliseconds(800))
+        #expect(metrics.totalDuration >= .milliseconds(600))
+        #expect(metrics.activeDuration < .milliseconds(500))
     }
 
     @Test(arguments: ["/drip/rate?size=1000", "/drip-head/rate"])
@@ -150,14 +150,14 @@ import WebImageTestSupport
         let downloader = ImageDownloader.forTests {
             $0.certificateAuthorities = .file(authority)
             $0.minimumBytesPerSecond = 10_000
-            $0.minimumRateWindow = .seconds(1)
+            $0.minimumRateWindow = .milliseconds(500)
         }
         let url = try nginx.secureURL("/slow.png")
         let slow = downloader.record(url)
         try await slow.recording.waitForResponse()
         #expect(try await downloader.body(nginx.secureURL("/fast.png")).count == 50_000)
         let reason = WebImageError.TimeoutReason.slow(bytesPerSecond: 10_000)
-        #expect(try await slow.recording.error() == .timedOut(reason: reason, seconds: 1, url: url))
+        #expect(try await slow.recording.error() == .timedOut(reason: reason, seconds: 0.5, url: url))
         #expect(try await downloader.body(nginx.secureURL("/fast.png?again")).count == 50_000)
         let log = try await nginx.accessLog()
         #expect(log.count == 3 && Set(log.map(\.connection)).count == 1)
@@ -176,9 +176,9 @@ import WebImageTestSupport
     }
 
     @Test func informationalAnswersAreNoSignOfLife() async throws {
-        let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(1) }
-        let url = try faults.url("/informational/silent?count=19&interval=0.2")
-        #expect(try await downloader.error(url) == .timedOut(seconds: 1, url: url))
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(500) }
+        let url = try faults.url("/informational/silent?count=19&interval=0.1")
+        #expect(try await downloader.error(url) == .timedOut(seconds: 0.5, url: url))
     }
 
     @Test func aBodyThatIsSentCountsToo() async throws {
@@ -187,5 +187,139 @@ import WebImageTestSupport
         request.method = .put
         request.body = FaultServer.pattern(300_000)
         #expect(try await downloader.body(request).count > 300_000)
+    }
+}
+
+/// The time limits of an exchange, without a server and without waiting. Times are in milliseconds.
+@Suite struct TransferClockTests {
+    private static let start: Int64 = 1_000_000
+    private var clock = Self.makeClock()
+    private var sent: Int64 = 0
+    private var received: Int64 = 0
+
+    private static func makeClock(_ change: (inout TransferLimits) -> Void = { _ in }) -> TransferClock {
+        var limits = TransferLimits()
+        limits.idle = .seconds(15)
+        limits.total = .seconds(60)
+        limits.bytesPerSecond = 100
+        limits.rateWindow = .seconds(10)
+        change(&limits)
+        return TransferClock(limits, now: start)
+    }
+
+    /// The limit that has been reached at `time`.
+    private mutating func exceededLimit(at time: Int64, isHeld: Bool = false) -> TransferLimits.Kind? {
+        clock.advance(to: Self.start + time, isHeld: isHeld)
+        return clock.exceededLimit(sent: { sent }, received: { received })
+    }
+
+    private mutating func receive(_ byteCount: Int64, at time: Int64) {
+        clock.noteActivity(at: Self.start + time)
+        received += byteCount
+    }
+
+    private var deadline: Int64? { clock.deadline.map { $0 - Self.start } }
+
+    @Test mutating func onlyTheTotalLimitCountsWithoutAConnection() {
+        #expect(deadline == 60_000)
+        #expect(exceededLimit(at: 59_999) == nil)
+        #expect(exceededLimit(at: 60_000) == .total)
+    }
+
+    @Test mutating func theIdleLimitCountsFromTheLastByte() {
+        clock.noteConnection(at: Self.start + 1000)
+        #expect(deadline == 16_000)
+        receive(5000, at: 9000)
+        #expect(exceededLimit(at: 19_000) == nil)
+        #expect(deadline == 24_000)
+        #expect(exceededLimit(at: 23_999) == nil)
+        #expect(exceededLimit(at: 24_000) == .idle)
+    }
+
+    @Test mutating func bytesThatAreSentCountAsActivity() {
+        clock.noteConnection(at: Self.start)
+        sent = 1
+        #expect(exceededLimit(at: 15_000) == nil)
+        #expect(exceededLimit(at: 29_999) == .rate)
+        clock = Self.makeClock { $0.bytesPerSecond = 0 }
+        clock.noteConnection(at: Self.start)
+        #expect(exceededLimit(at: 15_000) == nil)
+        #expect(deadline == 30_000)
+        #expect(exceededLimit(at: 30_000) == .idle)
+    }
+
+    @Test mutating func aRateBelowTheLeastIsReachedAtTheEndOfItsWindow() {
+        clock.noteConnection(at: Self.start)
+        for second: Int64 in 5..<15 { receive(99, at: second * 1000) }
+        #expect(deadline == 15_000)
+        #expect(exceededLimit(at: 14_999) == nil)
+        #expect(exceededLimit(at: 15_000) == .rate)
+    }
+
+    @Test mutating func eachWindowIsMeasuredAlone() {
+        clock.noteConnection(at: Self.start)
+        receive(1000, at: 0)
+        #expect(exceededLimit(at: 10_000) == nil)
+        receive(1, at: 12_000)
+        #expect(deadline == 22_000)
+        #expect(exceededLimit(at: 22_000) == .rate)
+    }
+
+    @Test mutating func silenceIsNoMatterOfTheRate() {
+        clock = Self.makeClock { $0.idle = .seconds(120) }
+        clock.noteConnection(at: Self.start)
+        #expect(exceededLimit(at: 50_000) == nil)
+        receive(1000, at: 50_000)
+        #expect(exceededLimit(at: 59_999) == nil)
+    }
+
+    @Test mutating func theRateIsMeasuredAnewWhenTheTransportRepeatsTheRequest() {
+        receive(1000, at: 0)
+        #expect(exceededLimit(at: 10_000) == nil)
+        receive(0, at: 11_000)
+        received = 1000
+        #expect(exceededLimit(at: 21_000) == .rate)
+        clock = Self.makeClock()
+        received = 0
+        receive(2000, at: 0)
+        #expect(exceededLimit(at: 10_000) == nil)
+        receive(0, at: 11_000)
+        received = 1000
+        #expect(exceededLimit(at: 21_000) == nil)
+    }
+
+    @Test mutating func noLimitRunsWhileTheReceiverHoldsTheExchangeBack() {
+        clock.noteConnection(at: Self.start)
+        receive(1, at: 1000)
+        #expect(exceededLimit(at: 200_000, isHeld: true) == nil)
+        clock.noteResumption(at: Self.start + 300_000)
+        #expect(deadline == 315_000)
+        #expect(exceededLimit(at: 314_999) == nil)
+        #expect(clock.elapsed == 15_999)
+        #expect(exceededLimit(at: 315_000) == .idle)
+        receive(10_000, at: 315_000)
+        #expect(exceededLimit(at: 325_000) == nil)
+        receive(50_000, at: 330_000)
+        #expect(exceededLimit(at: 340_000) == nil)
+        receive(50_000, at: 350_000)
+        #expect(deadline == 359_000)
+        #expect(exceededLimit(at: 359_000) == .total)
+    }
+
+    @Test mutating func bytesThatComeDuringAHoldDoNotMakeItCount() {
+        clock.noteConnection(at: Self.start)
+        receive(1, at: 1000)
+        clock.noteActivity(at: Self.start + 200_000, isHeld: true)
+        #expect(clock.elapsed == 1000)
+        receive(1, at: 201_000)
+        #expect(clock.elapsed == 2000)
+    }
+
+    @Test mutating func withoutLimitsOnlySilenceCounts() {
+        clock = Self.makeClock { ($0.total, $0.bytesPerSecond) = (nil, 0) }
+        #expect(deadline == nil)
+        clock.noteConnection(at: Self.start)
+        receive(1, at: 10_000)
+        #expect(deadline == 25_000)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 import WebImageLoading
 import WebImageTestSupport
 
-/// What must hold for whatever servers say and users ask.
+/// Invariants for random requests and responses.
 @Suite struct PolicyPropertyTests {
     private var random = SplitMix64(seed: 9111)
 
@@ -50,7 +50,7 @@ import WebImageTestSupport
 
     @Test mutating func neverServesWhatIsStaleAsFreshNorWhatAnotherRequestGot() {
         var servedCount = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<8_000 {
             let (first, _) = randomResponse()
             let (second, _) = randomResponse()
             let stored = [first, second]
@@ -81,13 +81,13 @@ import WebImageTestSupport
             default: Issue.record("served because \(reason)")
             }
         }
-        #expect(servedCount > 1000, "the test looks at something")
+        #expect(servedCount > 400, "the test covers something")
     }
 
-    /// The short way for hits in memory and the rules agree.
+    /// The short path for memory hits agrees with the rules.
     @Test mutating func aFreshPeriodIsWhenPlainRequestsAreServedAsFresh() {
         var freshCount = 0
-        for _ in 0..<5000 {
+        for _ in 0..<2500 {
             let (response, _) = randomResponse()
             let period = HTTPCachePolicy.freshPeriod(of: response)
             for _ in 0..<8 {
@@ -101,11 +101,11 @@ import WebImageTestSupport
                 if isFresh { freshCount += 1 }
             }
         }
-        #expect(freshCount > 1000, "the test looks at something")
+        #expect(freshCount > 500, "the test covers something")
     }
 
-    @Test mutating func neverStoresWhatSomebodyForbids() {
-        for _ in 0..<20_000 {
+    @Test mutating func neverStoresWhatIsForbidden() {
+        for _ in 0..<8_000 {
             let (response, _) = randomResponse()
             let request = randomRequest()
             let storability = HTTPCachePolicy.storability(
@@ -117,7 +117,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test mutating func asksNobodyWhereOnlyTheCacheMayAnswer() {
+    @Test mutating func asksNoServerForOnlyIfCached() {
         for _ in 0..<5000 {
             let (response, _) = randomResponse()
             var request = randomRequest()
@@ -129,7 +129,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Whatever stands in the fields: no crash, and an answer.
+    /// Any bytes in the fields lead to a decision, and to no crash.
     @Test mutating func takesAnyBytes() {
         let alphabet = Array("=,\"\\; -W/0123456789abgmtAGS:\u{7F}é\u{0}".unicodeScalars)
         func text(_ random: inout SplitMix64) -> String {

@@ -218,7 +218,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.invalidProxy(variable: "ALL_PROXY", url: url)) {
             try DownloadState(
                 LoaderRequest(url: url), configuration: configuration,
-                surroundings: DownloadSurroundings(configuration, proxies: all))
+                environment: DownloadEnvironment(configuration, proxies: all))
         }
         #expect(try ProxyRules(environment: { ["http_proxy": ""][$0] }).server(for: url) == nil)
     }
@@ -238,7 +238,7 @@ import WebImageTestSupport
         let request = LoaderRequest(
             url: try Self.url("http://a.test/"), headers: ["Proxy-Authorization": "Basic cDpw"])
         var state = try DownloadState(
-            request, configuration: configuration, surroundings: DownloadSurroundings(configuration, proxies: rules))
+            request, configuration: configuration, environment: DownloadEnvironment(configuration, proxies: rules))
         #expect(state.hop.access.proxyHeaders.map(\.value) == ["Basic cDpw"])
         // There, and back to the first proxy: what was dropped stays away.
         for location in [target, "http://a.test/"] {

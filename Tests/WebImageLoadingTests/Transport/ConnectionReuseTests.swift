@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Testing
 import WebImageCore
-import WebImageLoading
 import WebImageTestSupport
+
+@testable import WebImageLoading
 
 /// Which connections carry another request, and that no answer but the request's own ever counts as such.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionReuseTests {
@@ -169,5 +170,146 @@ import WebImageTestSupport
         let recording = downloader.record(try server.url(.http2, "/a")).recording
         #expect(try await recording.body() == ConnectionServer.body)
         #expect(recording.metrics?.exchanges.first?.httpVersion == .http2)
+    }
+}
+
+@Suite struct HTTPVersionTests {
+    private static let server = Result {
+        let server = try NGINXServer(certificates: [.valid])
+        for number in 0..<30 { try server.write(FaultServer.pattern(5000), to: "\(number).png") }
+        return server
+    }
+
+    private static func downloader(_ versions: LoaderMetrics.HTTPVersion) throws -> ImageDownloader {
+        let authority = try TestCertificates.shared.get().authority
+        return ImageDownloader.forTests { configuration in
+            configuration.certificateAuthorities = .file(authority)
+            configuration.maximumHTTPVersion = versions
+        }
+    }
+
+    private static func loadAll(_ versions: LoaderMetrics.HTTPVersion) async throws -> [NGINXServer.Entry] {
+        let server = try Self.server.get()
+        try await server.clearAccessLog()
+        let downloader = try downloader(versions)
+        let loads = try (0..<30).map { downloader.record(try server.secureURL("/\($0).png")).recording }
+        for load in loads { #expect(try await load.body() == FaultServer.pattern(5000)) }
+        return try await server.accessLog()
+    }
+
+    @Test func http2CarriesAllRequestsOnOneConnection() async throws {
+        let log = try await Self.loadAll(.http2)
+        #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/2.0"])
+        #expect(Set(log.map(\.connection)).count == 1)
+    }
+
+    @Test func http1CanBeAskedFor() async throws {
+        let log = try await Self.loadAll(.http1_1)
+        #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/1.1"])
+        #expect(2...6 ~= Set(log.map(\.connection)).count)
+    }
+
+    @Test func http3IsOfferedOnlyWhereLibcurlHasIt() async throws {
+        let url = try Self.server.get().secureURL("/0.png")
+        let downloader = try Self.downloader(.http3)
+        if ImageDownloader.supportsHTTP3 {
+            // nginx has none here, and the answer comes another way.
+            #expect(try await downloader.body(url) == FaultServer.pattern(5000))
+        } else {
+            guard case .transport(4, let message, url) = try await downloader.error(url) else {
+                Issue.record("loaded without HTTP/3")
+                return
+            }
+            #expect(message.contains("HTTP/3"))
+        }
+    }
+
+    @Test func saysWhatTheInstalledLibcurlLacks() {
+        #expect(CurlVersion.shortcoming(for: .http2) == nil)
+        #expect(CurlVersion.shortcoming(for: .http2, hexadecimalNumber: 0x07_5700, hasHTTP3: false) == nil)
+        #expect(
+            CurlVersion.shortcoming(for: .http2, hexadecimalNumber: 0x07_5600)
+                == "libcurl 7.87 or later is needed, and \(CurlVersion.number) is installed")
+        #expect(
+            CurlVersion.shortcoming(for: .http3, hasHTTP3: false)
+                == "The installed libcurl \(CurlVersion.number) was built without HTTP/3")
+    }
+}
+
+@Suite struct TransferHeadParserTests {
+    private var parser = TransferHeadParser()
+
+    private mutating func append(_ line: String) -> TransferHeadParser.Outcome {
+        Array(line.utf8).withUnsafeBytes { parser.append($0) }
+    }
+
+    @Test mutating func readsStatusAndFields() {
+        #expect(append("HTTP/1.1 200 OK\r\n") == .incomplete)
+        #expect(append("Content-Type: image/png \r\n") == .incomplete)
+        #expect(append("X-Empty:\r\n") == .incomplete)
+        #expect(append("X-Colon: a:b\r\n") == .incomplete)
+        #expect(append("\r\n") == .complete)
+        #expect(parser.head.statusCode == 200)
+        #expect(
+            parser.head.fields == [
+                HTTPField(name: "Content-Type", value: "image/png"), HTTPField(name: "X-Empty", value: ""),
+                HTTPField(name: "X-Colon", value: "a:b"),
+            ])
+    }
+
+    @Test mutating func forgetsAnInterimAnswer() {
+        for line in ["HTTP/1.1 103 Early Hints\r\n", "Link: </a>\r\n", "\r\n"] { #expect(append(line) == .incomplete) }
+        #expect(append("HTTP/2 404\r\n") == .incomplete)
+        #expect(append("\r\n") == .complete)
+        #expect(parser.head.statusCode == 404)
+        #expect(parser.head.fields.isEmpty)
+    }
+
+    @Test mutating func refusesMoreThanTwentyInformationalAnswers() {
+        for _ in 0..<20 {
+            #expect(append("HTTP/1.1 103 Early Hints\r\n") == .incomplete)
+            #expect(parser.isInformational)
+            #expect(append("\r\n") == .incomplete)
+            #expect(parser.isInformational)
+        }
+        var last = parser
+        #expect(Array("HTTP/1.1 100 Continue\r\n".utf8).withUnsafeBytes { last.append($0) } == .tooManyInformational)
+        #expect(append("HTTP/1.1 200 OK\r\n") == .incomplete)
+        #expect(!parser.isInformational)
+        #expect(append("\r\n") == .complete)
+    }
+
+    @Test mutating func ignoresTrailers() {
+        for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] { _ = append(line) }
+        #expect(append("X-Trailer: 1\r\n") == .incomplete)
+        #expect(append("\r\n") == .incomplete)
+        #expect(parser.head.fields.isEmpty)
+    }
+
+    @Test mutating func refusesTrailersThatNeverEnd() {
+        for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] { _ = append(line) }
+        let line = "X-Trailer: " + String(repeating: "a", count: 10_000) + "\r\n"
+        let outcomes = (0..<30).map { _ in append(line) }
+        #expect(outcomes.first == .incomplete)
+        #expect(outcomes.last == .tooLong)
+    }
+
+    @Test mutating func refusesAHeadThatNeverEnds() {
+        _ = append("HTTP/1.1 200 OK\r\n")
+        let line = "X-Long: " + String(repeating: "a", count: 10_000) + "\r\n"
+        let outcomes = (0..<30).map { _ in append(line) }
+        #expect(outcomes.first == .incomplete)
+        #expect(outcomes.last == .tooLong)
+    }
+
+    @Test(
+        arguments: [
+            ([("Content-Length", "12")], 12), ([("content-length", "0")], 0), ([("Content-Length", "-1")], nil),
+            ([("Content-Length", "9223372036854775808")], nil), ([], nil),
+            ([("Content-Length", "12"), ("Transfer-Encoding", "chunked")], nil),
+        ] as [([(String, String)], Int64?)])
+    func knowsTheLengthOfTheBody(fields: [(String, String)], expected: Int64?) {
+        let head = TransferHead(statusCode: 200, fields: fields.map { HTTPField(name: $0, value: $1) })
+        #expect(head.contentLength == expected)
     }
 }
