@@ -15,11 +15,11 @@ of the path names the behaviour, the rest is free:
     /framed/...     the same as /closed, with the status line of HTTP/2
     /cut-chunks/... a chunked body without its end
     /spaces/...     a redirect to /space, on a connection that is closed
-    /space          an answer whose first header line begins with a space
+    /space          a response with a space before its first header line
     /session/...    whether the connection resumes a TLS session: `new` or `resumed`; then the connection is closed
 
 Over HTTP/2 the port decides: 10 bytes without a length that end as they should (`h2`), are cut by a reset with NO_ERROR
-(`h2-reset`), or stay away while bytes come on a stream that nobody has opened (`h2-stray`). `h2-digest` refuses every password, with
+(`h2-reset`), or stay away while bytes arrive on a stream that is not open (`h2-stray`). `h2-digest` refuses every password, with
 an answer that has neither a length nor a body. The same ports answer over HTTP/1.1 as /whole, as /cut-chunks, and with a refusal that
 has a length, whatever the path.
 

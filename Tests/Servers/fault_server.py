@@ -16,7 +16,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /held/...?size=N              nothing until /control/release?path=...; then as /bytes
     /cut-body/...?size=N&sent=M   announces N, sends M, closes
     /short-length/...?size=N&sent=M  announces N, sends M > N
-    /short-picture/...            a PNG, of which it announces the first half
+    /short-picture/...            the first half of a PNG, announced as the whole
     /cut-headers/...              closes in the middle of the head
     /reset/...  /reset-headers/...  /reset-body/...  a TCP reset before any byte; in the middle of the head, of the body
     /stall-headers/...            accepts the request and says nothing
@@ -120,7 +120,7 @@ refusing = socket.socket()
 
 
 def refusing_port():
-    """A port that refuses every connection: nobody listens on it, and nobody else can."""
+    """A port that refuses every connection: it is reserved, and nothing listens on it."""
     with statistics.changed:
         if refusing.getsockname()[1] == 0:
             refusing.bind(("127.0.0.1", 0))
@@ -237,9 +237,9 @@ class Exchange:
         return False
 
     def short_picture(self):
-        picture = noise_png(64)
-        self.head("Content-Type: image/png", f"Content-Length: {len(picture) // 2}")
-        self.send(picture)
+        image = noise_png(64)
+        self.head("Content-Type: image/png", f"Content-Length: {len(image) // 2}")
+        self.send(image)
         return False
 
     def cut_headers(self):
@@ -389,13 +389,13 @@ class Exchange:
         return self.answer(pattern(10), "image/png", self.number("code", 200), *self.queries.get("header", []))
 
     def flaky(self):
-        picture = solid_png(int(self.path.rpartition("/")[2]))
+        image = solid_png(int(self.path.rpartition("/")[2]))
         with statistics.changed:
             count = statistics.requests[self.path]
         draw = zlib.crc32(f"{self.path}#{count}".encode())
         if draw % self.number("of", 10) >= self.number("bad", 3):
             statistics.count("whole", self.path)
-            return self.answer(picture, "image/png")
+            return self.answer(image, "image/png")
         fault = ["refused", "reset", "cut", "408", "429", "503"][draw // self.number("of", 10) % 6]
         with statistics.changed:
             statistics.faults[fault] += 1
@@ -406,8 +406,8 @@ class Exchange:
             self.send(b"HTTP/1.1 200 OK\r\nContent-Le")
             return self.reset()
         if fault == "cut":
-            self.head("Content-Type: image/png", f"Content-Length: {len(picture)}")
-            self.send(picture[: len(picture) // 2])
+            self.head("Content-Type: image/png", f"Content-Length: {len(image)}")
+            self.send(image[: len(image) // 2])
             return False
         headers = ["Retry-After: 1"] if fault == "429" else []
         return self.answer(b"later", "text/plain", int(fault), *headers)

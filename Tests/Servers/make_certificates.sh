@@ -3,11 +3,11 @@
 #
 # Makes a certificate authority and server certificates in DIRECTORY, each as NAME.pem and NAME.key:
 #
-#   ca           the authority; nobody trusts it until told to
+#   ca           the authority; trusted only where a test says so
 #   valid        for 127.0.0.1, localhost and a few names below it
 #   expired      the same, but its time has passed
 #   wrong-host   for another server
-#   self-signed  for the right server, signed by nobody
+#   self-signed  for the right server, without an authority
 #
 # valid.pin, written last, is what curl calls the pinned public key of `valid`: sha256//BASE64. What openssl says goes to
 # openssl.log.

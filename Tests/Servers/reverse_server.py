@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers the newest request first: /RED/GREEN/BLUE is a picture of that colour, in the five bytes of the tests' format.
+"""Answers the newest request first: /RED/GREEN/BLUE is an image of that color, in the five bytes of the tests' format.
 
 Prints its port, and ends with its standard input.
 """

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLoading
 import WebImageTestSupport
 
-/// Keeps what a loader reports, and lets a test wait for the end.
+/// Records the events of a load, and lets a test wait for the end.
 final class LoadRecording: Sendable {
     private struct State {
         var responses: [LoaderResponse] = []
@@ -141,7 +141,7 @@ extension ImageLoader {
     }
 }
 
-/// Holds up a loader's thread until the test is ready for it.
+/// Blocks a loader's thread until the test opens the gate.
 final class ThreadGate: @unchecked Sendable {
     // `@unchecked`: a POSIX semaphore is made to be shared; its memory stays put until the end.
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -162,14 +162,14 @@ final class ThreadGate: @unchecked Sendable {
     func open() { sem_post(semaphore) }
 }
 
-/// The memory the process has at the moment, in bytes.
+/// The resident memory of the process, in bytes.
 func residentByteCount() -> Int {
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
     return pages * Int(getpagesize())
 }
 
-/// Makes a file of zeros that takes no room on the disk.
+/// Makes a file of zeros that takes no space on the disk.
 func makeSparseFile(_ path: String, byteCount: Int) -> Bool {
     let descriptor = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { return false }
@@ -179,7 +179,7 @@ func makeSparseFile(_ path: String, byteCount: Int) -> Bool {
 
 /// The servers that all tests of this target share; each test uses paths of its own.
 enum SharedServers {
-    /// With `small.png` and `large.png`: not pictures, but the sizes of some.
+    /// With `small.png` and `large.png`, which have the lengths of images, but other content.
     static let nginx = Result {
         let server = try NGINXServer()
         try server.write(FaultServer.pattern(5_000), to: "small.png")

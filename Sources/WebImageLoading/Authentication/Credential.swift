@@ -23,7 +23,7 @@ public struct Credential: Sendable, Hashable {
     private init(secret: Secret) { self.secret = secret }
 
     /// The user name; `nil` for a token.
-    public var username: String? {
+    package var username: String? {
         if case .password(let username, _) = secret { username } else { nil }
     }
 

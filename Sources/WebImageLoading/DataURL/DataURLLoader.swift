@@ -7,7 +7,7 @@ public import WebImageCore
 /// lack its padding.
 public final class DataURLLoader: ImageLoader {
     /// The largest decoded length, in bytes; longer ones fail with ``WebImageError/responseTooLarge(byteCount:limit:url:)``.
-    public let maximumByteCount: Int64
+    package let maximumByteCount: Int64
 
     private static let queue = WorkQueue(label: "webimage-data", threadCount: 1)
 

@@ -11,7 +11,8 @@ final class Download: TransferReceiver {
     private let state: Lock<DownloadState>
     private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
-    private let onStart: Lock<(@Sendable () -> Void)?>
+    /// Called when the load gets its first slot.
+    let onStart: (@Sendable () -> Void)?
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
     private let redirectHandler: (@Sendable (LoaderResponse, URL) -> URL?)?
@@ -30,7 +31,7 @@ final class Download: TransferReceiver {
         self.record = Lock(record)
         self.isPaused = Atomic(isPaused)
         self.scheduler = scheduler
-        self.onStart = Lock(onStart)
+        self.onStart = onStart
         self.handler = handler
         responseModifier = configuration.hooks.responseModifier
         redirectHandler = configuration.hooks.redirectHandler
@@ -64,16 +65,8 @@ final class Download: TransferReceiver {
         }
     }
 
-    /// Records that the load has a slot.
-    func begin() { record.withLock { $0.begin() } }
-
-    /// What to call at the first slot; `nil` after that.
-    func takeOnStart() -> (@Sendable () -> Void)? {
-        onStart.withLock { onStart in
-            defer { onStart = nil }
-            return onStart
-        }
-    }
+    /// Records that the load has a slot; returns whether it is the first.
+    func begin() -> Bool { record.withLock { $0.begin() } }
 
     /// Records that the load waits for another slot.
     func wait() { record.withLock { $0.wait() } }
@@ -230,6 +223,7 @@ struct DownloadRecord {
     var statusCode: Int?
     private let start: ContinuousClock.Instant
     private var waitingSince: ContinuousClock.Instant?
+    private var hasBegun = false
     private var queueDuration = Duration.zero
     private var exchanges: [LoaderMetrics.Exchange] = []
     /// How long the exchanges took, without pauses.
@@ -243,9 +237,12 @@ struct DownloadRecord {
 
     mutating func wait() { waitingSince = .now }
 
-    mutating func begin() {
+    /// Ends the wait for a slot; returns whether it is the first slot.
+    mutating func begin() -> Bool {
         if let waitingSince { queueDuration += .now - waitingSince }
         waitingSince = nil
+        defer { hasBegun = true }
+        return !hasBegun
     }
 
     mutating func end(_ url: URL, _ transfer: TransferMetrics) {

@@ -2,11 +2,11 @@ internal import WebImageCore
 
 /// Decides which loads wait, which run, and which starts next.
 ///
-/// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the origin with
-/// the fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps its slots, because it
-/// is slow or hostile, therefore never gets more than its share while others wait. Within an origin, the load that came first starts first, or the one that came last. A load
-/// whose origin has no free slot does not hold up those of other origins. Loads below normal priority start only while at least
-/// half of the slots, of the origin and in total, stay free, so that a visible image never waits for prefetched ones.
+/// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the origin with the
+/// fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps its slots, because it is slow
+/// or hostile, therefore never gets more than its share while others wait. Within an origin, the load that came first starts first, or
+/// the one that came last. A load whose origin has no free slot does not block those of other origins. Loads below normal priority start
+/// only while at least half of the slots, of the origin and in total, stay free, so that a visible image never waits for prefetched ones.
 ///
 ///     waiting loads of origin A ─┐
 ///     waiting loads of origin B ─┼─ the best of each origin that has a free slot ──► claims ──► running

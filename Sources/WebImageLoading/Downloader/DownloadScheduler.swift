@@ -259,8 +259,7 @@ final class DownloadScheduler: Sendable {
     }
 
     private func start(_ download: Download) {
-        download.begin()
-        if let onStart = download.takeOnStart() { transport.perform(onStart) }
+        if download.begin(), let onStart = download.onStart { transport.perform(onStart) }
         transport.start(download.transferRequest, id: download.id, receiver: download)
     }
 }

@@ -74,19 +74,17 @@ public final class ImageDownloader: ImageLoader {
         scheduler.submit(request, priority: priority, onStart: onStart, handler: handler)
     }
 
-    /// The number of credentials stored for requests with ``LoaderRequest/usesCredentialStorage``.
-    ///
-    /// A credential that has worked is stored in memory, by origin and realm. It is tried when a server asks again, and below a path
-    /// where it has worked it is sent without being asked for (RFC 7617, 2.2).
-    public var storedCredentialCount: Int { credentials.count }
-
     /// Removes the stored credentials for the server of `url`; for all servers without one.
+    ///
+    /// Credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage`` are stored in memory, by origin and realm.
+    /// A stored credential is tried when a server asks again, and sent without being asked for below a path where it has worked
+    /// (RFC 7617, 2.2).
     public func removeStoredCredentials(for url: URL? = nil) {
         if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
     }
 
     /// The number of loads that run, with a connection or while connecting, and of those that wait.
-    public var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
+    package var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }
 
     /// The number of loads that run or wait.
     public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }

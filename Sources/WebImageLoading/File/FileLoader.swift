@@ -7,7 +7,7 @@ public import WebImageCore
 /// Only regular files are read, also through symbolic links: a named pipe or a device could block forever.
 public final class FileLoader: ImageLoader {
     /// The largest file accepted, in bytes; larger ones fail with ``WebImageError/responseTooLarge``.
-    public let maximumByteCount: Int64
+    package let maximumByteCount: Int64
 
     /// Two, so that a slow file (on a network mount) does not block all others.
     private static let queue = WorkQueue(label: "webimage-file", threadCount: 2)

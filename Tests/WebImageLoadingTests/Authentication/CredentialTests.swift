@@ -70,7 +70,7 @@ import WebImageTestSupport
         let request = LoaderRequest(url: try faults.url("/echo/token"), credential: .bearerToken("t0ken"))
         #expect(try await downloader.echo(request)["authorization"] == "Bearer t0ken")
         #expect(try await faults.statistics().requests["/echo/token"] == 1)
-        // The handle goes on without it.
+        // The next request has none.
         #expect(try await downloader.echo(LoaderRequest(url: request.url))["authorization"] == nil)
     }
 
@@ -247,7 +247,7 @@ import WebImageTestSupport
         request.usesCredentialStorage = true
         for _ in 0..<3 { #expect(try await downloader.body(request) == FaultServer.pattern(100)) }
         #expect(keychain.challenges.withLock { $0.count } == 1)
-        #expect(downloader.storedCredentialCount == 1)
+        #expect(downloader.credentials.count == 1)
         #expect(try await server.accessLog().map(\.status) == [401, 200, 200, 200])
 
         downloader.removeStoredCredentials()
@@ -260,7 +260,7 @@ import WebImageTestSupport
         let keychain = Keychain([.credential(Self.right)])
         let downloader = keychain.downloader()
         #expect(try await downloader.body(url) == FaultServer.pattern(5000))
-        #expect(downloader.storedCredentialCount == 0)
+        #expect(downloader.credentials.count == 0)
         #expect(try await downloader.error(url) == .httpStatus(code: 401, url: url))
     }
 

@@ -96,7 +96,7 @@ import WebImageCore
         #expect(isAnswered == isProxys)
         if isProxys {
             guard case .challenged(let challenge, _) = state.conclude(.complete) else {
-                Issue.record("nobody is asked")
+                Issue.record("the handler is not called")
                 return
             }
             #expect(challenge.isProxy)

@@ -89,7 +89,7 @@ import WebImageTestSupport
         #expect(try await recording.body().isEmpty)
         #expect(recording.response?.expectedByteCount == 5000)
         #expect(try await nginx.waitForEntry(path: "/small.png?head").method == "HEAD")
-        // The handle goes on to a GET.
+        // The next request is a GET.
         #expect(try await downloader.body(nginx.url("/small.png?after-head")).count == 5000)
     }
 
@@ -215,7 +215,7 @@ private func currentThreadName() -> String {
         let metrics = try #require(recording.metrics)
         #expect(metrics.decodedByteCount == 2_000_000)
         #expect(metrics.exchanges[0].bodyByteCount > 0 && metrics.exchanges[0].bodyByteCount < 1_000_000)
-        // The handle goes on to a transfer that does not ask.
+        // The next request does not ask.
         let plain = notAsking.record(try nginx.url("/gzip/large.png?plain")).recording
         #expect(try await plain.body().count == 2_000_000)
         #expect(plain.response?.headerValue("content-encoding") == nil)

@@ -143,7 +143,7 @@ import WebImageTestSupport
     }
 }
 
-/// For who wants to know what a server says, and not only its pictures.
+/// Requests that accept any response, not only images.
 @Suite struct AnyAnswerTests {
     private let downloader = ImageDownloader.forTests { $0.acceptableContentTypes = ["image/png"] }
 
@@ -224,7 +224,7 @@ import WebImageTestSupport
     }
 }
 
-/// The head of an answer whose status is refused is told, for who keeps such answers.
+/// The head of a response with a refused status is reported, so that it can be cached.
 @Suite struct RefusedAnswerTests {
     private let downloader = ImageDownloader.forTests()
 

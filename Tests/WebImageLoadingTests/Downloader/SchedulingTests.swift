@@ -243,7 +243,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(url).count == 5000)
     }
 
-    /// The second asks while the first try is under way, and must not rely on it.
+    /// The second call comes during the first, and must not rely on it.
     @Test func withoutAThreadNoneOfTwoLoadsThinksItHasOne() throws {
         let (isTrying, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { _, _ in

@@ -13,7 +13,7 @@ import WebImageTestSupport
 
     @Test(arguments: [1, 1000, 256 << 10, 1_000_000]) func deliversTheBytesOfAFile(size: Int) async throws {
         let data = FaultServer.pattern(size)
-        let url = try directory.write(data, to: "a picture.png")
+        let url = try directory.write(data, to: "an image.png")
         let recording = loader.record(url).recording
         #expect(try await recording.body() == data)
         #expect(recording.isInOrder)

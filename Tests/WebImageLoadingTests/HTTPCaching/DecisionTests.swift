@@ -124,7 +124,7 @@ import WebImageLoading
             rule: "RFC 5861, 3 not against the request", request: "Cache-Control: no-cache",
             stored: with("stale-while-revalidate=50"), after: 120, expected: .revalidate),
         Row(
-            rule: "RFC 5861, 3 with only-if-cached nobody is asked", request: "Cache-Control: only-if-cached",
+            rule: "RFC 5861, 3 with only-if-cached no server is asked", request: "Cache-Control: only-if-cached",
             stored: with("stale-while-revalidate=50"), after: 120, expected: .serve),
 
         Row(

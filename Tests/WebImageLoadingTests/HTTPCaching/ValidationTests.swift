@@ -94,7 +94,7 @@ import WebImageLoading
         ("RFC 5861, 4 by the request", "Cache-Control: stale-if-error=900", "foo", 500, true),
         ("RFC 5861, 4 the larger of both", "Cache-Control: stale-if-error=900", "stale-if-error=60", 500, true),
         ("RFC 5861, 4 without a number", "", "stale-if-error", 20, false),
-        ("RFC 5861, 4 nobody allows it", "", "foo", 20, false),
+        ("RFC 5861, 4 not allowed", "", "foo", 20, false),
         ("RFC 9111, 5.2.2.2 must-revalidate", "", "stale-if-error=60, must-revalidate", 20, false),
         ("RFC 9111, 5.2.2.4 no-cache", "", "stale-if-error=60, no-cache", 20, false),
         ("RFC 9111, 5.2.1.4 no-cache of the request", "Cache-Control: no-cache", "stale-if-error=60", 20, false),
@@ -131,7 +131,7 @@ import WebImageLoading
 
     @Test(arguments: [
         ("4.4 POST", "POST", 200, ["/a"]), ("4.4 PUT", "PUT", 204, ["/a"]), ("4.4 DELETE", "DELETE", 200, ["/a"]),
-        ("4.4 PATCH", "PATCH", 200, ["/a"]), ("4.4 a method nobody knows", "FOO", 200, ["/a"]),
+        ("4.4 PATCH", "PATCH", 200, ["/a"]), ("4.4 an unknown method", "FOO", 200, ["/a"]),
         ("4.4 a redirect is no error", "POST", 303, ["/a"]), ("4.4 an error changes nothing", "POST", 404, []),
         ("4.4 an error changes nothing", "DELETE", 500, []), ("4.4 GET is safe", "GET", 200, []),
         ("4.4 HEAD is safe", "HEAD", 200, []), ("4.4 OPTIONS is safe", "OPTIONS", 200, []),
@@ -205,7 +205,7 @@ import WebImageLoading
         Row(rule: "3 500 with max-age", status: 500, headers: "Cache-Control: max-age=1"),
         Row(rule: "3 503 that is public", status: 503, headers: "Cache-Control: public"),
         Row(rule: "3 403 that is private", status: 403, headers: "Cache-Control: private"),
-        Row(rule: "3 a status nobody knows, with max-age", status: 299, headers: "Cache-Control: max-age=1"),
+        Row(rule: "3 an unknown status, with max-age", status: 299, headers: "Cache-Control: max-age=1"),
         Row(rule: "5.2.2.3 must-understand goes before no-store", headers: "Cache-Control: must-understand, no-store"),
 
         Row(rule: "3 POST", method: "POST", obstacle: .method("POST")),
@@ -253,7 +253,7 @@ import WebImageLoading
             rule: "5.2.1.5 no-store, also under conditions", request: "If-None-Match: \"a\"\nCache-Control: no-store",
             obstacle: .requestNoStore),
         Row(
-            rule: "5.2.2.3 no-store is for those who do not know the status", status: 299,
+            rule: "5.2.2.3 no-store applies to unknown statuses", status: 299,
             headers: "Cache-Control: must-understand, no-store", obstacle: .responseNoStore),
     ]
 

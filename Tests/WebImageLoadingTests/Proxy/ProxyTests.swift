@@ -252,7 +252,7 @@ import WebImageTestSupport
         }
     }
 
-    /// With the others the proxy looks up names, and whoever allows that trusts it.
+    /// With the other schemes the proxy looks up names, and the policy trusts it.
     @Test(arguments: [
         ("socks4", false), ("socks5", false), ("socks4a", true), ("socks5h", true), ("http", true), ("https", true),
     ])

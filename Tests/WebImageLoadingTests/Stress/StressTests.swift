@@ -71,7 +71,7 @@ private struct StressFiles: Sendable {
 private struct StressTally: CustomStringConvertible {
     var succeededCount = 0
     var cancelledCount = 0
-    /// Other bytes than asked for, another error, or a cancel that nobody asked for.
+    /// Wrong bytes, an unexpected error, or a cancel that was not requested.
     var wrongCount = 0
     var endedTwiceCount = 0
 

@@ -131,7 +131,7 @@ import WebImageTestSupport
         #expect(connections.count == 4 && Set(connections).count == 2)
         #expect(connections[0] != connections[1] && connections[0] == connections[2])
 
-        // An open connection to an untrusted server, and its TLS session, help nobody who checks.
+        // An open connection to an untrusted server, and its TLS session, are not used by requests that check.
         let untrusted = try server.secureURL("/a.png", certificate: .selfSigned)
         for _ in 0..<2 {
             #expect(try await downloader.body(Self.insecure(untrusted)) == FaultServer.pattern(100))
