@@ -104,3 +104,123 @@ package struct ColorProfile: Sendable, Hashable {
         ("XYZ ", .xyz), ("Lab ", .lab),
     ]
 }
+
+extension ColorProfile {
+    /// What the profile calls itself, such as `Display P3`; `nil` where it does not, or not in Unicode.
+    package var name: String? {
+        withTag(.description) { tag in
+            if tag.hasText("mluc", at: 0) { return Self.localizedText(in: tag) }
+            if tag.hasText("desc", at: 0) { return Self.plainText(in: tag) }
+            return nil
+        }
+    }
+
+    /// `multiLocalizedUnicodeType`: of several languages English, else the first.
+    private static func localizedText(in tag: RawSpan) -> String? {
+        guard let recordCount = tag.integer(at: 8, count: 4, isBigEndian: true) else { return nil }
+        let records = (0..<min(recordCount, 64)).map { 16 + $0 * 12 }
+        let english = records.first { tag.hasText("en", at: $0) }
+        guard let record = english ?? records.first,
+            let byteCount = tag.integer(at: record + 4, count: 4, isBigEndian: true),
+            let offset = tag.integer(at: record + 8, count: 4, isBigEndian: true)
+        else { return nil }
+        var units: [UInt16] = []
+        for index in 0..<min(byteCount, nameLimit) / 2 {
+            guard let unit = tag.integer(at: offset + index * 2, count: 2, isBigEndian: true) else { return nil }
+            units.append(UInt16(unit))
+        }
+        return printable(String(decoding: units, as: UTF16.self))
+    }
+
+    /// The ASCII part of version 2's `textDescriptionType`.
+    private static func plainText(in tag: RawSpan) -> String? {
+        guard let byteCount = tag.integer(at: 8, count: 4, isBigEndian: true) else { return nil }
+        let characters = (0..<min(byteCount, nameLimit)).compactMap { tag.byte(at: 12 + $0) }
+        return printable(String(decoding: characters, as: UTF8.self))
+    }
+
+    /// Up to the first control character: a zero ends the text, a terminal takes orders from others, and some turn the
+    /// direction of what follows.
+    private static func printable(_ text: String) -> String? {
+        let shown = text.unicodeScalars.prefix { ![.control, .format].contains($0.properties.generalCategory) }
+        return shown.isEmpty ? nil : String(String.UnicodeScalarView(shown))
+    }
+
+    /// In bytes; a file must not fill a screen.
+    private static let nameLimit = 256
+}
+
+extension ColorProfile {
+    /// A copy whose floating-point table for the perceptual intent (`D2B0`) goes by another name: lcms2 would take it
+    /// before all else, but browsers do not know it, and files need something beside it for that reason.
+    var bytesWithoutFloatTable: [UInt8] {
+        var bytes = self.bytes
+        for entry in tagEntries where bytes[entry..<entry + 4].elementsEqual("D2B0".utf8) {
+            bytes.replaceSubrange(entry..<entry + 4, with: "none".utf8)
+        }
+        return bytes
+    }
+
+    /// Whether the tables of colours take as much room as they claim, so that lcms2 asks for no more memory than the file
+    /// has bytes (and twice that: it keeps 16 bits for each 8).
+    ///
+    /// A few bytes can claim 255 steps along each of 15 axes.
+    var hasPlausibleTables: Bool {
+        withTag(.perceptualTable) { tag -> Bool? in
+            if tag.hasText("mft1", at: 0) {
+                return holdsTable(tag, bytesPerValue: 1, headerLength: 48 + 256 * inputCount)
+            }
+            if tag.hasText("mft2", at: 0) {
+                guard let curveLength = tag.integer(at: 48, count: 2, isBigEndian: true) else { return false }
+                return holdsTable(tag, bytesPerValue: 2, headerLength: 52 + 2 * curveLength * inputCount)
+            }
+            if tag.hasText("mAB ", at: 0) { return holdsModernTable(tag) }
+            return false
+        } ?? true
+    }
+
+    /// `lut8Type` and `lut16Type`: as many steps on each axis.
+    private func holdsTable(_ tag: RawSpan, bytesPerValue: Int, headerLength: Int) -> Bool {
+        guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), let steps = tag.byte(at: 10) else {
+            return false
+        }
+        return Int(inputs) == inputCount && outputs == 3
+            && Self.fits(Array(repeating: steps, count: inputCount), bytesPerValue, behind: headerLength, in: tag)
+    }
+
+    /// `lutAToBType`: steps of their own for each axis, or no table at all.
+    private func holdsModernTable(_ tag: RawSpan) -> Bool {
+        guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), Int(inputs) == inputCount, outputs == 3,
+            let start = tag.integer(at: 24, count: 4, isBigEndian: true)
+        else { return false }
+        if start == 0 { return true }
+        var steps: [UInt8] = []
+        for axis in 0..<inputCount {
+            guard let count = tag.byte(at: start + axis) else { return false }
+            steps.append(count)
+        }
+        guard let bytesPerValue = tag.byte(at: start + 16) else { return false }
+        return Self.fits(steps, Int(bytesPerValue), behind: start + 20, in: tag)
+    }
+
+    private static func fits(_ steps: [UInt8], _ bytesPerValue: Int, behind start: Int, in tag: RawSpan) -> Bool {
+        // At most 2³² steps, so that nothing overflows.
+        let valueCount = steps.reduce(3) { $0 * Int($1) }
+        return valueCount > 0 && start + valueCount * bytesPerValue <= tag.byteCount
+    }
+
+    private var inputCount: Int {
+        switch model {
+        case .gray: 1
+        case .rgb: 3
+        case .cmyk: 4
+        }
+    }
+}
+
+extension RawSpan {
+    /// ICC's `s15Fixed16Number` at `offset`; `nil` if it is not all inside the data.
+    func fixedPoint(at offset: Int) -> Double? {
+        integer(at: offset, count: 4, isBigEndian: true).map { Double(Int32(truncatingIfNeeded: $0)) / 65536 }
+    }
+}

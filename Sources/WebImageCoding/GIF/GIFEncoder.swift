@@ -1,3 +1,4 @@
+internal import CWebImageKernels
 public import FoundationEssentials
 public import WebImageCore
 
@@ -52,5 +53,191 @@ public struct GIFEncoder: AnimationEncoder {
             if let patch = try differences.append(solid) { try body(patch) }
         }
         if let patch = differences.finish() { try body(patch) }
+    }
+}
+
+/// A GIF in the making: gives each patch its palette and its indices.
+///
+///     patch ─▶ content: opaque or clear pixels ─▶ its own palette, or the file's ─▶ indices ─▶ LZW codes
+struct GIFEncoding {
+    private let animation: EncodableAnimation
+    private let options: EncodingOptions
+    private let isAnimation: Bool
+    /// Of all frames, where they share a palette.
+    private var histogram = ColorHistogram()
+    /// That of the file: of all frames, or of the first and those whose colours there was room for.
+    private var palette: GIFPalette?
+    private var mapper: PaletteMapper?
+    private var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 0xFFFF)
+    private var writer: GIFFileWriter?
+    private var index = 0
+
+    init(_ animation: EncodableAnimation, options: EncodingOptions) {
+        self.animation = animation
+        self.options = options
+        isAnimation = animation.frames.count > 1
+    }
+
+    /// Whether ``countColors(of:)`` has to see every patch, and ``choosePalette()`` be called, before any is written.
+    var hasOnePalette: Bool { isAnimation && options.gif.palette == .global }
+
+    mutating func countColors(of patch: FramePatch) throws(WebImageError) {
+        try histogram.add(content(of: patch, mayHaveHoles: true), cancellation: options.cancellation)
+    }
+
+    mutating func choosePalette() { usePalette(for: histogram) }
+
+    mutating func append(_ patch: FramePatch) throws(WebImageError) {
+        let content = try content(of: patch, mayHaveHoles: !hasOnePalette || palette?.transparentIndex != nil)
+        let own = try ownPalette(for: content)
+        guard let palette = own?.palette ?? palette else { throw Self.noFrames }
+        let (left, top) = (patch.area.columns.lowerBound, patch.area.rows.lowerBound)
+        var indices: [UInt8]?
+        if var own {
+            indices = try own.mapper.indices(of: content, left: left, top: top, cancellation: options.cancellation)
+        } else {
+            indices = try mapper?.indices(of: content, left: left, top: top, cancellation: options.cancellation)
+        }
+        let codes = try LZWEncoder.packed(
+            indices ?? [], minimumCodeSize: max(2, palette.bitCount), cancellation: options.cancellation)
+        if writer == nil {
+            let size = patch.frame.size
+            writer = GIFFileWriter(
+                width: size.width, height: size.height, loopCount: isAnimation ? animation.loopCount : nil)
+        }
+        writer?.append(
+            patch.area, ownPalette: own?.palette, transparentIndex: content.isOpaque ? nil : palette.transparentIndex,
+            hundredths: isAnimation ? clock.units(for: animation.frames[index].duration) : 0,
+            disposal: patch.disposal, codes: codes)
+        index += 1
+    }
+
+    mutating func finish() throws(WebImageError) -> Data {
+        guard let writer, let palette else { throw Self.noFrames }
+        return writer.finish(palette: palette)
+    }
+
+    /// The palette of a frame for which the file's does not do; the first frame's becomes the file's, and grows as long as it
+    /// has every colour of the frames that use it.
+    private mutating func ownPalette(
+        for content: PixelBuffer
+    ) throws(WebImageError) -> (palette: GIFPalette, mapper: PaletteMapper)? {
+        guard !hasOnePalette else { return nil }
+        var histogram = ColorHistogram()
+        try histogram.add(content, cancellation: options.cancellation)
+        guard let shared = palette else {
+            usePalette(for: histogram)
+            return nil
+        }
+        if shared.holds(histogram) { return nil }
+        if let extended = shared.extended(for: histogram, limit: options.gif.colorLimit) {
+            palette = extended
+            mapper = PaletteMapper(extended, dithering: options.gif.dithering)
+            return nil
+        }
+        let own = GIFPalette(for: histogram, limit: options.gif.colorLimit, mayHaveHoles: false)
+        return (own, PaletteMapper(own, dithering: options.gif.dithering))
+    }
+
+    private mutating func usePalette(for histogram: ColorHistogram) {
+        let palette = GIFPalette(for: histogram, limit: options.gif.colorLimit, mayHaveHoles: isAnimation)
+        self.palette = palette
+        mapper = PaletteMapper(palette, dithering: options.gif.dithering)
+    }
+
+    /// The pixels to be written, opaque or clear: unchanged ones are left out if some pixels may be, unless only that
+    /// takes one colour more than there can be.
+    private func content(of patch: FramePatch, mayHaveHoles: Bool) throws(WebImageError) -> PixelBuffer {
+        let isWhole = patch.area == PixelArea(patch.frame.size)
+        let whole =
+            isWhole ? patch.frame : try patch.frame.cropped(to: patch.area, cancellation: options.cancellation)
+        guard let changes = try patch.changes(cancellation: options.cancellation) else { return whole }
+        guard whole.isOpaque else { return changes }
+        guard mayHaveHoles else { return whole }
+        var histogram = ColorHistogram()
+        try histogram.add(changes, cancellation: options.cancellation)
+        guard histogram.hasClearPixels else { return whole }
+        return histogram.exact?.colors.count == options.gif.colorLimit ? whole : changes
+    }
+
+    private static let noFrames = WebImageError.encoding(format: .gif, reason: .noFrames)
+}
+
+/// Puts a GIF together, block by block (GIF 89a, appendix A).
+struct GIFFileWriter {
+    private let sides: [UInt8]
+    /// What stands behind the palette.
+    private var blocks = Data()
+
+    /// - Parameter loopCount: how often it plays, 0 for ever; the file counts repetitions, after the first play. `nil` for a
+    ///   still.
+    init(width: Int, height: Int, loopCount: Int?) {
+        sides = Self.bytes(of: width) + Self.bytes(of: height)
+        guard let loopCount, loopCount != 1 else { return }
+        let repeatCount = loopCount <= 0 ? 0 : min(loopCount - 1, 0xFFFF)
+        blocks += [0x21, 0xFF, 11] + Data("NETSCAPE2.0".utf8) + [3, 1] + Self.bytes(of: repeatCount) + [0]
+    }
+
+    /// Adds a frame.
+    ///
+    /// - Parameters:
+    ///   - ownPalette: `nil` if it uses the file's.
+    ///   - codes: of its indices, from the minimum code size on.
+    mutating func append(
+        _ area: PixelArea, ownPalette: GIFPalette?, transparentIndex: UInt8?, hundredths: Int,
+        disposal: FramePart.Disposal, codes: [UInt8]
+    ) {
+        let disposalNumber: UInt8 = disposal == .clear ? 2 : 1
+        blocks += [0x21, 0xF9, 4, disposalNumber << 2 | (transparentIndex == nil ? 0 : 1)]
+        blocks += Self.bytes(of: hundredths) + [transparentIndex ?? 0, 0, 0x2C]
+        for number in [area.columns.lowerBound, area.rows.lowerBound, area.columns.count, area.rows.count] {
+            blocks += Self.bytes(of: number)
+        }
+        if let ownPalette {
+            blocks.append(0x80 | UInt8(ownPalette.bitCount - 1))
+            blocks += ownPalette.table
+        } else {
+            blocks.append(0)
+        }
+        blocks += codes
+    }
+
+    /// The whole file.
+    ///
+    /// - Parameter palette: that of all frames that brought none of their own.
+    func finish(palette: GIFPalette) -> Data {
+        var file = Data("GIF89a".utf8) + sides + [0xF0 | UInt8(palette.bitCount - 1), 0, 0]
+        file += palette.table
+        file += blocks
+        file.append(0x3B)
+        return file
+    }
+
+    /// Lowest first.
+    private static func bytes(of number: Int) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
+    }
+}
+
+extension PixelBuffer {
+    /// The same with every pixel opaque or clear: those that are half there or more are laid over `background`.
+    func withoutTranslucency(over background: Color, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        guard !isOpaque else { return self }
+        var output = try MutablePixelBuffer(width: width, height: height)
+        let stride = output.bytesPerRow
+        let (red, green, blue) = background.opaqueBytes
+        var areAllOpaque = true
+        try output.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            guard let destination = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+            try size.forEachRowBatch(cancellation: cancellation) { rows in
+                for row in rows {
+                    let source = address(of: PixelArea(size), row: row)
+                    cwi_flatten(source, destination + row * stride, width, red, green, blue)
+                    let isOpaque = cwi_cut_alpha(source, destination + row * stride, width)
+                    areAllOpaque = areAllOpaque && isOpaque
+                }
+            }
+        }
+        return output.freeze(isOpaque: areAllOpaque)
     }
 }

@@ -65,3 +65,140 @@ struct APNGFile: AnimationFile {
         return decoded.pixels
     }
 }
+
+/// The frames of an APNG, checked chunk by chunk against the rules of their order (W3C PNG, third edition, 11.3.7).
+///
+///     acTL  fcTL 0 ── IDAT …        the still is the first frame,
+///           fcTL 1 ── fdAT 2, 3 …   the others follow, each behind its header
+///           fcTL 4 ── fdAT 5 …
+///
+///     acTL  IDAT …                  or the still belongs to no frame
+///           fcTL 0 ── fdAT 1, 2 …
+///
+/// The numbers, of fcTL and fdAT together, count up without a gap. What breaks a rule ends the animation: browsers show
+/// the still then.
+struct APNGSequence: Sendable {
+    /// How often it plays; 0 for ever.
+    let loopCount: Int
+    /// Whether the still is the first frame.
+    private(set) var beginsWithStill = false
+    /// Those whose header is there, whole or not.
+    private(set) var frames: [Frame] = []
+    /// Whether the file has no more frames than these, all whole.
+    private(set) var isComplete = false
+
+    private let canvasSize: PixelSize
+    /// What the file claims.
+    let frameCount: Int
+    private var nextNumber = 0
+    private var dataChunkCount = 0
+
+    /// One frame.
+    struct Frame: Sendable {
+        /// Whether it is opaque is left open.
+        fileprivate(set) var part: FramePart
+        /// Its data; empty for a first frame that is the still.
+        fileprivate(set) var chunks: [PNGChunk] = []
+    }
+
+    /// Reads acTL; `nil` if it can't be.
+    init?(reading chunk: PNGChunk, in data: RawSpan, canvasSize: PixelSize) {
+        guard chunk.content.count == 8, chunk.isIntact(in: data),
+            let frameCount = data.integer(at: chunk.content.lowerBound, count: 4, isBigEndian: true), frameCount > 0,
+            let loopCount = data.integer(at: chunk.content.lowerBound + 4, count: 4, isBigEndian: true)
+        else { return nil }
+        self.frameCount = frameCount
+        self.loopCount = loopCount
+        self.canvasSize = canvasSize
+    }
+
+    /// How many frames are certainly whole: the last that has begun is so only once the file ends.
+    var wholeFrameCount: Int { isComplete ? frames.count : max(0, frames.count - 1) }
+
+    /// Whether it is more than a still.
+    var isAnimated: Bool { frames.count > 1 || frames.count == 1 && !beginsWithStill }
+
+    /// The still's data begin.
+    mutating func beginStill() { beginsWithStill = !frames.isEmpty }
+
+    /// Takes fcTL or fdAT; returns whether it keeps to the rules.
+    mutating func read(_ chunk: PNGChunk, in data: RawSpan, isBehindStill: Bool) -> Bool {
+        let content = chunk.content
+        guard chunk.isWhole || content.count >= 4 else { return true }
+        guard content.count >= 4,
+            data.integer(at: content.lowerBound, count: 4, isBigEndian: true) == nextNumber
+        else { return false }
+        if chunk.name == .frameData {
+            guard isBehindStill, !frames.isEmpty, !(frames.count == 1 && beginsWithStill),
+                dataChunkCount < PNGFile.dataChunkLimit
+            else { return false }
+            if chunk.isWhole { dataChunkCount += 1 }
+            frames[frames.count - 1].chunks.append(chunk)
+        } else {
+            guard isLastFrameBegun, frames.count < frameCount, let part = part(reading: chunk, in: data) else {
+                return false
+            }
+            if !isBehindStill {
+                guard frames.isEmpty, part.size == canvasSize else { return false }
+            }
+            frames.append(Frame(part: part))
+        }
+        if chunk.isWhole { nextNumber += 1 }
+        return true
+    }
+
+    /// Forgets a chunk of which only the beginning was there.
+    mutating func dropCutData() {
+        guard let last = frames.indices.last, frames[last].chunks.last?.isWhole == false else { return }
+        frames[last].chunks.removeLast()
+    }
+
+    /// The file ends; returns whether all frames are there.
+    mutating func end() -> Bool {
+        isComplete = isLastFrameBegun && frames.count == frameCount
+        return isComplete
+    }
+
+    /// Whether the last frame has data, if there is one.
+    private var isLastFrameBegun: Bool {
+        guard let last = frames.last else { return true }
+        return !last.chunks.isEmpty || frames.count == 1 && beginsWithStill
+    }
+
+    private func part(reading chunk: PNGChunk, in data: RawSpan) -> FramePart? {
+        func integer(at offset: Int, count: Int) -> Int? {
+            data.integer(at: chunk.content.lowerBound + offset, count: count, isBigEndian: true)
+        }
+        guard chunk.content.count == 26, chunk.isIntact(in: data),
+            let width = integer(at: 4, count: 4), let height = integer(at: 8, count: 4),
+            let left = integer(at: 12, count: 4), let top = integer(at: 16, count: 4),
+            width > 0, height > 0, left + width <= canvasSize.width, top + height <= canvasSize.height,
+            let numerator = integer(at: 20, count: 2), let denominator = integer(at: 22, count: 2),
+            let disposal = integer(at: 24, count: 1).flatMap(Self.disposal),
+            let blend = integer(at: 25, count: 1).flatMap(Self.blend)
+        else { return nil }
+        // A denominator of 0 means hundredths.
+        let seconds = Double(numerator) / Double(denominator == 0 ? 100 : denominator)
+        return FramePart(
+            left: left, top: top, size: PixelSize(width: width, height: height),
+            duration: FrameDuration.played(seconds), blend: blend,
+            disposal: disposal, isOpaque: false)
+    }
+
+    private static func disposal(_ number: Int) -> FramePart.Disposal? {
+        switch number {
+        case 0: .keep
+        case 1: .clear
+        case 2: .restore
+        default: nil
+        }
+    }
+
+    private static func blend(_ number: Int) -> FramePart.Blend? {
+        switch number {
+        case 0: .source
+        case 1: .over
+        default: nil
+        }
+    }
+}

@@ -1,3 +1,4 @@
+internal import CWebImageDeflate
 internal import CWebImageKernels
 internal import CWebImagePNG
 public import FoundationEssentials
@@ -101,5 +102,128 @@ extension EncodingOptions.PNG.Filter {
         case .average: 3
         case .paeth: 4
         }
+    }
+}
+
+/// Compresses the pixels of a PNG, or of a frame of one, with libdeflate, all rows at once: more than twice as fast as
+/// libpng, for files about as long.
+struct PNGFastEncoder {
+    private let pixels: PixelBuffer
+    private let hasAlpha: Bool
+    private let level: Int32
+    private let filter: Int32?
+    private let bytesPerPixel: Int
+    private let rowByteCount: Int
+
+    /// `nil` for a picture so large that nobody would want to wait for libdeflate.
+    ///
+    /// - Parameter hasAlpha: whether alpha is written; it has to be unless all pixels are opaque.
+    init?(_ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions.PNG) {
+        self.pixels = pixels
+        self.hasAlpha = hasAlpha
+        level = Int32(options.level)
+        filter = options.filter.number
+        bytesPerPixel = hasAlpha ? 4 : 3
+        rowByteCount = pixels.width * bytesPerPixel
+        guard filteredByteCount <= (level < 10 ? Self.filteredByteLimit : Self.slowFilteredByteLimit) else {
+            return nil
+        }
+    }
+
+    /// The zlib stream.
+    ///
+    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    func compressed(cancellation: Cancellation?) throws(WebImageError) -> Data {
+        // As RGBA a row is as long as filtered, but for a byte.
+        var filtered = try MutablePixelBuffer(
+            width: pixels.width, height: pixels.height, spareByteCount: pixels.height)
+        return try filtered.withUnsafeMutableMemory { (memory) throws(WebImageError) in
+            guard let start = memory.bindMemory(to: UInt8.self).baseAddress else { return Data() }
+            try filter(into: start, cancellation: cancellation)
+            try cancellation?.check()
+            return try compressed(start)
+        }
+    }
+
+    private func filter(
+        into filtered: UnsafeMutablePointer<UInt8>, cancellation: Cancellation?
+    ) throws(WebImageError) {
+        // Two rows with straight alpha, in turns this one and the one above, and the kernel's room.
+        let lines = UnsafeMutablePointer<UInt8>.allocate(capacity: rowByteCount * 3)
+        lines.initialize(repeating: 0, count: rowByteCount * 3)
+        defer { lines.deallocate() }
+        try pixels.size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { rows in
+            for y in rows {
+                let row = lines + (y & 1) * rowByteCount
+                let above = lines + (1 - (y & 1)) * rowByteCount
+                if hasAlpha {
+                    cwi_unpremultiply(pixels.row(y), row, pixels.width)
+                } else {
+                    cwi_rgba_to_rgb(pixels.row(y), row, pixels.width)
+                }
+                let output = filtered + y * (rowByteCount + 1)
+                if let filter {
+                    cwi_png_filter_with(UInt8(filter), row, above, output, rowByteCount, bytesPerPixel)
+                } else {
+                    cwi_png_filter(row, above, output, lines + 2 * rowByteCount, rowByteCount, bytesPerPixel)
+                }
+            }
+        }
+    }
+
+    private func compressed(_ filtered: UnsafePointer<UInt8>) throws(WebImageError) -> Data {
+        guard let compressor = libdeflate_alloc_compressor(level) else {
+            throw .outOfMemory(byteCount: filteredByteCount)
+        }
+        defer { libdeflate_free_compressor(compressor) }
+        let bound = libdeflate_zlib_compress_bound(compressor, filteredByteCount)
+        guard let stream = malloc(bound) else { throw .outOfMemory(byteCount: bound) }
+        defer { free(stream) }
+        let count = libdeflate_zlib_compress(compressor, filtered, filteredByteCount, stream, bound)
+        return Data(bytes: stream, count: count)
+    }
+
+    private var filteredByteCount: Int { (rowByteCount + 1) * pixels.height }
+
+    /// 5 megapixels without alpha.
+    private static let filteredByteLimit = 16 << 20
+    /// For levels at which it takes many times as long.
+    private static let slowFilteredByteLimit = 2 << 20
+}
+
+/// Puts a PNG together from its chunks.
+struct PNGFileWriter {
+    private var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+
+    /// The chunks that say what the pixels are: 8 bits a channel, sRGB, to be rendered as photographs are.
+    mutating func appendHeader(of size: PixelSize, hasAlpha: Bool) {
+        append(.header, PNGLayout(size: size, colorType: hasAlpha ? .rgba : .rgb).content)
+        append(.sRGB, [0])
+    }
+
+    mutating func append(_ name: PNGChunk.Name, _ content: some Collection<UInt8>) {
+        append(name, [], content)
+    }
+
+    /// A chunk whose content is in two places.
+    mutating func append(_ name: PNGChunk.Name, _ prefix: [UInt8], _ content: some Collection<UInt8>) {
+        file.append(contentsOf: Self.bytes(of: UInt32(prefix.count + content.count)))
+        let start = file.count
+        file.append(contentsOf: Self.bytes(of: name.rawValue))
+        file.append(contentsOf: prefix)
+        file.append(contentsOf: content)
+        let checksum = file[start...].withUnsafeBytes { libdeflate_crc32(0, $0.baseAddress, $0.count) }
+        file.append(contentsOf: Self.bytes(of: checksum))
+    }
+
+    /// The whole file.
+    mutating func finish() -> Data {
+        append(.end, [])
+        return file
+    }
+
+    /// Highest first.
+    static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
+        stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
     }
 }

@@ -157,3 +157,135 @@ extension WebPFile {
         return canvas.freeze(isOpaque: false)
     }
 }
+
+/// The whole frames of an animated WebP.
+struct WebPAnimationFile: AnimationFile {
+    private let file: WebPFile
+    private let data: Data
+    let parts: [FramePart]
+    let orientation: ImageOrientation
+    private let damage: DecodingOptions.Damage
+
+    /// - Parameter data: the bytes in which `file` was found.
+    init(_ file: WebPFile, in data: Data, damage: DecodingOptions.Damage) {
+        self.file = file
+        self.data = data
+        parts = file.frames.map(\.part)
+        orientation = file.orientation
+        self.damage = damage
+    }
+
+    var format: ImageFormat { .webp }
+    var canvasSize: PixelSize { file.size }
+    var loopCount: Int { file.loopCount ?? 0 }
+    var isComplete: Bool { file.isComplete(at: data.count) }
+    var byteCount: Int { data.count }
+
+    /// Each frame may be lossless.
+    func workingByteCount(of size: PixelSize) -> Int {
+        WebPPictureDecoder.workingByteCount(of: size, isLossless: true, hasAlpha: false)
+    }
+
+    func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        let content = file.frames[index].content
+        let decoder = try WebPPictureDecoder(size: parts[index].size, byteCount: content.count)
+        try data.bytes.extracting(content).withUnsafeBytes { (bytes) throws(WebImageError) in
+            try decoder.decode(bytes, cancellation: cancellation)
+        }
+        // A damaged first frame makes a still of the file: see ``WebPDecoder``.
+        return try decoder.finish(damage: index == 0 ? .refuse : damage, cancellation: cancellation).pixels
+    }
+}
+
+/// How a WebP that is no animation is decoded within the limit on memory.
+struct WebPMemoryPlan {
+    /// The size to which the rows are resampled as they come.
+    var passedSize: PixelSize?
+    /// The size to which libwebp scales them.
+    var scaledSize: PixelSize?
+    /// The most that decoding takes so.
+    var byteCount = 0
+}
+
+extension DecodingPlan {
+    /// The way to decode `file` that looks best and fits into memory.
+    ///
+    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``, with what the most economical way takes.
+    func memoryPlan(for file: WebPFile) throws(WebImageError) -> WebPMemoryPlan {
+        let working = WebPPictureDecoder.workingByteCount(
+            of: file.size, isLossless: file.isLossless, hasAlpha: file.hasAlpha)
+        let limit = options.limits.memoryByteCount
+        var memory = WebPMemoryPlan()
+        if targetSize != file.size, file.size.pixelByteCount > Self.keptByteCount {
+            memory.passedSize = targetSize
+            // All rows may come at once: a few bytes can stand for them.
+            memory.byteCount = working + file.size.pixelByteCount + byteCount(resamplingRowsOf: file.size)
+        } else {
+            memory.byteCount = working + byteCount(from: file.size)
+        }
+        if memory.byteCount <= limit { return memory }
+        var least = memory.byteCount
+        for factor in [2, 1] where targetSize != file.size {
+            let size = PixelSize(
+                width: min(targetSize.width * factor, file.size.width),
+                height: min(targetSize.height * factor, file.size.height))
+            // libwebp keeps a row of sums for each row that comes out.
+            let byteCount = working + byteCount(from: size) + size.width * 64
+            if byteCount <= limit { return WebPMemoryPlan(scaledSize: size, byteCount: byteCount) }
+            least = min(least, byteCount)
+        }
+        throw .decodingMemoryExceeded(byteCount: least, limit: limit)
+    }
+
+    /// What decoding the first frame of `file` takes, whole or not.
+    func byteCount(ofFirstFrameOf file: WebPFile) -> Int {
+        byteCount(
+            ofFirst: file.firstPart, on: file.size,
+            workingByteCount: WebPPictureDecoder.workingByteCount(
+                of: file.firstPart.size, isLossless: true, hasAlpha: false))
+    }
+
+    /// What decoding the first picture of `file` takes with previews: the rows so far, a copy of them, on a canvas perhaps, and
+    /// the last preview, which the caller still has.
+    func byteCountWithPreviews(of file: WebPFile, pictureSize: PixelSize, isLossless: Bool) -> Int {
+        WebPPictureDecoder.workingByteCount(of: pictureSize, isLossless: isLossless, hasAlpha: file.hasAlpha)
+            + pictureSize.pixelByteCount * (pictureSize == file.size ? 1 : 2) + byteCount(from: file.size)
+            + targetSize.pixelByteCount
+    }
+
+    /// What the pixels of a picture may take though a thumbnail is wanted: it comes cheaper from the pool than from the system.
+    private static let keptByteCount = 8 << 20
+}
+
+extension WebPPictureDecoder {
+    /// What libwebp takes besides the output for a picture of `size`.
+    static func workingByteCount(of size: PixelSize, isLossless: Bool, hasAlpha: Bool) -> Int {
+        // Rows of blocks, and what is known of each block.
+        let rows = size.width * 256 + (1 << 20)
+        // Lossless pixels have 4 bytes, what predicts them and their colours up to half a byte. Alpha has one, and may be
+        // coded as lossless pixels are.
+        let lossless = size.pixelCount * 4 + size.pixelCount / 2
+        if isLossless { return lossless + rows }
+        return (hasAlpha ? size.pixelCount + lossless : 0) + rows
+    }
+}
+
+extension WebPDecoder {
+    /// Reads the header of the file, or of a plain still's picture.
+    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        do throws(WebImageError) {
+            return ImageProbe(try WebPFile(reading: prefix.prefix(ImageProbe.byteLimit).bytes))
+        } catch .decoding(_, .truncated) {
+            return nil
+        }
+    }
+}
+
+extension ImageProbe {
+    /// What the chunks so far tell; the orientation stands behind the pixels.
+    init(_ file: WebPFile) {
+        self.init(
+            format: .webp, size: file.orientation.upright(file.size), orientation: file.orientation,
+            isAnimated: file.isAnimation, hasAlpha: file.hasAlpha)
+    }
+}

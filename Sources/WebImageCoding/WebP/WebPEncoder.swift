@@ -1,5 +1,7 @@
+internal import CWebImageKernels
 internal import CWebImageWebP
 public import FoundationEssentials
+internal import Glibc
 public import WebImageCore
 
 /// Writes WebP with libwebp, lossy or lossless, as ``EncodingOptions/webP`` says.
@@ -50,4 +52,159 @@ public struct WebPEncoder: AnimationEncoder {
         guard var writer else { throw .encoding(format: .webp, reason: .noFrames) }
         return try writer.finish()
     }
+}
+
+/// Encodes pictures, or the frames of an animation, with libwebp.
+struct WebPPictureEncoder {
+    private var config = WebPConfig()
+    private let cancellation: Cancellation?
+
+    init(options: EncodingOptions) throws(WebImageError) {
+        cancellation = options.cancellation
+        guard WebPConfigInit(&config) != 0 else { throw Self.wrongVersion }
+        config.method = Int32(options.webP.effort)
+        config.quality = Float(options.quality * 100)
+        if options.webP.isLossless {
+            config.lossless = 1
+            // In lossless pictures it is another kind of effort; these pairs are near those of libwebp's own presets.
+            config.quality = [0, 20, 25, 50, 75, 90, 100][options.webP.effort]
+        }
+        config.alpha_quality = Int32((options.webP.alphaQuality * 100).rounded())
+    }
+
+    /// A whole file.
+    func encode(_ pixels: PixelBuffer) throws(WebImageError) -> Data {
+        guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
+            throw .encoding(
+                format: .webp, reason: .tooLarge(pixels.size, maximumDimension: Self.maximumDimension))
+        }
+        var config = config
+        var picture = WebPPicture()
+        guard WebPPictureInit(&picture) != 0 else { throw Self.wrongVersion }
+        picture.use_argb = config.lossless
+        picture.width = Int32(pixels.width)
+        picture.height = Int32(pixels.height)
+        defer { WebPPictureFree(&picture) }
+        try cancellation?.check()
+        try load(pixels, into: &picture)
+
+        var output = WebPMemoryWriter()
+        WebPMemoryWriterInit(&output)
+        let isEncoded = withUnsafeMutablePointer(to: &output) { output in
+            picture.writer = WebPMemoryWrite
+            picture.custom_ptr = UnsafeMutableRawPointer(output)
+            guard let cancellation else { return WebPEncode(&config, &picture) != 0 }
+            return withExtendedLifetime(cancellation) {
+                picture.user_data = Unmanaged.passUnretained(cancellation).toOpaque()
+                // libwebp returns through its callers and never jumps: a callback into Swift is safe.
+                picture.progress_hook = { _, picture in
+                    guard let flag = picture?.pointee.user_data else { return 1 }
+                    return Unmanaged<Cancellation>.fromOpaque(flag).takeUnretainedValue().isCancelled ? 0 : 1
+                }
+                return WebPEncode(&config, &picture) != 0
+            }
+        }
+        guard isEncoded, let bytes = output.mem else {
+            WebPMemoryWriterClear(&output)
+            if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled }
+            if [VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY].contains(picture.error_code) {
+                throw .outOfMemory(byteCount: pixels.byteCount)
+            }
+            throw .encoding(format: .webp, reason: .codec("libwebp error \(picture.error_code.rawValue)"))
+        }
+        // libwebp's memory comes from malloc.
+        return Data(bytesNoCopy: bytes, count: output.size, deallocator: .free)
+    }
+
+    private func load(_ pixels: PixelBuffer, into picture: inout WebPPicture) throws(WebImageError) {
+        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let isLoaded: Bool
+        if pixels.isOpaque {
+            isLoaded = WebPPictureImportRGBX(&picture, source, Int32(pixels.bytesPerRow)) != 0
+        } else {
+            var straight = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
+            let stride = straight.bytesPerRow
+            isLoaded = straight.withUnsafeMutableBytes { bytes in
+                guard let destination = bytes.bindMemory(to: UInt8.self).baseAddress else { return false }
+                for row in 0..<pixels.height {
+                    cwi_unpremultiply(source + row * pixels.bytesPerRow, destination + row * stride, pixels.width)
+                }
+                return WebPPictureImportRGBA(&picture, destination, Int32(stride)) != 0
+            }
+        }
+        guard isLoaded else { throw .outOfMemory(byteCount: pixels.byteCount) }
+    }
+
+    private static let wrongVersion = WebImageError.encoding(
+        format: .webp, reason: .codec("another version of libwebp"))
+    static let maximumDimension = Int(WEBP_MAX_DIMENSION)
+}
+
+/// Puts an animated WebP together, chunk by chunk (RFC 9649): see ``WebPFile`` for their order.
+struct WebPAnimationWriter {
+    private var file = Data()
+    private var hasAlpha = false
+
+    /// - Parameter loopCount: 0 for ever; 16 bits are there for it.
+    init(size: PixelSize, loopCount: Int) {
+        file.append(contentsOf: "RIFF\0\0\0\0WEBP".utf8)
+        // What flags there are is known in the end.
+        append("VP8X", [0, 0, 0, 0] + Self.bytes(of: size.width - 1, 3) + Self.bytes(of: size.height - 1, 3))
+        // A clear background.
+        append("ANIM", [0, 0, 0, 0] + Self.bytes(of: min(max(loopCount, 0), 0xFFFF), 2))
+    }
+
+    /// Adds a frame.
+    ///
+    /// - Parameter picture: a still, whose chunks become the frame's.
+    mutating func append(
+        _ picture: Data, of patch: FramePatch, blend: FramePart.Blend, milliseconds: Int
+    ) throws(WebImageError) {
+        let area = patch.area
+        var content = Self.bytes(of: area.columns.lowerBound / 2, 3) + Self.bytes(of: area.rows.lowerBound / 2, 3)
+        content += Self.bytes(of: area.columns.count - 1, 3) + Self.bytes(of: area.rows.count - 1, 3)
+        content += Self.bytes(of: milliseconds, 3)
+        content.append((blend == .source ? 2 : 0) | (patch.disposal == .clear ? 1 : 0))
+        let still = try WebPFile(reading: picture.bytes)
+        hasAlpha = hasAlpha || still.hasAlpha || !patch.frame.isOpaque
+        append("ANMF", content, Self.frameChunks(of: picture))
+    }
+
+    /// The whole file.
+    ///
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` where it is longer than its header can say.
+    mutating func finish() throws(WebImageError) -> Data {
+        guard file.count <= UInt32.max - 1 else {
+            throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))
+        }
+        file.replaceSubrange(4..<8, with: Self.bytes(of: file.count - 8, 4))
+        file[Self.flagsOffset] = Self.animationFlag | (hasAlpha ? Self.alphaFlag : 0)
+        return file
+    }
+
+    private mutating func append(_ name: String, _ content: [UInt8], _ rest: Data = Data()) {
+        file.append(contentsOf: name.utf8)
+        file.append(contentsOf: Self.bytes(of: content.count + rest.count, 4))
+        file.append(contentsOf: content)
+        file.append(rest)
+        if (content.count + rest.count) % 2 == 1 { file.append(0) }
+    }
+
+    /// The chunks of a still behind its header: alpha, if it has some, and the picture.
+    private static func frameChunks(of still: Data) -> Data {
+        let data = still.bytes
+        guard data.hasText("VP8X", at: 12), let length = data.integer(at: 16, count: 4, isBigEndian: false) else {
+            return still.dropFirst(12)
+        }
+        return still.dropFirst(20 + length + length % 2)
+    }
+
+    /// Lowest first.
+    private static func bytes(of number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    private static let flagsOffset = 20
+    private static let animationFlag: UInt8 = 2
+    private static let alphaFlag: UInt8 = 16
 }

@@ -1,0 +1,139 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// The colours of a GIF's table.
+struct GIFPalette: Sendable {
+    /// Red in the lowest byte; at most 256, the transparent one not among them.
+    let colors: [UInt32]
+    /// Where each colour is, if they are all there are: then nothing is lost.
+    let exact: ColorSet?
+    /// The index behind the colours that stands for clear pixels, if there is room.
+    let transparentIndex: UInt8?
+
+    /// - Parameters:
+    ///   - limit: the most colours, the transparent one included.
+    ///   - mayHaveHoles: whether a transparent index is wanted if it costs no colour, not only for clear pixels.
+    init(for histogram: ColorHistogram, limit: Int, mayHaveHoles: Bool) {
+        let room = histogram.hasClearPixels ? limit - 1 : limit
+        if let exact = histogram.exact, exact.colors.count <= room {
+            self.exact = exact
+            colors = exact.colors
+        } else {
+            exact = nil
+            colors = PaletteMaker(histogram).colors(count: room)
+        }
+        let wantsIndex = histogram.hasClearPixels || mayHaveHoles && colors.count < limit
+        transparentIndex = wantsIndex ? UInt8(colors.count) : nil
+    }
+
+    /// The same with the colours of another frame behind its own, so that indices stay; `nil` if they are too many to keep
+    /// each.
+    func extended(for histogram: ColorHistogram, limit: Int) -> GIFPalette? {
+        guard var exact, let others = histogram.exact else { return nil }
+        for color in others.colors where !exact.insert(color) { return nil }
+        guard exact.colors.count <= (histogram.hasClearPixels ? limit - 1 : limit) else { return nil }
+        return GIFPalette(exact, limit: limit)
+    }
+
+    private init(_ exact: ColorSet, limit: Int) {
+        self.exact = exact
+        colors = exact.colors
+        transparentIndex = colors.count < limit ? UInt8(colors.count) : nil
+    }
+
+    /// Bits of an index: 1 to 8.
+    var bitCount: Int {
+        let count = colors.count + (transparentIndex == nil ? 0 : 1)
+        return max(1, Int.bitWidth - max(count - 1, 1).leadingZeroBitCount)
+    }
+
+    /// The table as the file has it: three bytes a colour, black up to a power of two.
+    var table: [UInt8] {
+        var table = colors.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8 & 0xFF), UInt8($0 >> 16 & 0xFF)] }
+        table += [UInt8](repeating: 0, count: (3 << bitCount) - table.count)
+        return table
+    }
+
+    /// Whether it has every colour that was counted, and an index for clear pixels if there were some.
+    func holds(_ histogram: ColorHistogram) -> Bool {
+        guard let exact, let wanted = histogram.exact, !histogram.hasClearPixels || transparentIndex != nil else {
+            return false
+        }
+        return wanted.colors.allSatisfy { exact.index(of: $0) != nil }
+    }
+}
+
+/// How often which colours occur, in boxes of 8 levels a side; and, as long as they are few, which exactly.
+struct ColorHistogram {
+    /// All colours; `nil` once there are more than 256.
+    private(set) var exact: ColorSet? = ColorSet()
+    /// Whether a pixel was clear.
+    private(set) var hasClearPixels = false
+    /// Of each box, how many pixels there are and the sums of their red, green and blue.
+    private(set) var boxes = [SIMD4<Double>](repeating: .zero, count: side * side * side)
+
+    /// Boxes a side.
+    static let side = 32
+
+    /// Counts pixels, which are opaque or clear.
+    mutating func add(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) {
+        try pixels.forEachWordBatch(cancellation: cancellation) { words in
+            var last: UInt32 = 0
+            for word in words {
+                guard word != 0 else {
+                    hasClearPixels = true
+                    continue
+                }
+                if exact != nil, word != last, exact?.insert(word) == false { exact = nil }
+                last = word
+                let (red, green, blue) = (word & 0xFF, word >> 8 & 0xFF, word >> 16 & 0xFF)
+                boxes[Int((red & 0xF8) << 7 | (green & 0xF8) << 2 | blue >> 3)] +=
+                    SIMD4(1, Double(red), Double(green), Double(blue))
+            }
+        }
+    }
+}
+
+extension PixelBuffer {
+    /// Calls `body` with rows of pixels, red in the lowest byte, from the top on.
+    func forEachWordBatch(
+        cancellation: Cancellation?, _ body: (UnsafeBufferPointer<UInt32>) -> Void
+    ) throws(WebImageError) {
+        try size.forEachRowBatch(pixelCount: 1 << 16, cancellation: cancellation) { rows in
+            for row in rows {
+                let start = (baseAddress + row * bytesPerRow).assumingMemoryBound(to: UInt32.self)
+                body(UnsafeBufferPointer(start: start, count: width))
+            }
+        }
+    }
+}
+
+/// Up to 256 colours and a number for each, in the order in which they came.
+struct ColorSet: Sendable {
+    private(set) var colors: [UInt32] = []
+    /// A colour's number plus 1 at a place near its hash; 0 where there is none.
+    private var slots = [UInt16](repeating: 0, count: 1024)
+
+    /// Adds a colour unless it is there; `false` if there is no room.
+    mutating func insert(_ color: UInt32) -> Bool {
+        let slot = slot(of: color)
+        if slots[slot] != 0 { return true }
+        guard colors.count < 256 else { return false }
+        colors.append(color)
+        slots[slot] = UInt16(colors.count)
+        return true
+    }
+
+    /// The number of a colour, if it is there.
+    func index(of color: UInt32) -> UInt8? {
+        let entry = slots[slot(of: color)]
+        return entry == 0 ? nil : UInt8(entry - 1)
+    }
+
+    /// Where the colour is, or would be.
+    private func slot(of color: UInt32) -> Int {
+        var slot = Int((color &* 0x9E37_79B1) >> 22)
+        while slots[slot] != 0, colors[Int(slots[slot]) - 1] != color { slot = (slot + 1) & 1023 }
+        return slot
+    }
+}

@@ -1,0 +1,120 @@
+internal import WebImageCore
+
+extension ImageOrientation {
+    /// Reads the orientation tag of EXIF data (CIPA DC-008: a TIFF structure, with or without `Exif\0\0` before it).
+    ///
+    /// `nil` where the tag is missing, damaged or out of range: pictures with such metadata are still pictures.
+    init?(exif data: RawSpan) {
+        guard let orientation = Self.stored(inEXIF: data) else { return nil }
+        self = orientation
+    }
+
+    private static func stored(inEXIF data: RawSpan) -> ImageOrientation? {
+        let start = data.hasText("Exif\0\0", at: 0) ? 6 : 0
+        let isBigEndian: Bool
+        switch data.integer(at: start, count: 4, isBigEndian: true) {
+        case 0x4949_2A00: isBigEndian = false
+        case 0x4D4D_002A: isBigEndian = true
+        default: return nil
+        }
+        func integer(at offset: Int, count: Int) -> Int? {
+            data.integer(at: start + offset, count: count, isBigEndian: isBigEndian)
+        }
+        guard let directory = integer(at: 4, count: 4), let entryCount = integer(at: directory, count: 2) else {
+            return nil
+        }
+        for index in 0..<entryCount {
+            let entry = directory + 2 + index * 12
+            guard let tag = integer(at: entry, count: 2) else { return nil }
+            guard tag == orientationTag else { continue }
+            // Type 3 is a 16-bit number; the value lies in the entry itself.
+            guard integer(at: entry + 2, count: 2) == 3, let value = integer(at: entry + 8, count: 2) else {
+                return nil
+            }
+            return ImageOrientation(rawValue: value)
+        }
+        return nil
+    }
+
+    private static let orientationTag = 0x0112
+}
+
+extension ImageOrientation {
+    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or as an element; `nil` if it is missing or
+    /// out of range.
+    ///
+    /// A packet is XML, of which this is a text search: the prefix `tiff` is what every program writes.
+    init?(xmp data: RawSpan) {
+        let name: StaticString = "tiff:Orientation"
+        var offset = 0
+        while let start = data.firstOffset(of: name, from: offset) {
+            offset = start + name.utf8CodeUnitCount
+            if let orientation = Self.value(behindNameIn: data, at: offset) {
+                self = orientation
+                return
+            }
+        }
+        return nil
+    }
+
+    /// The number in `="6"`, `='6'` or `>6<`, with blanks anywhere.
+    private static func value(behindNameIn data: RawSpan, at start: Int) -> ImageOrientation? {
+        var offset = start
+        func next() -> UInt8? {
+            while let byte = data.byte(at: offset) {
+                offset += 1
+                if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) { return byte }
+            }
+            return nil
+        }
+        let end: UInt8
+        switch next() {
+        case UInt8(ascii: ">"):
+            end = UInt8(ascii: "<")
+        case UInt8(ascii: "="):
+            guard let quote = next(), quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return nil }
+            end = quote
+        default:
+            return nil
+        }
+        guard let digit = next(), next() == end else { return nil }
+        return ImageOrientation(rawValue: Int(digit) - Int(UInt8(ascii: "0")))
+    }
+}
+
+/// Reads that check their bounds: every byte of a file is a stranger's.
+extension RawSpan {
+    /// The byte at `offset`; `nil` outside the data.
+    func byte(at offset: Int) -> UInt8? {
+        guard offset >= 0, offset < byteCount else { return nil }
+        return unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    /// The unsigned number of `count` bytes, at most 8, at `offset`; `nil` if it is not all inside the data.
+    func integer(at offset: Int, count: Int, isBigEndian: Bool) -> Int? {
+        guard offset >= 0, count <= byteCount, offset <= byteCount - count else { return nil }
+        var value: UInt64 = 0
+        for index in 0..<count {
+            let position = isBigEndian ? offset + index : offset + count - 1 - index
+            value = value << 8 | UInt64(unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self))
+        }
+        return Int(exactly: value)
+    }
+
+    /// Whether the ASCII characters of `text` stand at `offset`.
+    func hasText(_ text: StaticString, at offset: Int) -> Bool {
+        guard offset >= 0, text.utf8CodeUnitCount <= byteCount, offset <= byteCount - text.utf8CodeUnitCount else {
+            return false
+        }
+        return text.withUTF8Buffer { characters in
+            characters.indices.allSatisfy { characters[$0] == byte(at: offset + $0) }
+        }
+    }
+
+    /// Where `text` stands first, at `start` or behind it.
+    func firstOffset(of text: StaticString, from start: Int) -> Int? {
+        let last = byteCount - text.utf8CodeUnitCount
+        guard start >= 0, start <= last, let first = text.withUTF8Buffer({ $0.first }) else { return nil }
+        return (start...last).first { byte(at: $0) == first && hasText(text, at: $0) }
+    }
+}
