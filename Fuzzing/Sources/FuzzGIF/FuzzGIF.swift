@@ -1,8 +1,8 @@
 import FuzzSupport
-import WebImageCoding
+import WebImageCore
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    exercise(GIFDecoder(), with: bytes, count)
+    exercise(.gif, with: bytes, count)
 }

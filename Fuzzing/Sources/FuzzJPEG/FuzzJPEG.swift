@@ -1,8 +1,8 @@
 import FuzzSupport
-import WebImageCoding
+import WebImageCore
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    exercise(JPEGDecoder(), with: bytes, count)
+    exercise(.jpeg, with: bytes, count)
 }

@@ -1,9 +1,12 @@
 import FoundationEssentials
-public import WebImageCoding
-import WebImageCore
+import WebImageCoding
+public import WebImageCore
 
 /// Runs ``DecoderExercise`` on what libFuzzer made, and stops the program at a fault.
-public func exercise(_ decoder: any ImageDecoder, with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+public func exercise(_ format: ImageFormat, with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let decoder = CodecRegistry.builtInDecoders.first(where: { $0.format == format }) else {
+        fatalError("no decoder for \(format.name)")
+    }
     var exercise = DecoderExercise(decoder, input: data(bytes, count))
     exercise.run()
     if !exercise.faults.isEmpty { fatalError(exercise.faults.joined(separator: "; ")) }

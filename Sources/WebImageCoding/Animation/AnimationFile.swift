@@ -1,82 +1,80 @@
 internal import WebImageCore
 
-/// An animation as a file has it: pieces of pictures, and rules for putting them together. One type a format conforms;
-/// ``ComposedAnimation`` puts them together for all.
+/// The parts of an animation in a file, and how to compose them. Each format has a conforming type;
+/// ``ComposedAnimation`` composes the frames of all.
 protocol AnimationFile: Sendable {
     var format: ImageFormat { get }
-    /// The size that all frames share, as stored.
+    /// The size of all frames, as stored.
     var canvasSize: PixelSize { get }
-    /// How the canvas is turned.
+    /// The orientation of the canvas.
     var orientation: ImageOrientation { get }
-    /// In their order; each lies on the canvas: what a file has outside is cut off, at the worst to nothing.
+    /// In order; each is within the canvas. What a file has outside is cropped, possibly to nothing.
     var parts: [FramePart] { get }
-    /// How often it plays; 0 for ever.
+    /// How often the animation plays; 0 means forever.
     var loopCount: Int { get }
-    /// Whether the file has no more frames than these.
+    /// Whether the file has no further frames.
     var isComplete: Bool { get }
-    /// Of the file, in memory.
+    /// The size of the file in memory.
     var byteCount: Int { get }
 
-    /// What decoding a part of `size` takes besides its pixels, in bytes.
+    /// The memory of decoding a part of `size` besides its pixels, in bytes.
     func workingByteCount(of size: PixelSize) -> Int
 
-    /// The part's own pixels: as large as its rectangle, premultiplied, not yet turned.
+    /// Returns the part's pixels: as large as its rectangle, premultiplied, not rotated.
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
 }
 
-/// One frame of a file: the rectangle that it changes, and what becomes of it.
+/// One frame of a file: the rectangle that it changes, and how.
 struct FramePart: Sendable, Hashable {
-    /// On the canvas as stored.
+    /// The position on the canvas, as stored.
     var left: Int
     var top: Int
     var size: PixelSize
-    /// In seconds, already as it is to be played.
+    /// In seconds, after the minimum is applied.
     var duration: Double
     var blend: Blend
     var disposal: Disposal
-    /// Whether no pixel of it can be transparent.
+    /// Whether all its pixels are known to be opaque.
     var isOpaque: Bool
 
-    /// How its pixels meet those that are there.
+    /// How its pixels are combined with the canvas.
     enum Blend: Sendable {
-        /// They lie over them.
+        /// Blended over the canvas.
         case over
-        /// They take their place.
+        /// Replaces the canvas.
         case source
     }
 
-    /// What its rectangle shows when the next frame is drawn.
+    /// What happens to its rectangle before the next frame is drawn.
     enum Disposal: Sendable {
-        /// What it shows.
+        /// Nothing.
         case keep
-        /// Nothing: transparent black.
+        /// It becomes transparent.
         case clear
-        /// What it showed before.
+        /// The previous content is restored.
         case restore
     }
 }
 
 extension FramePart {
-    /// Whether it touches every pixel of a canvas of `canvasSize`.
     func covers(_ canvasSize: PixelSize) -> Bool { left == 0 && top == 0 && size == canvasSize }
 
-    /// Whether it shows the same on any canvas of `canvasSize`, whatever is there.
+    /// Whether the result is the same on any canvas of `canvasSize`.
     func replaces(_ canvasSize: PixelSize) -> Bool { covers(canvasSize) && (blend == .source || isOpaque) }
 
-    /// Whether it changes nothing: its rectangle lies outside the canvas, and what is left inside has no pixels.
+    /// Whether it's outside the canvas, so that nothing is left after cropping.
     var isEmpty: Bool { size.width <= 0 || size.height <= 0 }
 
-    /// Whether all of it lies on a canvas of `canvasSize`.
     func lies(inside canvasSize: PixelSize) -> Bool {
         left >= 0 && top >= 0 && left <= canvasSize.width - size.width && top <= canvasSize.height - size.height
     }
 }
 
-/// For each frame, the part with which composing has to begin to get it.
+/// For each frame, the part from which to start composing it.
 ///
-/// A frame needs those before it, back to one that replaces all of the canvas, or that finds the canvas clear. A frame
-/// with ``FramePart/Disposal/restore`` leaves no trace, so those behind it need what it needed, even if it replaces
-/// everything itself:
+/// A frame depends on the previous ones, back to one that replaces the whole canvas or finds it transparent. A frame
+/// with ``FramePart/Disposal/restore`` leaves no trace, so the next frames depend on what it depended on, even if it
+/// replaces the canvas:
 ///
 ///     part            0 keep     1 replaces, restore     2 over     3 replaces, clear     4 over
 ///     begin with      0          1                       0          3                     4
@@ -86,7 +84,7 @@ struct ReplayStarts: Sendable {
     init(of parts: [FramePart], on canvasSize: PixelSize) {
         var starts: [Int] = []
         starts.reserveCapacity(parts.count)
-        // What is on the canvas before a part is drawn: who began it, and the box outside which it is clear.
+        // The canvas before a part is drawn: where it starts, and the box outside of which it's transparent.
         var start = 0
         var drawn = Box()
         for (index, part) in parts.enumerated() {
@@ -109,7 +107,6 @@ struct ReplayStarts: Sendable {
 
     subscript(index: Int) -> Int { starts[index] }
 
-    /// A rectangle that grows.
     private struct Box {
         var columns = 0..<0
         var rows = 0..<0
@@ -130,7 +127,7 @@ struct ReplayStarts: Sendable {
             rows = min(rows.lowerBound, partRows.lowerBound)..<max(rows.upperBound, partRows.upperBound)
         }
 
-        /// Whether the part's rectangle holds all of it.
+        /// Whether the part's rectangle contains the box.
         func isInside(_ part: FramePart) -> Bool {
             isEmpty
                 || part.left <= columns.lowerBound && part.left + part.size.width >= columns.upperBound
@@ -139,9 +136,9 @@ struct ReplayStarts: Sendable {
     }
 }
 
-/// How long browsers show a frame of an animation.
+/// The duration for which browsers show a frame.
 package enum FrameDuration {
-    /// The seconds a frame is shown that asks for `seconds`: 10 ms and less mean 100 ms, as in every browser, because
-    /// many old files ask for 0 and expect what their time's programs made of it.
+    /// The duration in seconds of a frame that specifies `seconds`. As in every browser, 10 ms or less means 100 ms:
+    /// many old files specify 0.
     package static func played(_ seconds: Double) -> Double { seconds <= 0.01 ? 0.1 : seconds }
 }

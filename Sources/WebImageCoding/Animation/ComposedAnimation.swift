@@ -1,8 +1,8 @@
 package import WebImageCore
 
-/// An animation whose frames are put together from the parts of a file: for all formats that have several frames.
+/// An animation whose frames are composed from the parts of a file, in any format.
 ///
-/// Frames are composed at the canvas's full size, then go the way of a still: resampled, converted, turned.
+/// Frames are composed at the size of the canvas, then resampled, converted and rotated like still images.
 struct ComposedAnimation: AnimationSource {
     let identity: AnimationIdentity
     let frames: [AnimationFrame]
@@ -10,11 +10,10 @@ struct ComposedAnimation: AnimationSource {
     let file: any AnimationFile
     let starts: ReplayStarts
     private var plan: DecodingPlan
-    /// The most memory that making a frame takes.
+    /// The most memory to produce a frame.
     private let frameByteCount: Int
 
-    /// - Parameter plan: made for the file's canvas, and so within the limits. Its cancellation is not looked at: each
-    ///   call for a frame brings its own.
+    /// - Parameter plan: the plan for the canvas. Its cancellation is ignored; each request for a frame has its own.
     /// - Throws: ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``,
     ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     init(_ file: any AnimationFile, plan: DecodingPlan) throws(WebImageError) {
@@ -46,7 +45,7 @@ struct ComposedAnimation: AnimationSource {
 
     func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
 
-    /// Calls `body`, which makes a frame, within the limits on time and memory.
+    /// Calls `body`, which produces a frame, within the limits on time and memory.
     func makingFrame<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
@@ -57,7 +56,7 @@ struct ComposedAnimation: AnimationSource {
         }
     }
 
-    /// What is shown of a composed canvas.
+    /// Returns the image shown for a composed canvas.
     func picture(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var plan = plan
         plan.options.cancellation = cancellation
@@ -66,13 +65,13 @@ struct ComposedAnimation: AnimationSource {
 }
 
 extension AnimationSource {
-    /// The ``DecodingLimits/memoryByteCount`` of the decode that made this animation; `nil` for animations of other decoders.
+    /// The ``DecodingLimits/memoryByteCount`` of the decode that made this animation; `nil` for custom decoders.
     package var memoryByteLimit: Int? { (self as? ComposedAnimation)?.limits.memoryByteCount }
 }
 
 extension DecodingPlan {
-    /// The first frame of `file`; it has the animation with it where the file has several frames, unless the options
-    /// want the first alone.
+    /// Returns the first frame of `file`, with the animation if there are several frames and the options don't want the
+    /// first only.
     func image(of file: any AnimationFile) throws(WebImageError) -> Image {
         let animation = try ComposedAnimation(file, plan: self)
         let canvas = try ComposedFrameReader(animation).canvas(at: 0, cancellation: options.cancellation)
@@ -82,17 +81,18 @@ extension DecodingPlan {
     }
 }
 
-/// The animation of a file whose frames are still arriving, made anew only when it has grown by a sixteenth.
+/// The animation of a file that is still arriving. It's rebuilt only after the number of frames has grown by a
+/// sixteenth.
 ///
-/// Making one goes through all of its frames, so that a file of 50,000, asked for its animation with each of them, would take a
-/// billion steps. Up to 31 frames each counts at once; later some wait for others, a sixteenth of all at the most. So
-/// however the bytes come, all animations together have about 17 times the frames of the last one.
+/// Rebuilding visits all frames, so with each of 50,000 frames it would take a billion steps. Up to 31 frames, each one
+/// counts; later, up to a sixteenth of them may be missing. All rebuilt animations together have about 17 times the
+/// frames of the last one.
 struct ArrivingAnimation {
     private var made: (result: Result<ComposedAnimation?, WebImageError>, frameCount: Int, isComplete: Bool)?
 
-    /// The animation of `frameCount` frames, or of nearly all of them; `nil` for none.
+    /// Returns the animation of `frameCount` frames, or of nearly all of them; `nil` for none.
     ///
-    /// - Parameter isComplete: whether no further frame comes, and none is to be missing.
+    /// - Parameter isComplete: whether no further frame comes, and none may be missing.
     mutating func source(
         frameCount: Int, isComplete: Bool, make: () throws(WebImageError) -> ComposedAnimation?
     ) throws(WebImageError) -> ComposedAnimation? {

@@ -2,25 +2,25 @@ internal import CWebImageKernels
 internal import Glibc
 internal import WebImageCore
 
-/// Composes the frames of one animation on a canvas that it keeps.
+/// Composes the frames of one animation on a canvas.
 ///
 ///     part 0 ── draw ──▶ canvas ── dispose, draw ──▶ canvas ── …      the next frame: one part
 ///                          │                           │
 ///                          ▼                           ▼             a frame further back or ahead: from its
 ///                       picture                     picture          ``ReplayStarts`` on
 ///
-/// The picture of a frame is the canvas itself, frozen; drawing the next one copies it only if somebody still has it.
-/// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so that nothing has to be put back. Every order of
-/// calls gives the same pixels.
+/// The image of a frame is the canvas itself, frozen; drawing the next frame copies it only if a caller still holds it.
+/// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so nothing has to be restored. The pixels don't
+/// depend on the order of calls.
 final class ComposedFrameReader: AnimationFrameReader {
     private var animation: ComposedAnimation
     private let canvasSize: PixelSize
     private var parts: [FramePart]
-    /// `nil` while clear.
+    /// `nil` while transparent.
     private var canvas: PixelBuffer?
-    /// What is drawn on the canvas are the parts before this one, as far as they leave anything.
+    /// All parts before this one are drawn on the canvas.
     private var next = 0
-    /// The frame that the canvas shows: its part is the one before ``next``, and not yet disposed of.
+    /// The frame on the canvas: the part before ``next``, not yet disposed of.
     private var shown: Int?
 
     init(_ animation: ComposedAnimation) {
@@ -35,7 +35,7 @@ final class ComposedFrameReader: AnimationFrameReader {
         }
     }
 
-    /// The parts that both have are the same, and so is what is on the canvas.
+    /// Both have the same parts so far, and so the same canvas.
     func goOn(with source: any AnimationSource) -> Bool {
         guard let longer = source as? ComposedAnimation, longer.identity == animation.identity,
             longer.file.canvasSize == canvasSize, longer.file.parts.count >= parts.count
@@ -45,7 +45,7 @@ final class ComposedFrameReader: AnimationFrameReader {
         return true
     }
 
-    /// The composed frame, of the canvas's size.
+    /// Returns the composed frame at the size of the canvas.
     func canvas(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         precondition(parts.indices.contains(index), "there is no frame \(index) of \(parts.count)")
         if shown == index, let canvas { return canvas }
@@ -57,7 +57,7 @@ final class ComposedFrameReader: AnimationFrameReader {
         }
         try advance(to: index, cancellation: cancellation)
         let piece = part.isEmpty ? nil : try pixels(of: index, cancellation: cancellation)
-        // If the canvas is to come back as it was, a second reference to it makes drawing copy it.
+        // If the canvas is to be restored, a second reference makes drawing copy it.
         var ground = canvas
         if part.disposal != .restore { canvas = nil }
         do throws(WebImageError) {
@@ -70,10 +70,10 @@ final class ComposedFrameReader: AnimationFrameReader {
         }
     }
 
-    /// Makes the canvas what it is before a part is drawn.
+    /// Prepares the canvas for drawing a part.
     ///
-    /// A part whose pixels are damaged has none, and takes those of the canvas with it if it would have replaced them:
-    /// so the frame is the same whether composing begins with it or before.
+    /// A part with damaged pixels draws nothing, and clears the canvas if it would have replaced it, so that the frame
+    /// doesn't depend on where composing starts.
     private func advance(to index: Int, cancellation: Cancellation?) throws(WebImageError) {
         if next > index || next < animation.starts[index] { begin(with: animation.starts[index]) }
         try dispose(cancellation: cancellation)
@@ -110,7 +110,6 @@ final class ComposedFrameReader: AnimationFrameReader {
         }
     }
 
-    /// Clears what the frame shown leaves to be cleared.
     private func dispose(cancellation: Cancellation?) throws(WebImageError) {
         guard let index = shown else { return }
         if parts[index].disposal == .clear { try clear(parts[index], cancellation: cancellation) }
@@ -130,7 +129,8 @@ final class ComposedFrameReader: AnimationFrameReader {
         }
     }
 
-    /// `ground` with a part drawn on it. Only what has to be copied is: a part that hides everything is itself the result.
+    /// Returns `ground` with a part drawn on it, copying only if needed: a part that replaces the canvas is the result
+    /// itself.
     private func drawn(
         _ piece: PixelBuffer?, of part: FramePart, on ground: inout PixelBuffer?, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
@@ -163,7 +163,7 @@ final class ComposedFrameReader: AnimationFrameReader {
         next = index + 1
     }
 
-    /// Begins anew, with a part to which it does not matter what the canvas shows, or that needs it clear.
+    /// Restarts at a part that replaces the canvas or needs it transparent.
     private func begin(with index: Int) {
         canvas = nil
         shown = nil
@@ -174,7 +174,7 @@ final class ComposedFrameReader: AnimationFrameReader {
 extension MutablePixelBuffer {
     /// Draws the pixels of a part on this canvas.
     ///
-    /// - Precondition: `piece` has the part's size, and the part lies on the canvas.
+    /// - Precondition: `piece` has the part's size, and the part is within the canvas.
     mutating func draw(
         _ piece: PixelBuffer, of part: FramePart, cancellation: Cancellation?
     ) throws(WebImageError) {
@@ -191,9 +191,9 @@ extension MutablePixelBuffer {
         }
     }
 
-    /// Makes the rectangle of a part transparent black.
+    /// Makes the rectangle of a part transparent.
     ///
-    /// - Precondition: the part lies on the canvas.
+    /// - Precondition: the part is within the canvas.
     mutating func clear(_ part: FramePart, cancellation: Cancellation?) throws(WebImageError) {
         try forEachRow(of: part, cancellation: cancellation) { _, destination in
             memset(destination, 0, part.size.width * 4)

@@ -1,32 +1,32 @@
 internal import CWebImageKernels
 package import WebImageCore
 
-/// How the colours of one file become sRGB: found once a file, then applied to each picture in it.
+/// The conversion from a file's colors to sRGB, created once per file.
 ///
-/// Light is converted last, when there are fewest pixels left: ``convertedToSRGB(_:cancellation:)``. Ink can't be resampled as
-/// it is, so it is converted first, row by row: ``convertInk(_:pixelCount:)``. Each leaves alone what is the other's.
+/// Gray and RGB are converted last, when there are fewest pixels: ``convertedToSRGB(_:cancellation:)``. CMYK can't be
+/// resampled, so it's converted first, row by row: ``convertInk(_:pixelCount:)``. Each does nothing for the other's
+/// color models.
 package struct ColorConversion: Sendable {
-    /// `nil` where nothing is to be done.
+    /// `nil` if there is nothing to convert.
     private let transform: (any ColorTransform)?
     private let model: ColorModel
 
-    /// For what is sRGB already.
+    /// For sRGB.
     package static let none = ColorConversion(from: .sRGB)
 
-    /// Finds the way from `encoding`; what describes sRGB, or can't be made sense of, or is for another model than the
-    /// picture's, leaves the pixels as they are.
+    /// Creates the conversion from `encoding`. It does nothing for sRGB, for invalid encodings, and for those of
+    /// another model than the image's.
     package init(from encoding: ColorEncoding, model: ColorModel = .rgb) {
         self.model = model
         transform = encoding == .sRGB ? nil : ColorTransformCache.shared.transform(from: encoding, model: model)
     }
 
-    /// Whether pixels stay as they are.
     package var isIdentity: Bool { transform == nil }
 
-    /// Whether ``convertedToSRGB(_:cancellation:)`` takes memory for a second buffer.
+    /// Whether ``convertedToSRGB(_:cancellation:)`` allocates a second buffer.
     var copiesPixels: Bool { transform != nil && model != .cmyk }
 
-    /// `pixels`, premultiplied in the file's colours, in sRGB; the same object where nothing is to be done.
+    /// Returns `pixels`, premultiplied in the file's colors, in sRGB; the same object if there is nothing to convert.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     package func convertedToSRGB(
@@ -48,7 +48,7 @@ package struct ColorConversion: Sendable {
         return output.freeze(isOpaque: pixels.isOpaque)
     }
 
-    /// Turns ink into opaque sRGB in place: by the file's profile, else by the rule that each ink takes its light away.
+    /// Converts CMYK to opaque sRGB in place: by the file's profile, else by the rule that each ink absorbs its light.
     func convertInk(_ pixels: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
         if let transform, model == .cmyk {
             transform.convert(pixels, to: pixels, pixelCount: pixelCount)
@@ -58,30 +58,28 @@ package struct ColorConversion: Sendable {
     }
 }
 
-/// What a file says about the meaning of its numbers.
+/// How a file encodes colors.
 package enum ColorEncoding: Sendable, Hashable {
-    /// sRGB, or nothing, which means the same.
+    /// sRGB, also if nothing is specified.
     case sRGB
-    /// An ICC profile.
     case profile(ColorProfile)
-    /// Red, green and blue lights of its own, with one curve for all three.
+    /// Custom primaries with one curve for all three.
     case primaries(ColorPrimaries, ToneCurve)
-    /// sRGB's lights and a power between light and number, as PNG's `gAMA` names it: 0.45455 for common displays.
+    /// sRGB's primaries with a gamma as in PNG's `gAMA`: 0.45455 for common displays.
     case gamma(Double)
 }
 
-/// What the components of a stored pixel stand for.
+/// The color model of stored pixels.
 package enum ColorModel: Sendable, Hashable {
-    /// One component of light.
     case gray
-    /// Red, green and blue light; palettes, YCbCr and the like are unpacked to it before colours count.
+    /// Palettes, YCbCr and the like are converted to RGB first.
     case rgb
-    /// Cyan, magenta, yellow and black ink, each as 255 minus its amount.
+    /// Each ink as 255 minus its amount.
     case cmyk
 }
 
 extension ColorEncoding {
-    /// The way from here to sRGB for pictures of `model`; `nil` where they are to stay as they are.
+    /// Returns the conversion to sRGB for images of `model`; `nil` if the pixels stay as they are.
     func makeTransform(model: ColorModel) -> (any ColorTransform)? {
         let transform: (any ColorTransform)? =
             switch self {
@@ -97,7 +95,7 @@ extension ColorEncoding {
         return transform
     }
 
-    /// The memory it takes, in bytes.
+    /// The memory in bytes.
     var byteCount: Int {
         if case .profile(let profile) = self { profile.bytes.count } else { 0 }
     }
@@ -109,7 +107,7 @@ extension ColorProfile {
         case (.cmyk, .cmyk):
             return LittleCMSTransform(self)
         case (.rgb, .rgb), (.rgb, .gray):
-            // A grey picture may have a camera's profile: its grey is that profile's.
+            // A gray image may have a camera's profile; it's then that profile's gray.
             return ownTransform(MatrixShaper.init) ?? LittleCMSTransform(self) ?? MatrixShaper(self)
         case (.gray, .gray):
             return ownTransform(ToneMap.init) ?? LittleCMSTransform(self).map(ToneMap.init(graysBy:)) ?? ToneMap(self)
@@ -118,15 +116,15 @@ extension ColorProfile {
         }
     }
 
-    /// Curves and lights only count where there are no tables, which are finer.
+    /// Tables take precedence over curves and primaries because they are finer.
     private func ownTransform<Transform: ColorTransform>(_ make: (ColorProfile) -> Transform?) -> Transform? {
         hasTag(.perceptualTable) ? nil : make(self)
     }
 }
 
 extension ColorTransform {
-    /// Whether no colour moves by more than a level: the transform is from one of the many spellings of sRGB, and applying
-    /// it would only cost time and add rounding.
+    /// Whether no color changes by more than a level. There are many spellings of sRGB, and converting from one of them
+    /// would only cost time and add rounding.
     fileprivate var changesNothingVisible: Bool {
         var converted = telltaleColors
         convert(telltaleColors, to: &converted, pixelCount: converted.count / 4)
@@ -134,7 +132,7 @@ extension ColorTransform {
     }
 }
 
-/// Opaque pixels: every 15th level of each channel with each other, and all greys.
+/// Opaque pixels: all combinations of every 15th level, and all grays.
 private let telltaleColors: [UInt8] = {
     let levels = stride(from: UInt8(0), through: 255, by: 15)
     var colors: [UInt8] = []
@@ -147,22 +145,22 @@ private let telltaleColors: [UInt8] = {
     return colors
 }()
 
-/// Turns pixels of one kind into sRGB. It is immutable, and any number of threads may use it at once.
+/// Converts pixels to sRGB. Immutable and thread-safe.
 protocol ColorTransform: Sendable {
     /// Converts `pixelCount` pixels of 4 bytes. `source` may be `destination`; otherwise they don't overlap.
     ///
-    /// From light (``ColorModel/gray`` and ``ColorModel/rgb``, as RGBA) it reads and writes premultiplied colour and keeps
-    /// alpha: colour is divided by it before and multiplied after. From ink it writes opaque pixels.
+    /// Gray and RGB (as RGBA) are premultiplied before and after; colors are divided by alpha for the conversion. CMYK
+    /// becomes opaque pixels.
     func convert(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>, pixelCount: Int)
 
-    /// The memory its tables take, in bytes.
+    /// The memory of its tables, in bytes.
     var byteCount: Int { get }
 }
 
-/// The transforms used last, by what they start from: most pictures of a site share a profile, and setting one up takes
-/// lcms2 milliseconds.
+/// The most recently used transforms: most images of a site share a profile, and lcms2 takes milliseconds to set one
+/// up.
 ///
-/// It is bounded in number and in bytes, profiles included. A profile of which nothing can be made is remembered as well.
+/// Limited in number and bytes, profiles included. Unusable profiles are cached as well.
 final class ColorTransformCache: Sendable {
     static let shared = ColorTransformCache()
 
@@ -178,7 +176,6 @@ final class ColorTransformCache: Sendable {
     fileprivate struct Entry {
         let transform: (any ColorTransform)?
         let cost: Int
-        /// The higher, the later it was used.
         var lastUse: Int
     }
 
@@ -194,17 +191,15 @@ final class ColorTransformCache: Sendable {
         state = Lock(State())
     }
 
-    /// How many it holds.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Whether it knows what to do with pictures of `model` from `encoding`; asking does not count as use.
+    /// Whether there is an entry; doesn't count as use.
     func holds(_ encoding: ColorEncoding, model: ColorModel = .rgb) -> Bool {
         state.withLock { $0.entries[Key(encoding: encoding, model: model)] != nil }
     }
 
-    /// The transform from `encoding` for pictures of `model`; `nil` where pixels are to stay as they are.
-    ///
-    /// Two threads that ask for a new one at the same moment may both make it; nobody waits for another.
+    /// Returns the transform from `encoding` for images of `model`; `nil` if the pixels stay as they are. Two threads
+    /// that request a new one at the same time may both create it.
     func transform(from encoding: ColorEncoding, model: ColorModel) -> (any ColorTransform)? {
         let key = Key(encoding: encoding, model: model)
         let known = state.withLock { $0.use(key) }

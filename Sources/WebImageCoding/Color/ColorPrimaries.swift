@@ -1,19 +1,18 @@
-/// The lights of a display and the white they make together, as CIE 1931 x and y.
+/// The primaries and white point of a display, as CIE 1931 x and y.
 package struct ColorPrimaries: Sendable, Hashable {
     var red: SIMD2<Double>
     var green: SIMD2<Double>
     var blue: SIMD2<Double>
     var white: SIMD2<Double>
 
-    /// ITU-R BT.709 and sRGB, with white at D65.
+    /// ITU-R BT.709 and sRGB, white D65.
     static let sRGB = ColorPrimaries(red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06], white: d65)
-    /// Apple's displays since 2015: SMPTE EG 432-1, with white at D65.
+    /// SMPTE EG 432-1, white D65.
     static let displayP3 = ColorPrimaries(red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06], white: d65)
     static let d65: SIMD2<Double> = [0.3127, 0.329]
 
-    /// From amounts of the lights to XYZ under ICC's D50, the white adapted as ICC.1:2022, annex E, recommends (Bradford).
-    ///
-    /// `nil` where the numbers are no colours or the lights make no white.
+    /// The matrix from linear RGB to XYZ under ICC's D50, adapted by Bradford's method (ICC.1:2022, annex E). `nil` for
+    /// invalid colors, or primaries that can't make white.
     var matrixToConnectionSpace: ColorMatrix? {
         guard [red, green, blue, white].allSatisfy({ $0.y > 0 && $0.x >= 0 && $0.x + $0.y <= 1.0001 }) else {
             return nil
@@ -28,20 +27,20 @@ package struct ColorPrimaries: Sendable, Hashable {
         return matrix.isFinite ? matrix : nil
     }
 
-    /// XYZ with a brightness of 1.
+    /// XYZ with Y = 1.
     private static func color(of point: SIMD2<Double>) -> SIMD3<Double> {
         [point.x / point.y, 1, (1 - point.x - point.y) / point.y]
     }
 
     /// ICC.1:2022, 7.2.16.
     private static let d50: SIMD3<Double> = [0.9642, 1, 0.8249]
-    /// Bradford's, from XYZ to what the eye's three kinds of cones answer.
+    /// Bradford's matrix from XYZ to cone responses.
     private static let cones = ColorMatrix(
         rows: [0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296])
 }
 
 extension ColorPrimaries {
-    /// Whether an eye could not tell these from `other`: cHRM's five decimals, or somebody's rounding of them.
+    /// Whether the difference is invisible, for example rounding in cHRM.
     func isClose(to other: ColorPrimaries) -> Bool {
         zip([red, green, blue, white], [other.red, other.green, other.blue, other.white]).allSatisfy { mine, theirs in
             abs(mine.x - theirs.x) < 0.002 && abs(mine.y - theirs.y) < 0.002
@@ -50,13 +49,12 @@ extension ColorPrimaries {
 }
 
 extension ColorMatrix {
-    /// Whether every number is one.
     fileprivate var isFinite: Bool {
         [columns.0, columns.1, columns.2].allSatisfy { ($0 - $0) == .zero }
     }
 }
 
-/// A linear map of three light values to three others, by columns: what each input adds to the outputs.
+/// A 3 × 3 matrix, by columns.
 struct ColorMatrix: Sendable, Hashable {
     var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (first, second, third) }
     private let first: SIMD3<Double>
@@ -81,12 +79,12 @@ struct ColorMatrix: Sendable, Hashable {
         matrix.first * vector.x + matrix.second * vector.y + matrix.third * vector.z
     }
 
-    /// The map that applies `inner` first.
+    /// The matrix that applies `inner` first.
     static func * (outer: ColorMatrix, inner: ColorMatrix) -> ColorMatrix {
         ColorMatrix(columns: outer * inner.first, outer * inner.second, outer * inner.third)
     }
 
-    /// The map back; `nil` where two inputs (nearly) share a direction, as in no real set of lights.
+    /// `nil` if two columns are (nearly) parallel.
     var inverse: ColorMatrix? {
         let rows = (cross(second, third), cross(third, first), cross(first, second))
         let determinant = (first * rows.0).sum()
@@ -99,15 +97,15 @@ struct ColorMatrix: Sendable, Hashable {
     }
 }
 
-/// Colours by number (ITU-T H.273), as PNG's cICP has them.
+/// Colors by code point (ITU-T H.273), as in PNG's cICP.
 struct ColorCodePoints: Sendable, Hashable {
     let primaries: UInt8
     let transfer: UInt8
-    /// 0 for RGB, the only one a PNG may have.
+    /// 0 for RGB, the only value allowed in a PNG.
     let matrix: UInt8
     let isFullRange: Bool
 
-    /// Reads the four bytes of a cICP chunk.
+    /// Reads the content of a cICP chunk.
     init?(_ content: RawSpan) {
         guard let primaries = content.byte(at: 0), let transfer = content.byte(at: 1), let matrix = content.byte(at: 2),
             let range = content.byte(at: 3)
@@ -118,8 +116,8 @@ struct ColorCodePoints: Sendable, Hashable {
         isFullRange = range == 1
     }
 
-    /// `nil` for numbers that are reserved, and for those that can't be shown on a common display without choosing how to
-    /// dim them: HDR (PQ and HLG). What else the file says counts then.
+    /// `nil` for reserved values, and for HDR (PQ and HLG), which isn't tone-mapped. The file's other color chunks
+    /// apply then.
     var encoding: ColorEncoding? {
         guard matrix == 0, isFullRange, let lights = Self.lights[primaries], let curve = Self.curves[transfer] else {
             return nil
@@ -127,7 +125,7 @@ struct ColorCodePoints: Sendable, Hashable {
         return lights == .sRGB && curve == .sRGB ? .sRGB : .primaries(lights, curve)
     }
 
-    /// Table 2 of H.273, for displays.
+    /// Table 2 of H.273.
     private static let lights: [UInt8: ColorPrimaries] = [
         // BT.709 and sRGB; BT.470 M, B and G; BT.601; film; BT.2020; DCI P3; Display P3.
         1: .sRGB,
@@ -147,7 +145,7 @@ struct ColorCodePoints: Sendable, Hashable {
         1: video, 4: .gamma(2.2), 5: .gamma(2.8), 6: video, 8: .gamma(1), 13: .sRGB, 14: video, 15: video,
     ]
 
-    /// BT.709's, which BT.601 and BT.2020 share.
+    /// The curve of BT.709, BT.601 and BT.2020.
     private static let video = ToneCurve.formula(
         ToneCurve.Formula(g: 1 / 0.45, a: 1 / 1.099, b: 0.099 / 1.099, c: 1 / 4.5, d: 0.081))
 }

@@ -1,33 +1,32 @@
-/// An ICC profile (ICC.1:2022) as it is embedded in a picture: its header, and where its tags are.
+/// An embedded ICC profile (ICC.1:2022): its header, and the locations of its tags.
 ///
 ///     0        128   132                     …
 ///     │ header │ n │ n × (name, offset, size) │ tags, in any order; several names may share one │
 ///
-/// Only the kinds that describe a picture's pixels are read: input, display, output and colour space profiles, from grey,
-/// RGB or CMYK to XYZ or Lab. Every tag lies inside the bytes. What the tags hold is looked at where they are used.
+/// Only profiles of pixels are accepted: input, display, output and color space profiles, from gray, RGB or CMYK to XYZ
+/// or Lab. Every tag is within the bytes; the contents are checked when used.
 package struct ColorProfile: Sendable, Hashable {
-    /// As long as the profile says it is.
+    /// Of the length in the header.
     let bytes: [UInt8]
-    /// Of the pixels it is for.
+    /// The color model of the pixels.
     let model: ColorModel
-    /// Of the colours it turns them into.
+    /// The color space it converts to.
     let connectionSpace: ConnectionSpace
     private let tags: [Int: Range<Int>]
     private let tagCount: Int
-    /// Of all bytes, taken once: the cache of transforms looks profiles up inside its lock.
+    /// A hash of all bytes, computed once: the transform cache looks profiles up inside its lock.
     private let digest: Int
 
-    /// Where profiles meet: colours as an eye sees them, under the light of ICC's D50.
+    /// ICC's profile connection space, under D50.
     enum ConnectionSpace: Sendable {
         case xyz
         case lab
     }
 
-    /// The longest profile that is read, 4 MiB; the largest in use, for printing presses, have about 3.
+    /// The longest profile that is read, 4 MiB; printing profiles have up to about 3.
     static let byteLimit = 4 << 20
 
-    /// `nil` for bytes that are no profile, or a damaged one, or one of another kind. A picture with such a profile is
-    /// shown as if it had none.
+    /// `nil` for invalid profiles and other kinds; the image is shown as if it had none.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.byteLimit else { return nil }
         let data = bytes.span.bytes
@@ -43,12 +42,12 @@ package struct ColorProfile: Sendable, Hashable {
                 let offset = data.integer(at: entry + 4, count: 4, isBigEndian: true),
                 let size = data.integer(at: entry + 8, count: 4, isBigEndian: true), offset + size <= length
             else { return nil }
-            // Of several by one name lcms2 takes the first as well.
+            // Of several with the same name, lcms2 uses the first too.
             if tags[name] == nil { tags[name] = offset..<offset + size }
         }
         self.bytes = length == bytes.count ? bytes : Array(bytes[..<length])
         var hasher = Hasher()
-        // In one piece: an array would hash half a megabyte byte by byte.
+        // At once: an array would hash half a megabyte byte by byte.
         self.bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         digest = hasher.finalize()
         self.model = model
@@ -57,7 +56,7 @@ package struct ColorProfile: Sendable, Hashable {
         self.tagCount = tagCount
     }
 
-    /// Where the table of tags names each of them.
+    /// The offsets of the entries in the tag table.
     var tagEntries: some Sequence<Int> { Self.entries(count: tagCount) }
 
     private static func entries(count: Int) -> StrideTo<Int> {
@@ -67,19 +66,17 @@ package struct ColorProfile: Sendable, Hashable {
 
     func hasTag(_ name: TagName) -> Bool { tags[name.rawValue] != nil }
 
-    /// Calls `body` with the bytes of a tag; `nil` if there is none.
+    /// Calls `body` with the bytes of a tag; returns `nil` if there is none.
     func withTag<Result>(_ name: TagName, _ body: (RawSpan) -> Result?) -> Result? {
         guard let range = tags[name.rawValue] else { return nil }
         return body(bytes.span.bytes.extracting(range))
     }
 
-    /// Compares the bytes; all else follows from them.
     package static func == (first: ColorProfile, second: ColorProfile) -> Bool { first.bytes == second.bytes }
 
-    /// Hashes what stands for the bytes.
     package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
-    /// Names of tags as big-endian numbers.
+    /// As big-endian numbers.
     enum TagName: Int {
         case redColorant = 0x7258_595A  // rXYZ
         case greenColorant = 0x6758_595A  // gXYZ
@@ -88,13 +85,13 @@ package struct ColorProfile: Sendable, Hashable {
         case greenCurve = 0x6754_5243  // gTRC
         case blueCurve = 0x6254_5243  // bTRC
         case grayCurve = 0x6B54_5243  // kTRC
-        /// A table of colours for the perceptual intent.
+        /// The color table of the perceptual intent.
         case perceptualTable = 0x4132_4230  // A2B0
         case description = 0x6465_7363  // desc
     }
 
     private static let headerLength = 128
-    /// lcms2 reads no more either.
+    /// lcms2 has the same limit.
     private static let tagLimit = 100
     private static let classes: [StaticString] = ["scnr", "mntr", "prtr", "spac"]
     private static let models: [(name: StaticString, model: ColorModel)] = [
@@ -106,7 +103,7 @@ package struct ColorProfile: Sendable, Hashable {
 }
 
 extension ColorProfile {
-    /// What the profile calls itself, such as `Display P3`; `nil` where it does not, or not in Unicode.
+    /// The profile's description, such as `Display P3`; `nil` if there is none in Unicode.
     package var name: String? {
         withTag(.description) { tag in
             if tag.hasText("mluc", at: 0) { return Self.localizedText(in: tag) }
@@ -115,7 +112,7 @@ extension ColorProfile {
         }
     }
 
-    /// `multiLocalizedUnicodeType`: of several languages English, else the first.
+    /// `multiLocalizedUnicodeType`: English if available, else the first language.
     private static func localizedText(in tag: RawSpan) -> String? {
         guard let recordCount = tag.integer(at: 8, count: 4, isBigEndian: true) else { return nil }
         let records = (0..<min(recordCount, 64)).map { 16 + $0 * 12 }
@@ -139,20 +136,20 @@ extension ColorProfile {
         return printable(String(decoding: characters, as: UTF8.self))
     }
 
-    /// Up to the first control character: a zero ends the text, a terminal takes orders from others, and some turn the
-    /// direction of what follows.
+    /// Returns the text up to the first control character: a zero ends the text, and others could control a terminal or
+    /// the text direction.
     private static func printable(_ text: String) -> String? {
         let shown = text.unicodeScalars.prefix { ![.control, .format].contains($0.properties.generalCategory) }
         return shown.isEmpty ? nil : String(String.UnicodeScalarView(shown))
     }
 
-    /// In bytes; a file must not fill a screen.
+    /// In bytes.
     private static let nameLimit = 256
 }
 
 extension ColorProfile {
-    /// A copy whose floating-point table for the perceptual intent (`D2B0`) goes by another name: lcms2 would take it
-    /// before all else, but browsers do not know it, and files need something beside it for that reason.
+    /// The bytes with the floating-point table of the perceptual intent (`D2B0`) renamed: lcms2 would prefer it, but
+    /// browsers ignore it.
     var bytesWithoutFloatTable: [UInt8] {
         var bytes = self.bytes
         for entry in tagEntries where bytes[entry..<entry + 4].elementsEqual("D2B0".utf8) {
@@ -161,10 +158,8 @@ extension ColorProfile {
         return bytes
     }
 
-    /// Whether the tables of colours take as much room as they claim, so that lcms2 asks for no more memory than the file
-    /// has bytes (and twice that: it keeps 16 bits for each 8).
-    ///
-    /// A few bytes can claim 255 steps along each of 15 axes.
+    /// Whether the color tables are as long as they claim, so that lcms2 allocates no more than about twice the file's
+    /// bytes. A few bytes can claim 255 steps along each of 15 axes.
     var hasPlausibleTables: Bool {
         withTag(.perceptualTable) { tag -> Bool? in
             if tag.hasText("mft1", at: 0) {
@@ -179,7 +174,7 @@ extension ColorProfile {
         } ?? true
     }
 
-    /// `lut8Type` and `lut16Type`: as many steps on each axis.
+    /// `lut8Type` and `lut16Type`: the same number of steps on each axis.
     private func holdsTable(_ tag: RawSpan, bytesPerValue: Int, headerLength: Int) -> Bool {
         guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), let steps = tag.byte(at: 10) else {
             return false
@@ -188,7 +183,7 @@ extension ColorProfile {
             && Self.fits(Array(repeating: steps, count: inputCount), bytesPerValue, behind: headerLength, in: tag)
     }
 
-    /// `lutAToBType`: steps of their own for each axis, or no table at all.
+    /// `lutAToBType`: a number of steps for each axis, or no table.
     private func holdsModernTable(_ tag: RawSpan) -> Bool {
         guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), Int(inputs) == inputCount, outputs == 3,
             let start = tag.integer(at: 24, count: 4, isBigEndian: true)
@@ -204,7 +199,7 @@ extension ColorProfile {
     }
 
     private static func fits(_ steps: [UInt8], _ bytesPerValue: Int, behind start: Int, in tag: RawSpan) -> Bool {
-        // At most 2³² steps, so that nothing overflows.
+        // At most 2³² steps, so this can't overflow.
         let valueCount = steps.reduce(3) { $0 * Int($1) }
         return valueCount > 0 && start + valueCount * bytesPerValue <= tag.byteCount
     }
@@ -219,7 +214,7 @@ extension ColorProfile {
 }
 
 extension RawSpan {
-    /// ICC's `s15Fixed16Number` at `offset`; `nil` if it is not all inside the data.
+    /// Reads ICC's `s15Fixed16Number`; `nil` outside the data.
     func fixedPoint(at offset: Int) -> Double? {
         integer(at: offset, count: 4, isBigEndian: true).map { Double(Int32(truncatingIfNeeded: $0)) / 65536 }
     }

@@ -2,22 +2,22 @@ internal import CWebImageKernels
 internal import CWebImageLCMS
 internal import Glibc
 
-/// Red, green and blue lights with a curve each, to sRGB: what nearly all profiles of cameras and displays are.
+/// Converts RGB with a curve for each channel and a matrix: nearly all profiles of cameras and displays.
 ///
 ///     byte ─ curve ─▶ light ─┐
 ///     byte ─ curve ─▶ light ─┼─ 3 × 3 ─▶ sRGB's light ─ sRGB's curve ─▶ byte     (three times)
 ///     byte ─ curve ─▶ light ─┘
 ///
-/// Curve and matrix become one table for each channel, of what each byte adds to the three outputs, in fixed point; the
-/// sums, cut to 0 and 1, index a table of sRGB's bytes. Its 2¹⁴ steps are a tenth of a level apart where the curve is
-/// steepest, so that only what lies within that of the middle between two levels can be rounded the other way.
+/// Curve and matrix become a table for each channel: what each byte adds to the three outputs, in fixed point. The
+/// sums, clamped, index a table of sRGB bytes. Its 2¹⁴ steps are a tenth of a level apart where the curve is steepest,
+/// so rounding differs only within that distance of the middle between two levels.
 struct MatrixShaper: ColorTransform {
-    /// 256 times 4 numbers for each channel: what its value adds to red, green, blue and (nothing) alpha.
+    /// 256 times 4 numbers for each channel: what its value adds to red, green, blue and (0) alpha.
     private let addends: [Int32]
 
     /// - Parameters:
-    ///   - curves: of red, green and blue, to light.
-    ///   - matrix: from that light to XYZ under D50.
+    ///   - curves: for red, green and blue, to linear light.
+    ///   - matrix: from linear light to XYZ under D50.
     init?(curves: [ToneCurve], matrix: ColorMatrix) {
         guard curves.count == 3, let toSRGB = Self.fromConnectionSpace.map({ $0 * matrix }) else { return nil }
         let columns = toSRGB.columns
@@ -27,7 +27,7 @@ struct MatrixShaper: ColorTransform {
             for light in curve.lightOfBytes {
                 for sum in [column.x * light, column.y * light, column.z * light, 0] {
                     let scaled = (sum * Self.one).rounded()
-                    // Three of these still fit 32 bits, whatever a profile says.
+                    // So that the sum of three fits in 32 bits.
                     guard abs(scaled) <= Self.addendLimit else { return nil }
                     addends.append(Int32(scaled))
                 }
@@ -46,13 +46,13 @@ struct MatrixShaper: ColorTransform {
         }
     }
 
-    /// Light of 1, the last index of ``encodedLight``, as a sum.
+    /// Full light, the last index of ``encodedLight``, as a sum.
     private static let one = Double((CWI_LIGHT_LEVELS - 1) << CWI_LIGHT_FRACTION_BITS)
     private static let addendLimit = Double(1 << 29)
 
     private static let fromConnectionSpace = ColorPrimaries.sRGB.matrixToConnectionSpace?.inverse
 
-    /// sRGB's byte for each light.
+    /// The sRGB byte for each light level.
     static let encodedLight: [UInt8] = (0..<Int(CWI_LIGHT_LEVELS)).map { index in
         let light = Double(index) / Double(CWI_LIGHT_LEVELS - 1)
         return UInt8((SRGB.encoded(light) * 255).rounded())
@@ -60,7 +60,7 @@ struct MatrixShaper: ColorTransform {
 }
 
 extension MatrixShaper {
-    /// `nil` for a profile without lights and curves, or with impossible ones.
+    /// `nil` without curves and primaries, or with invalid ones.
     init?(_ profile: ColorProfile) {
         guard profile.model == .rgb, profile.connectionSpace == .xyz else { return nil }
         var curves: [ToneCurve] = []
@@ -81,7 +81,7 @@ extension MatrixShaper {
 }
 
 extension SIMD3<Double> {
-    /// Reads the first number triple of an `XYZType` tag.
+    /// Reads the first triple of an `XYZType` tag.
     fileprivate init?(xyzTag tag: RawSpan) {
         guard tag.hasText("XYZ ", at: 0), let x = tag.fixedPoint(at: 8), let y = tag.fixedPoint(at: 12),
             let z = tag.fixedPoint(at: 16)
@@ -90,26 +90,26 @@ extension SIMD3<Double> {
     }
 }
 
-/// The curve from light to number of IEC 61966-2-1.
+/// The transfer function of IEC 61966-2-1.
 enum SRGB {
-    /// The component, 0 to 1, that shows `light`, 0 to 1.
+    /// Returns the component for `light`, both 0 to 1.
     static func encoded(_ light: Double) -> Double {
         light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
     }
 }
 
-/// A table of bytes for each of red, green and blue: grey profiles, and a PNG's gamma.
+/// Maps the bytes of each channel by a table: for gray profiles and PNG gamma.
 struct ToneMap: ColorTransform {
     /// 256 bytes for each channel.
     private let tables: [UInt8]
 
-    /// - Parameter component: what becomes of a component from 0 to 1, whichever it is.
+    /// - Parameter component: maps a component from 0 to 1.
     init(_ component: (Double) -> Double) {
         let table = (0...255).map { UInt8((min(max(component(Double($0) / 255), 0), 1) * 255).rounded()) }
         tables = table + table + table
     }
 
-    /// For grey pixels, what `transform` makes of each grey; it may be a tint.
+    /// Maps each gray to what `transform` makes of it, which may be tinted.
     init(graysBy transform: some ColorTransform) {
         var pixels = (UInt8.min...UInt8.max).flatMap { [$0, $0, $0, 255] as [UInt8] }
         pixels.withUnsafeMutableBufferPointer { pixels in
@@ -119,7 +119,7 @@ struct ToneMap: ColorTransform {
         tables = (0..<3).flatMap { channel in (0...255).map { pixels[$0 * 4 + channel] } }
     }
 
-    /// Grey whose curve leads to light; `nil` for profiles with other means.
+    /// For a gray profile with a curve; `nil` for others.
     init?(_ profile: ColorProfile) {
         guard profile.model == .gray, profile.connectionSpace == .xyz,
             let curve = profile.withTag(.grayCurve, { ToneCurve(tag: $0) })
@@ -127,9 +127,9 @@ struct ToneMap: ColorTransform {
         self.init { SRGB.encoded(curve.light(of: $0)) }
     }
 
-    /// A file's gamma, shown on a display whose exponent is 2.2, which is what browsers do with one that stands alone.
+    /// For a file's gamma, shown on a display with an exponent of 2.2, as browsers do.
     ///
-    /// `nil` where the two cancel out within 5 %, as libpng has it, and for a gamma that no file can mean.
+    /// `nil` if the two cancel out within 5 %, as in libpng, and for invalid gammas.
     init?(fileGamma gamma: Double) {
         guard gamma > 0.01, gamma < 100 else { return nil }
         let exponent = 1 / (gamma * 2.2)
@@ -144,18 +144,17 @@ struct ToneMap: ColorTransform {
     }
 }
 
-/// Any profile that lcms2 understands: tables of colours, and ink.
+/// Converts by lcms2: profiles with color tables, and CMYK.
 ///
-/// The intent is perceptual, the one such tables are made for and the one browsers take; the darkest ink becomes black, as
-/// lcms2 does on its own for this intent and an sRGB of version 4. lcms2 keeps a transform's last pixel only if it may, and
-/// here it may not: that is all that threads would share.
+/// Uses the perceptual intent, as browsers do; lcms2 then maps the darkest ink to black. lcms2's cache of the last
+/// pixel, the only state that threads would share, is off.
 final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
-    // `@unchecked`: lcms2 does not write to a transform without that memory of one pixel.
+    // `@unchecked`: without that cache, lcms2 doesn't write to a transform.
     private let transform: cmsHTRANSFORM
     private let model: ColorModel
 
-    /// - Parameter isExact: whether every pixel goes through every step of the profile, which is slow. If not, lcms2 takes
-    ///   samples and goes straight between them; for grey these are so few that dark tones are up to 10 levels off.
+    /// - Parameter isExact: whether every pixel goes through every step of the profile, which is slow. Otherwise lcms2
+    ///   interpolates between samples; for gray, these are so few that dark tones are up to 10 levels off.
     init?(_ profile: ColorProfile, isExact: Bool) {
         let bytes = profile.bytesWithoutFloatTable
         guard profile.hasPlausibleTables, let input = cmsOpenProfileFromMem(bytes, cmsUInt32Number(bytes.count))
@@ -179,16 +178,16 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
         model = profile.model
     }
 
-    /// Exact for grey: no more than 256 pixels are ever asked, see ``ToneMap/init(graysBy:)``.
+    /// Exact for gray, of which at most 256 pixels are converted: see ``ToneMap/init(graysBy:)``.
     convenience init?(_ profile: ColorProfile) { self.init(profile, isExact: profile.model == .gray) }
 
     deinit { cmsDeleteTransform(transform) }
 
-    /// lcms2 does not tell. It turns what a profile does into one table of colours, for ink about this large.
+    /// An estimate: lcms2 makes one color table of a profile, for CMYK about this large.
     let byteCount = 512 << 10
 
     func convert(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
-        // lcms2 counts in 32 bits; a batch also stays in the processor's cache from pass to pass.
+        // lcms2 counts in 32 bits. A batch also stays in the processor's cache.
         let batchSize = 1 << 12
         for first in stride(from: 0, to: pixelCount, by: batchSize) {
             let count = min(batchSize, pixelCount - first)

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// What becomes of a stored component, 0 to 1, on its way to light, 0 to 1.
+/// The curve from a stored component, 0 to 1, to linear light, 0 to 1.
 package enum ToneCurve: Sendable, Hashable {
-    /// Light is the number to this power.
+    /// The component to this power.
     case gamma(Double)
-    /// Values at even distances, with straight lines between; two at least.
+    /// Values at equal distances, interpolated linearly; at least two.
     case table([UInt16])
-    /// (a x + b)^g + e from d on, and c x + f below it: what all curves with a formula can be written as.
+    /// (a x + b)^g + e from d on, and c x + f below: covers all parametric curves.
     case formula(Formula)
 
-    /// The numbers of ``formula(_:)``, named as in ICC.1:2022, 10.18.
+    /// The parameters of ``formula(_:)``, named as in ICC.1:2022, 10.18.
     package struct Formula: Sendable, Hashable {
         var g: Double
         var a = 1.0
@@ -20,10 +20,10 @@ package enum ToneCurve: Sendable, Hashable {
         var f = 0.0
     }
 
-    /// sRGB's own (IEC 61966-2-1).
+    /// IEC 61966-2-1.
     static let sRGB = ToneCurve.formula(Formula(g: 2.4, a: 1 / 1.055, b: 0.055 / 1.055, c: 1 / 12.92, d: 0.04045))
 
-    /// The light of a component between 0 and 1; cut to 0 and 1, which no curve of a sound profile leaves.
+    /// Returns the light for a component, clamped.
     func light(of component: Double) -> Double {
         let light: Double
         switch self {
@@ -40,16 +40,15 @@ package enum ToneCurve: Sendable, Hashable {
                 ? pow(max(0, formula.a * component + formula.b), formula.g) + formula.e
                 : formula.c * component + formula.f
         }
-        // Also catches what is not a number.
+        // Also handles NaN.
         return light > 0 ? min(light, 1) : 0
     }
 
-    /// The light of each byte.
     var lightOfBytes: [Double] { (0...255).map { light(of: Double($0) / 255) } }
 }
 
 extension ToneCurve {
-    /// Reads a tag of one of the two types that hold curves; `nil` if it is damaged.
+    /// Reads a `curv` or `para` tag; `nil` if it's damaged.
     init?(tag: RawSpan) {
         if tag.hasText("curv", at: 0) {
             self.init(points: tag)
@@ -60,7 +59,7 @@ extension ToneCurve {
         }
     }
 
-    /// `curveType`: no point for a straight line, one for a power, more for a table.
+    /// `curveType`: no point for the identity, one for a power, more for a table.
     private init?(points tag: RawSpan) {
         guard let count = tag.integer(at: 8, count: 4, isBigEndian: true), count <= (tag.byteCount - 12) / 2 else {
             return nil
@@ -77,7 +76,7 @@ extension ToneCurve {
         }
     }
 
-    /// `parametricCurveType`: five formulas, each an extension of the one before.
+    /// `parametricCurveType`: five formulas, each an extension of the previous one.
     private init?(parameters tag: RawSpan) {
         guard let type = tag.integer(at: 8, count: 2, isBigEndian: true), type < Self.parameterCounts.count else {
             return nil
@@ -87,7 +86,7 @@ extension ToneCurve {
             guard let value = tag.fixedPoint(at: 12 + index * 4) else { return nil }
             p.append(value)
         }
-        // Types 1 and 2 bend where what the power is taken of becomes 0.
+        // In types 1 and 2, d is where the base of the power is 0.
         if type == 1 || type == 2, p[1] == 0 { return nil }
         switch type {
         case 0: self = .gamma(p[0])

@@ -3,12 +3,12 @@ internal import Glibc
 package import WebImageCore
 
 extension Data {
-    /// The bytes of a file, which must be neither a directory nor a pipe or a device. Blocks.
+    /// Reads a regular file: not a directory, pipe or device. Blocks.
     ///
-    /// - Parameter limit: how many bytes are read of a longer one.
+    /// - Parameter limit: the most bytes to read.
     /// - Throws: ``WebImageError/file(path:errno:)``, ``WebImageError/outOfMemory(byteCount:)``.
     package init(contentsOfRegularFile path: String, upTo limit: Int = .max) throws(WebImageError) {
-        // Should it be a pipe, opening it must not wait for a writer.
+        // Nonblocking, so that opening a pipe doesn't wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
         defer { close(descriptor) }
@@ -17,7 +17,7 @@ extension Data {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .file(path: path, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EOPNOTSUPP)
         }
-        // Not `Data(count:)`, which ends the process where there is not so much: a file with holes can have any length.
+        // Not `Data(count:)`, which traps if there isn't enough memory: a sparse file can have any length.
         let byteCount = Swift.min(limit, Int(status.st_size))
         guard let bytes = malloc(Swift.max(1, byteCount)) else { throw .outOfMemory(byteCount: byteCount) }
         var count = 0
@@ -29,7 +29,7 @@ extension Data {
                 free(bytes)
                 throw .file(path: path, errno: number)
             }
-            // It has shrunk.
+            // The file has shrunk.
             if readCount == 0 { break }
             count += readCount
         }

@@ -1,31 +1,35 @@
 internal import Dispatch
 internal import WebImageCore
 
-/// Bounds the memory of all decodes that run at the same time.
+/// Limits the memory of all decodes that run at the same time.
 ///
-/// A decode says how much memory it takes at the most before it takes any, and waits on its thread while there is no room:
+/// A decode states the most memory it needs, and blocks its thread until that much is free:
 ///
-///     decode ─▶ first in line, and room for it? ── yes ──▶ runs ──▶ its share goes back ──▶ next in line
-///                         └ no ─▶ waits
+///     decode ─▶ first in the queue, and it fits? ── yes ──▶ runs ──▶ releases its share ──▶ next in the queue
+///                          └ no ─▶ waits
 ///
-/// The first in line runs without room too if no other decode runs: so one that is larger than the budget runs alone, and none
-/// waits for ever. A decode that runs never waits for more, so two can't wait for each other. Previews of files that arrive
-/// hold memory for as long as their server takes; so they get at most half of the budget, don't wait, and do not keep a
-/// decode from running.
+/// If no decode is running, the first in the queue starts even if it doesn't fit. A decode larger than the budget therefore
+/// runs alone, and none waits forever. A running decode never waits for more, so two can't deadlock. Previews hold memory
+/// for as long as their file takes to arrive: they get at most half of the budget, never wait, and don't delay decodes.
+///
+/// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels besides the
+/// output (36 MB for a 12-megapixel 4:2:0 JPEG). Their number is limited as well.
 package final class DecodingBudget: Sendable {
-    /// The budget of the process: half of the memory that it may have.
+    /// The budget of the process: half of its available memory, and 4 large previews.
     package static let shared = DecodingBudget(byteCount: AvailableMemory.totalBytes() / 2)
 
-    /// In bytes.
+    /// The budget, in bytes.
     package let byteCount: Int
+    private let largePreviewLimit: Int
     private let state = Lock(State())
 
     private struct State {
         var decodeCount = 0
         var heldByteCount = 0
-        /// Of these, what previews hold.
+        /// The part of ``heldByteCount`` that previews hold.
         var previewByteCount = 0
-        /// The longest waiting first.
+        var largePreviewCount = 0
+        /// In the order of their arrival.
         var waiters: [Waiter] = []
 
         mutating func begin(_ byteCount: Int) {
@@ -41,25 +45,31 @@ package final class DecodingBudget: Sendable {
 
     private final class Waiter: Sendable {
         let byteCount: Int
-        let turn = DispatchSemaphore(value: 0)
+        let semaphore = DispatchSemaphore(value: 0)
 
         init(byteCount: Int) { self.byteCount = byteCount }
     }
 
-    package init(byteCount: Int) { self.byteCount = byteCount }
+    package init(byteCount: Int, largePreviewLimit: Int = 4) {
+        self.byteCount = byteCount
+        self.largePreviewLimit = largePreviewLimit
+    }
 
-    /// How many bytes are held.
+    /// The bytes in use.
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
-    /// How many decodes wait.
+    /// The number of decodes that wait.
     package var waitingCount: Int { state.withLock { $0.waiters.count } }
 
-    /// A share for a decode. It blocks while there is no room.
+    /// The number of large previews in progress.
+    var largePreviewCount: Int { state.withLock { $0.largePreviewCount } }
+
+    /// Returns a share for a decode; blocks until the memory is free.
     ///
-    /// - Throws: ``WebImageError/cancelled`` and ``WebImageError/decodingTimedOut(seconds:)``, as `cancellation` says.
+    /// - Throws: ``WebImageError/cancelled``, ``WebImageError/decodingTimedOut(seconds:)``.
     func share(_ byteCount: Int, cancellation: Cancellation?) throws(WebImageError) -> DecodingShare {
         let waiter = state.withLock { state -> Waiter? in
-            if state.waiters.isEmpty, mayBegin(byteCount, state) {
+            if state.waiters.isEmpty, canBegin(byteCount, state) {
                 state.begin(byteCount)
                 return nil
             }
@@ -71,26 +81,28 @@ package final class DecodingBudget: Sendable {
         return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false)
     }
 
-    /// A share for previews; `nil` where there is no room now.
-    func previewShare(_ byteCount: Int) -> DecodingShare? {
+    /// Returns a share for previews; `nil` if it doesn't fit now.
+    func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
         let fits = state.withLock { state in
             guard state.waiters.isEmpty, byteCount <= self.byteCount - state.heldByteCount,
-                byteCount <= self.byteCount / 2 - state.previewByteCount
+                byteCount <= self.byteCount / 2 - state.previewByteCount,
+                !isLarge || state.largePreviewCount < largePreviewLimit
             else { return false }
             state.heldByteCount += byteCount
             state.previewByteCount += byteCount
+            if isLarge { state.largePreviewCount += 1 }
             return true
         }
-        return fits ? DecodingShare(of: self, byteCount: byteCount, isForPreviews: true) : nil
+        return fits ? DecodingShare(of: self, byteCount: byteCount, isForPreviews: true, isLarge: isLarge) : nil
     }
 
-    private func mayBegin(_ byteCount: Int, _ state: State) -> Bool {
+    private func canBegin(_ byteCount: Int, _ state: State) -> Bool {
         state.decodeCount == 0 || byteCount <= self.byteCount - state.heldByteCount
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        // A cancellation is a flag that is polled.
-        while waiter.turn.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
+        // A cancellation is a flag, so it's polled.
+        while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
             do throws(WebImageError) {
                 try cancellation?.check()
             } catch {
@@ -100,110 +112,87 @@ package final class DecodingBudget: Sendable {
         }
     }
 
-    /// Lets in those of the line that have room now, and returns them.
-    private func letIn(_ state: inout State) -> [Waiter] {
-        var turns: [Waiter] = []
-        while let first = state.waiters.first, mayBegin(first.byteCount, state) {
+    /// Starts the waiting decodes that fit now, and returns them.
+    private func startWaiters(_ state: inout State) -> [Waiter] {
+        var started: [Waiter] = []
+        while let first = state.waiters.first, canBegin(first.byteCount, state) {
             state.waiters.removeFirst()
             state.begin(first.byteCount)
-            turns.append(first)
+            started.append(first)
         }
-        return turns
+        return started
     }
 
-    /// Takes a waiter out of the line, or gives back what it got meanwhile.
+    /// Removes a waiter from the queue, or releases the memory it received meanwhile.
     private func leave(_ waiter: Waiter) {
-        let turns = state.withLock { state in
+        update { state in
             if let index = state.waiters.firstIndex(where: { $0 === waiter }) {
                 state.waiters.remove(at: index)
             } else {
                 state.end(waiter.byteCount)
             }
-            return letIn(&state)
         }
-        turns.forEach { $0.turn.signal() }
     }
 
-    fileprivate func giveBack(_ share: DecodingShare) {
-        let turns = state.withLock { state in
+    fileprivate func release(_ share: DecodingShare) {
+        update { state in
             if share.isForPreviews {
                 state.heldByteCount -= share.byteCount
                 state.previewByteCount -= share.byteCount
+                if share.isLarge { state.largePreviewCount -= 1 }
             } else {
                 state.end(share.byteCount)
             }
-            return letIn(&state)
         }
-        turns.forEach { $0.turn.signal() }
     }
 
-    fileprivate func grow(by byteCount: Int, isForPreviews: Bool) {
+    private func update(_ body: (inout State) -> Void) {
+        let started = state.withLock { state in
+            body(&state)
+            return startWaiters(&state)
+        }
+        for waiter in started { waiter.semaphore.signal() }
+    }
+
+    fileprivate func grow(_ share: DecodingShare, by byteCount: Int) {
         state.withLock { state in
             state.heldByteCount += byteCount
-            if isForPreviews { state.previewByteCount += byteCount }
+            if share.isForPreviews { state.previewByteCount += byteCount }
         }
     }
+
+    fileprivate func endLargePreview() { state.withLock { $0.largePreviewCount -= 1 } }
 
     private static let pollMilliseconds = 20
 }
 
-/// One decode's part of the budget, until this object goes. It belongs to one thread at a time.
+/// The memory that one decode holds of the budget; releases it on deinit. Used by one thread at a time.
 final class DecodingShare {
     private(set) var byteCount: Int
     fileprivate let isForPreviews: Bool
+    fileprivate private(set) var isLarge: Bool
     private let budget: DecodingBudget
 
-    fileprivate init(of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool) {
+    fileprivate init(of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool, isLarge: Bool = false) {
         self.budget = budget
         self.byteCount = byteCount
         self.isForPreviews = isForPreviews
+        self.isLarge = isLarge
     }
 
-    deinit { budget.giveBack(self) }
+    deinit { budget.release(self) }
 
-    /// Counts more, where a decode turns out to take it. It does not wait: others do then.
+    /// Counts more bytes for a decode that turns out to need them. Doesn't wait; others wait instead.
     func grow(to newByteCount: Int) {
         guard newByteCount > byteCount else { return }
-        budget.grow(by: newByteCount - byteCount, isForPreviews: isForPreviews)
+        budget.grow(self, by: newByteCount - byteCount)
         byteCount = newByteCount
     }
-}
 
-/// Bounds how many incremental decoders hold large state at once.
-///
-/// Bodies that arrive slowly keep their decoders for long, and there may be as many as connections. Most keep little
-/// besides the pixels that they are there to make; a progressive JPEG keeps all its coefficients as well (36 MB at 12
-/// megapixels, 4:2:0), lossless WebP a second copy of the pixels. Who finds no slot free collects bytes instead, shows
-/// nothing before its file is whole, and may ask again.
-final class IncrementalDecodingSlots: Sendable {
-    /// Those that decoders take from unless told otherwise: 4.
-    static let shared = IncrementalDecodingSlots(count: 4)
-
-    private let free: Lock<Int>
-
-    init(count: Int) { free = Lock(count) }
-
-    /// How many are not taken.
-    var freeCount: Int { free.withLock { $0 } }
-
-    /// A slot, or `nil` when all are taken.
-    func take() -> IncrementalDecodingSlot? {
-        let isTaken = free.withLock { free in
-            guard free > 0 else { return false }
-            free -= 1
-            return true
-        }
-        return isTaken ? IncrementalDecodingSlot(of: self) : nil
+    /// Lets another large preview start before this share ends.
+    func endLargePreview() {
+        guard isLarge else { return }
+        isLarge = false
+        budget.endLargePreview()
     }
-
-    fileprivate func give() { free.withLock { $0 += 1 } }
-}
-
-/// The right to hold large state while bytes arrive; it ends with this value.
-struct IncrementalDecodingSlot: ~Copyable {
-    private let slots: IncrementalDecodingSlots
-
-    fileprivate init(of slots: IncrementalDecodingSlots) { self.slots = slots }
-
-    deinit { slots.give() }
 }

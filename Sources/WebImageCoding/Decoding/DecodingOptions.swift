@@ -1,33 +1,33 @@
 internal import FoundationEssentials
 public import WebImageCore
 
-/// What a decoder is asked for.
+/// How an image is decoded.
 public struct DecodingOptions: Sendable {
-    /// The size wanted; `nil`, the default, decodes every pixel.
+    /// The size of the result; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
-    /// The most bytes that the decoded pixels may take, 4 a pixel; a picture that would take more is scaled down,
-    /// keeping its proportions. `nil`, the default, for any number.
+    /// The most bytes of decoded pixels, 4 a pixel; larger images are scaled down proportionally. `nil`, the default, means
+    /// no limit.
     public var byteLimit: Int?
-    /// Pixels in a point of the result; 1 by default.
+    /// Pixels per point of the result; 1 by default.
     public var scale: Double
-    /// Whether the first frame of a moving picture is enough; if not, the picture has an
+    /// Whether to decode only the first frame of an animation; otherwise the result has an
     /// ``WebImageCore/Image/animation``. `false` by default.
     public var firstFrameOnly: Bool
-    /// What to do with a file that ends early, or is damaged behind its first rows.
+    /// What to do with truncated or damaged files; ``Damage/showGoodPart`` by default.
     public var damage: Damage
     /// What to refuse.
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?
-    /// That of the animations made with these options; `nil` for a new one each time. An incremental decoder has one, so
-    /// that its animations are known to be versions of one file's.
+    /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder sets
+    /// it to mark its animations as versions of the same one.
     var animationIdentity: AnimationIdentity?
-    /// What all decodes of the process share; tests have their own.
+    /// Shared by all decodes of the process; tests replace it.
     package var budget = DecodingBudget.shared
-    /// The directories to try, in their order, for the coefficients of a JPEG that do not fit into memory; tests have their own.
+    /// The directories for JPEG coefficients that don't fit in memory, in order of preference; tests replace it.
     var spoolDirectories: [String]?
 
-    /// Makes options; the defaults decode the whole picture.
+    /// Creates options; the defaults decode the whole image.
     public init(
         thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
         damage: Damage = .showGoodPart,
@@ -42,75 +42,73 @@ public struct DecodingOptions: Sendable {
         self.cancellation = cancellation
     }
 
-    /// What becomes of a damaged file.
+    /// How damaged files are handled.
     public enum Damage: Sendable, Hashable {
-        /// The rows (or, of a progressive picture, the detail) before the damage, as browsers show them, with
-        /// ``WebImageCore/Image/isPartial`` set; an error where there are none.
+        /// Decodes the rows before the damage (of a progressive image, the detail), as browsers do, and sets
+        /// ``WebImageCore/Image/isPartial``. Throws if there are none.
         case showGoodPart
-        /// An error.
+        /// Throws an error.
         case refuse
     }
 
     /// Throws ``WebImageError/cancelled`` once ``cancellation`` is set.
-    public func checkCancellation() throws(WebImageError) { try cancellation?.check() }
+    package func checkCancellation() throws(WebImageError) { try cancellation?.check() }
 }
 
-/// How much a decoder takes on: a file of a few hundred bytes can claim four thousand megapixels.
+/// Limits that protect against hostile files: a few hundred bytes can claim four thousand megapixels.
 ///
-/// A side above ``MutablePixelBuffer/maximumDimension``, which is fixed, is refused as well.
+/// Sides above ``MutablePixelBuffer/maximumDimension``, which is fixed, are refused as well.
 public struct DecodingLimits: Sendable, Hashable {
-    /// The most pixels of one frame; checked before memory is taken for them. Over it:
+    /// The most pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding it throws
     /// ``WebImageError/imageTooLarge(size:pixelLimit:)``.
     public var pixelCount: Int
-    /// The most scans of one progressive JPEG; each costs a pass over the picture, and 88 KB can hold 8,000 of them.
-    /// They are counted as they come, when memory for the coefficients is there already. Over it:
+    /// The most scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB can hold 8,000.
+    /// Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
     /// ``WebImageError/tooManyScans(limit:)``.
     public var scanCount: Int
-    /// The most frames of an animation: each is remembered while the file is read, and 12 bytes can be one. Over it:
-    /// ``WebImageError/tooManyFrames(limit:)``.
+    /// The most frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a file. Exceeding it
+    /// throws ``WebImageError/tooManyFrames(limit:)``.
     public var frameCount: Int
-    /// The most bytes of the pixels that one play of an animation unpacks, 4 a pixel, each frame as large as it is stored: what
-    /// a file can make a player work. Frames are not kept, so it is no bound on memory. Pictures of which only the first
-    /// frame is wanted are free of it. Over it: ``WebImageError/animationTooLarge(byteCount:limit:)``.
+    /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
+    /// default. It limits the work of a player, not memory: decoded frames aren't all kept. Not checked with
+    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws ``WebImageError/animationTooLarge(byteCount:limit:)``.
     public var animationByteCount: Int
-    /// The most bytes of all that a file holds beside its pictures: profiles, EXIF and XMP, texts, comments, all that stands
-    /// before a JPEG's first scan, extensions of a GIF, chunks that nobody knows. Over it:
+    /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's first
+    /// scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
     /// ``WebImageError/metadataTooLarge(byteCount:limit:)``.
     ///
-    /// They count as they are stored. Only a PNG's colour profile is ever unpacked; one that unpacks to more than this counts
-    /// as none, as does every profile over 4 MiB.
+    /// Counts bytes as stored. Only a PNG's color profile is decompressed; if the result exceeds this limit, or 4 MiB, the
+    /// profile is ignored.
     public var metadataByteCount: Int
-    /// The most memory, in bytes, that decoding one file takes at a time: coefficients, the decoded pixels, resampling, color
-    /// conversion and rotation, previews. Each decoder works out how much it needs at the most before it takes any.
-    /// The file itself does not count, nor the animation and the preview that the caller keeps. libwebp's Huffman tables do not
-    /// count either: a hostile lossless WebP may take some 330 MB more for them.
+    /// The most memory, in bytes, of one decode: coefficients, pixels, resampling, color conversion, rotation, previews.
+    /// 1 GiB by default. Each decoder computes its maximum before it allocates. Not counted: the file itself, the animation
+    /// and preview that the caller holds, and libwebp's Huffman tables, for which a hostile lossless WebP may take 330 MB
+    /// more.
     ///
-    /// An image takes 4 bytes a pixel. Color conversion and rotation take as much again each, because the input of each step is
-    /// held until the last step is done: 12 bytes a pixel for an image that needs both. What the format's decoder holds at the
-    /// same time is added.
+    /// An image takes 4 bytes a pixel. Color conversion and rotation take as much again each, because the input of each step
+    /// is held until the last step is done: 12 bytes a pixel for an image that needs both. The memory of the format's decoder
+    /// is added.
     ///
-    /// Near the limit there are no previews; then a thumbnail is made row by row, and the coefficients of a progressive JPEG
-    /// are kept in a file without a name in `TMPDIR`, or in `/var/tmp` where `TMPDIR` is not set, can't be written, or is in
-    /// memory. If neither directory can be written: ``WebImageError/temporaryFile(directory:errno:)``. Images that still do not
-    /// fit are refused: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
+    /// Near the limit there are no previews. Next, thumbnails are made row by row. Finally, the coefficients of a progressive
+    /// JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or is in memory. If
+    /// neither is writable, decoding throws ``WebImageError/temporaryFile(directory:errno:)``. Images that still don't fit
+    /// throw ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     public var memoryByteCount: Int
-    /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder together, or of one frame of an
-    /// animation; `nil` for any. It is looked at where ``DecodingOptions/cancellation`` is. Over it:
-    /// ``WebImageError/decodingTimedOut(seconds:)``.
+    /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
+    /// animation. `nil`, the default, means no limit. Checked whenever ``DecodingOptions/cancellation`` is. Exceeding it
+    /// throws ``WebImageError/decodingTimedOut(seconds:)``.
     public var seconds: Double?
 
-    /// 100 megapixels (400 MB decoded), 100 scans, 50,000 frames and 1 GiB of them, 64 MiB beside the pictures, 1 GiB of memory.
-    /// Every JPEG of 50 megapixels decodes whole. An image of more than about 85 megapixels that needs both color conversion and
-    /// rotation is refused: see ``memoryByteCount``. What photographs and layered drawings
-    /// carry beside their pixels, such as previews and signed histories, comes to some tens of megabytes at the most. Time is
-    /// not limited: the others bound it, to a few seconds, and how much is too much depends on the machine.
+    /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of memory, no
+    /// time limit. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85 megapixels that needs both
+    /// color conversion and rotation is refused: see ``memoryByteCount``.
     public static let `default` = DecodingLimits()
 
-    /// For servers that decode files given by users: 256 MiB of memory, in which every JPEG of 50 megapixels becomes a
-    /// thumbnail, and 10 s of processor time; otherwise the same as ``default``.
+    /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel JPEG,
+    /// and 10 s of processor time. The others are the same as in ``default``.
     public static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
 
-    /// Makes limits; each is that of ``default`` unless said otherwise.
+    /// Creates limits; the defaults are those of ``default``.
     public init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
@@ -125,28 +123,25 @@ public struct DecodingLimits: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` if a picture of `size` is over a limit.
-    public func check(_ size: PixelSize) throws(WebImageError) {
+    /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` if an image of `size` is over a limit.
+    package func check(_ size: PixelSize) throws(WebImageError) {
         let longestSide = max(size.width, size.height)
         guard size.pixelCount <= pixelCount, longestSide <= MutablePixelBuffer.maximumDimension else {
             throw .imageTooLarge(size: size, pixelLimit: pixelCount)
         }
     }
 
-    /// Throws ``WebImageError/tooManyFrames(limit:)`` if an animation is over a limit; readers ask with each frame.
     func check(frameCount count: Int) throws(WebImageError) {
         if count > frameCount { throw .tooManyFrames(limit: frameCount) }
     }
 
-    /// Throws ``WebImageError/metadataTooLarge(byteCount:limit:)`` if so many bytes beside the pictures are over a limit;
-    /// readers ask as the bytes arrive.
     func check(metadataByteCount count: Int) throws(WebImageError) {
         if count > metadataByteCount { throw .metadataTooLarge(byteCount: count, limit: metadataByteCount) }
     }
 
-    /// Throws ``WebImageError/animationTooLarge(byteCount:limit:)`` if the frames of an animation are over a limit.
+    /// Throws ``WebImageError/animationTooLarge(byteCount:limit:)`` if the frames of an animation are over the limit.
     func check(_ parts: [FramePart]) throws(WebImageError) {
-        // At most 50,000 times 2^32 by default; others are cut to what fits.
+        // With custom limits the sum can overflow.
         let pixelCount = parts.reduce(0) { sum, part in
             let (total, overflows) = sum.addingReportingOverflow(part.size.pixelCount)
             return overflows ? .max : total
@@ -158,10 +153,12 @@ public struct DecodingLimits: Sendable, Hashable {
     }
 }
 
+// MARK: - Time
+
 extension DecodingLimits {
-    /// Calls `body` with a flag that is set when `cancellation` is and, if time is limited, ends the work when it is over.
+    /// Calls `body` with a flag that is set when `cancellation` is, or when the time limit is exceeded.
     ///
-    /// What has such a flag already is a part of larger work, which has the limit.
+    /// If `cancellation` has a time limit already, this is part of a larger decode, and that limit applies.
     func withTimeLimit<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
@@ -172,7 +169,7 @@ extension DecodingLimits {
 }
 
 extension DecodingOptions {
-    /// Calls `body` with options that also end the work when its time is over.
+    /// Calls `body` with options whose cancellation includes the time limit.
     func withTimeLimit<Result>(
         _ body: (DecodingOptions) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
@@ -183,7 +180,7 @@ extension DecodingOptions {
         }
     }
 
-    /// What `make` makes of these options, with a limit on the time of all its calls together if there is one.
+    /// Returns the decoder that `make` creates, with the time limit applied to the sum of all its calls.
     func withTimeLimit(
         incremental make: (DecodingOptions) -> any IncrementalImageDecoder
     ) -> any IncrementalImageDecoder {
@@ -195,7 +192,7 @@ extension DecodingOptions {
     }
 }
 
-/// Counts the time that the calls of another decoder take.
+/// Measures the time of another decoder's calls.
 private final class TimeLimitedDecoder: IncrementalImageDecoder {
     private let decoder: any IncrementalImageDecoder
     private let budget: TimeBudget

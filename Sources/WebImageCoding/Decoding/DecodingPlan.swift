@@ -1,23 +1,23 @@
 internal import WebImageCore
 
-/// What one picture goes through: which size its stored pixels get, how they become sRGB, and which turn follows.
+/// The steps from the stored pixels of one image to the result: target size, color conversion, orientation.
 ///
-///     file ─ decode ─▶ stored pixels ─ resample ─▶ target size ─ convert colours ─▶ sRGB, still lying ─ turn ─▶ upright
+///     file ─ decode ─▶ stored pixels ─ resample ─▶ target size ─ convert colors ─▶ sRGB ─ rotate ─▶ upright
 ///
-/// Colours and turn come last, where there are fewest pixels left.
+/// Color conversion and rotation come last because there are fewest pixels then.
 struct DecodingPlan {
-    /// As in the file.
+    /// The size in the file.
     let storedSize: PixelSize
     let orientation: ImageOrientation
-    /// What comes out, before it is turned upright.
+    /// The size of the result before rotation.
     let targetSize: PixelSize
-    /// The way from the file's colours to sRGB.
+    /// The conversion from the file's colors to sRGB.
     let colors: ColorConversion
     var options: DecodingOptions
 
     /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` before anything is allocated.
     ///
-    /// - Parameter colors: found only for a picture within the limits; a profile can take lcms2 tens of milliseconds.
+    /// - Parameter colors: evaluated only for images within the limits; a profile can take lcms2 tens of milliseconds.
     init(
         storedSize: PixelSize, orientation: ImageOrientation = .up,
         colors: @autoclosure () -> ColorConversion = .none, options: DecodingOptions
@@ -34,7 +34,7 @@ struct DecodingPlan {
         targetSize = orientation.swapsSides ? target.transposed : target
     }
 
-    /// The picture made of `decoded`: stored pixels, or fewer if the decoder has scaled them down on its way.
+    /// Returns the image made from `decoded`: the stored pixels, or fewer if the decoder has scaled them down.
     func image(of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1) throws(WebImageError) -> Image {
         let resampled = try decoded.resampled(to: targetSize, cancellation: options.cancellation)
         let converted = try colors.convertedToSRGB(resampled, cancellation: options.cancellation)
@@ -45,23 +45,45 @@ struct DecodingPlan {
     }
 }
 
+// MARK: - Memory
+
+/// One way to decode a file, and the most memory it takes. Each format tries its ways from the fastest to the smallest.
+struct DecodingRoute {
+    /// The most memory, in bytes.
+    var byteCount = 0
+    /// Whether a JPEG's coefficients go to a temporary file.
+    var isSpooled = false
+    /// Whether rows are resampled to the target size one by one, so that the whole image is never in memory.
+    var resamplesRows = false
+    /// The size to which libwebp scales the rows; `nil` for the stored size.
+    var scaledSize: PixelSize?
+
+    /// Returns the first of `routes` that is within the limit.
+    ///
+    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` with the memory of the smallest one.
+    static func first(of routes: [DecodingRoute], within limits: DecodingLimits) throws(WebImageError) -> DecodingRoute
+    {
+        if let route = routes.first(where: { $0.byteCount <= limits.memoryByteCount }) { return route }
+        throw .decodingMemoryExceeded(
+            byteCount: routes.map(\.byteCount).min() ?? 0, limit: limits.memoryByteCount)
+    }
+}
+
 extension DecodingLimits {
-    /// Throws ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` if a decode that takes so much at the most is over
-    /// the limit.
+    /// Throws ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` if `count` is over the limit.
     func check(memoryByteCount count: Int) throws(WebImageError) {
         if count > memoryByteCount { throw .decodingMemoryExceeded(byteCount: count, limit: memoryByteCount) }
     }
 }
 
 extension DecodingOptions {
-    /// Calls `body` once the process has so much memory for it, and counts that until `body` returns. Blocks meanwhile.
+    /// Calls `body` with a share of the process's decoding memory. Blocks until the memory is free.
     ///
     /// - Parameters:
-    ///   - byteCount: the most that `body` takes at a time.
-    ///   - body: must not ask for memory in this way again, since it could then wait for itself. What it turns out to need
-    ///     besides it adds to the share that it gets: see ``grow(_:to:)``.
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``, ``WebImageError/cancelled``, and what `body`
-    ///   throws.
+    ///   - byteCount: the most memory that `body` takes at a time.
+    ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
+    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors of
+    ///   `body`.
     func withMemory<Result>(
         _ byteCount: Int, _ body: (DecodingShare) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
@@ -71,49 +93,50 @@ extension DecodingOptions {
         return try body(share)
     }
 
-    /// Counts `byteCount` in all for the decode that has `share`.
+    /// Raises a share to `byteCount`.
     ///
     /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     func grow(_ share: DecodingShare, to byteCount: Int) throws(WebImageError) {
         try limits.check(memoryByteCount: byteCount)
         share.grow(to: byteCount)
     }
+
+    /// Returns a share for previews; `nil` if it's over the limit or doesn't fit now.
+    func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
+        byteCount <= limits.memoryByteCount ? budget.previewShare(byteCount, isLarge: isLarge) : nil
+    }
 }
 
 extension PixelSize {
-    /// What the pixels take, in bytes.
+    /// The memory of the pixels, in bytes.
     var pixelByteCount: Int { pixelCount * 4 }
 }
 
 extension DecodingPlan {
-    /// The most that ``image(of:format:frameCount:)`` holds at a time, with the pixels that it gets.
-    ///
-    /// - Parameter decodedSize: that of those pixels.
+    /// The most memory that ``image(of:format:frameCount:)`` takes, including its input of `decodedSize`.
     func byteCount(from decodedSize: PixelSize) -> Int {
-        // Each step's input goes only when the last step is done.
+        // The input of each step is released only after the last step.
         let stepCount =
             (decodedSize == targetSize ? 0 : 1) + (colors.copiesPixels ? 1 : 0) + (orientation == .up ? 0 : 1)
         return decodedSize.pixelByteCount + stepCount * targetSize.pixelByteCount
     }
 
-    /// The same for pixels that have the target's size when they come out of a resampler, with what that takes before.
-    ///
-    /// - Parameter inputSize: that of the rows that it gets.
+    /// The same if rows of `inputSize` are resampled to the target size as they are decoded.
     func byteCount(resamplingRowsOf inputSize: PixelSize) -> Int {
         RowResampler.byteCount(from: inputSize, to: targetSize) + byteCount(from: targetSize)
             - targetSize.pixelByteCount
     }
 
-    /// The most that showing frames of an animation takes: the canvas, a copy of it that somebody still has, the largest part
-    /// and what decoding it takes, and what becomes of the canvas.
+    /// The most memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest part, its
+    /// decoder, and the further steps.
     func byteCount(of file: some AnimationFile) -> Int {
         let part = file.parts.reduce(0) { max($0, $1.size.pixelByteCount + file.workingByteCount(of: $1.size)) }
         return part + file.canvasSize.pixelByteCount + byteCount(from: file.canvasSize)
     }
 
-    /// The same for the first frame alone, whose pixels are the canvas if they cover it.
+    /// The same for the first frame alone. If its part covers the canvas, the part's pixels are the canvas.
     ///
-    /// - Parameter workingByteCount: what decoding it takes besides its pixels.
+    /// - Parameter workingByteCount: the memory of its decoder besides the pixels.
     func byteCount(ofFirst part: FramePart, on canvasSize: PixelSize, workingByteCount: Int) -> Int {
         workingByteCount + byteCount(from: canvasSize)
             + (part.covers(canvasSize) ? 0 : part.size.pixelByteCount)

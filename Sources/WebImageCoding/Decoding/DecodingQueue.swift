@@ -1,14 +1,15 @@
 internal import Synchronization
 package import WebImageCore
 
-/// The process's threads for decoding and encoding: shared by all managers and caches, since they share the processors.
+/// The threads of the process for decoding and encoding, shared by all managers and caches.
 package enum DecodingQueue {
     private static let leavesRoomForViews = Atomic(false)
 
-    /// Keeps one processor for the main loop, and the others polite; the view module calls it before the first load.
+    /// Keeps one processor for the main loop, at a higher priority than decoding. The views call it before the first
+    /// load.
     package static func prepareForViews() { leavesRoomForViews.store(true, ordering: .relaxed) }
 
-    /// All processors; with views one less, and at a lower priority than the main thread.
+    /// One thread per processor; with views one less, at a lower priority than the main thread.
     package static let shared: WorkQueue = {
         let processorCount = PlatformThread.processorCount
         let hasViews = leavesRoomForViews.load(ordering: .relaxed)
@@ -17,17 +18,17 @@ package enum DecodingQueue {
             niceness: hasViews ? 5 : 0)
     }()
 
-    /// Runs `body` on one of them.
+    /// Runs `body` on a decoding thread.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             shared.submit { continuation.resume(returning: body()) }
         }
     }
 
-    /// Runs `body` on one of them, unless the task is cancelled while it waits for its turn: then the answer is `nil`, and
-    /// `body` never runs. Cancelled later, `body` finds its flag set.
+    /// Runs `body` on a decoding thread. If the task is cancelled while waiting, returns `nil` and never calls `body`;
+    /// later, it sets `body`'s flag.
     ///
-    /// - Parameter onQueued: gets the waiting work, to move it to another priority.
+    /// - Parameter onQueued: receives the queued work, to change its priority.
     package static func run<Result: Sendable>(
         priority: LoadPriority, onQueued: (WorkItem) -> Void = { _ in },
         _ body: @escaping @Sendable (Cancellation) -> Result
@@ -40,7 +41,7 @@ package enum DecodingQueue {
                 }
                 waiting.withLock { $0 = (item, { continuation.resume(returning: nil) }) }
                 onQueued(item)
-                // The handler may have come too early to find the item.
+                // The cancellation handler may have run before the item was set.
                 if cancellation.isCancelled, item.cancel() { continuation.resume(returning: nil) }
             }
         } onCancel: {

@@ -4,9 +4,9 @@ internal import Synchronization
 package import WebImageCore
 
 extension PixelSize {
-    /// Calls `body` with ranges of rows that together make up this size, and looks at `cancellation` before each.
+    /// Calls `body` with consecutive ranges of rows, and checks `cancellation` before each.
     ///
-    /// - Parameter pixelCount: about how many pixels a range has. The default is a millisecond or two of decoding.
+    /// - Parameter pixelCount: about how many pixels a range has. The default takes a millisecond or two to decode.
     func forEachRowBatch(
         pixelCount: Int = 1 << 18, cancellation: Cancellation?, _ body: (Range<Int>) throws(WebImageError) -> Void
     ) throws(WebImageError) {
@@ -19,8 +19,7 @@ extension PixelSize {
 }
 
 extension MutablePixelBuffer {
-    /// Makes every pixel of `rows`, or of all, transparent black, a batch of rows at a time: fresh memory of 100
-    /// megapixels takes a while.
+    /// Makes `rows`, or all, transparent in batches: touching 100 megapixels of fresh memory takes a while.
     mutating func clear(rows: Range<Int>? = nil, cancellation: Cancellation?) throws(WebImageError) {
         let rows = rows ?? 0..<height
         let (size, stride) = (PixelSize(width: width, height: rows.count), bytesPerRow)
@@ -34,20 +33,19 @@ extension MutablePixelBuffer {
 }
 
 extension MutablePixelBuffer {
-    /// Fills all rows: calls `body` with bands of rows until every row had its turn, on several processors where the work is
-    /// worth it.
+    /// Fills all rows by calling `body` with bands of rows, on several processors if that pays.
     ///
     ///     rows 0…h ──▶ bands ──▶ the calling thread
     ///                    └─────▶ threads for decoding that happen to be idle
     ///
-    /// The calling thread takes part, and waits for nobody who has not begun, so that work which runs on one of those
-    /// threads itself can't end up waiting for them.
+    /// The calling thread takes part and doesn't wait for threads that haven't started, so it can be a decoding thread
+    /// itself.
     ///
     /// - Parameters:
     ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.
-    ///   - rowMultiple: bands have a multiple of so many rows, but for the last.
-    ///   - body: gets the numbers of the rows and the address of the first of them. It is called from several threads.
-    /// - Throws: ``WebImageError/cancelled``, or what else `cancellation` has against going on.
+    ///   - rowMultiple: the height of bands, except the last, is a multiple of this.
+    ///   - body: receives the rows and the address of the first of them. Called from several threads.
+    /// - Throws: ``WebImageError/cancelled``, or another error of `cancellation`.
     package mutating func fillBands(
         inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?,
         queue: WorkQueue = DecodingQueue.shared,
@@ -56,7 +54,8 @@ extension MutablePixelBuffer {
         let cost = max(width, inputPixelsPerRow)
         let (stride, height) = (bytesPerRow, height)
         let isShared = cost.multipliedReportingOverflow(by: height).partialValue >= Self.sharedPixelCount
-        // A band is a checkpoint. Where several threads take them, there are enough for all to end at about the same time.
+        // The cancellation is checked before each band. There are enough bands for all threads to end at about the same
+        // time.
         let multipleCount = max(1, Self.bandPixelCount / max(1, cost) / rowMultiple)
         let bands = Bands(rowCount: height, bandHeight: multipleCount * rowMultiple, cancellation: cancellation)
         let group = DispatchGroup()
@@ -78,7 +77,7 @@ extension MutablePixelBuffer {
                 }
             }
             work()
-            // Whoever has not begun finds nothing to do.
+            // A helper that hasn't started has nothing left to do.
             for helper in helpers where helper.cancel() { group.leave() }
             group.wait()
         }
@@ -86,13 +85,13 @@ extension MutablePixelBuffer {
         try cancellation?.check()
     }
 
-    /// Pixels in a band: a millisecond or less of work.
+    /// Pixels of a band: a millisecond of work or less.
     private static let bandPixelCount = 1 << 16
-    /// From how many pixels on other threads are asked: waking them takes some 50 µs.
+    /// From this many pixels on, other threads help: waking them takes about 50 µs.
     private static let sharedPixelCount = 1 << 18
 }
 
-/// Hands out bands of rows, each once, until none is left or nobody wants them.
+/// Hands out bands of rows, each once, until none is left or the work is cancelled.
 private final class Bands: Sendable {
     let count: Int
     private let rowCount: Int
@@ -108,7 +107,7 @@ private final class Bands: Sendable {
         self.cancellation = cancellation
     }
 
-    /// Whether somebody asked for a band after nobody wanted them any more.
+    /// Whether a band was requested after the cancellation.
     var isGivenUp: Bool { isCancelled.load(ordering: .relaxed) }
 
     func next() -> Range<Int>? {
@@ -123,7 +122,7 @@ private final class Bands: Sendable {
     }
 }
 
-/// The destination's first row, for threads that each write rows of their own.
+/// The address of the first row, shared by threads that write different rows.
 private struct SharedAddress: @unchecked Sendable {
     // `@unchecked`: bands don't overlap, and the memory outlives the work on them.
     let address: UnsafeMutablePointer<UInt8>

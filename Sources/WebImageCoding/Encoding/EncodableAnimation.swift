@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// A moving picture to be written: a list of frames, which are decoded when their turn comes and not kept.
+/// An animation to encode: a list of frames, decoded one at a time and not kept.
 ///
 /// ```swift
 /// var animation = EncodableAnimation(loopCount: 3)
@@ -11,18 +11,18 @@ public import WebImageCore
 /// let data = try CodecRegistry.shared.encode(animation, as: .webp)
 /// ```
 public struct EncodableAnimation: Sendable {
-    /// In the order in which they are shown; all of one size.
+    /// In display order; all of one size.
     public var frames: [Frame]
-    /// How often it plays; 0, the default, for ever, as does less. More than the format holds (65,536 in GIF, 65,535 in
-    /// WebP, 2,147,483,647 in PNG) becomes what it holds.
+    /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
+    /// 65,535 in WebP, 2,147,483,647 in PNG).
     public var loopCount: Int
     /// The box in which every frame is fitted.
     var bounds: Thumbnail?
 
-    /// One picture, and how long it is shown.
+    /// An image and its duration.
     public struct Frame: Sendable {
-        /// In seconds: 0 or more. As browsers do, 0.01 and less mean 0.1. Formats round it to what they count in (GIF
-        /// hundredths, at least 2 of them, WebP thousandths); roundings do not add up from frame to frame.
+        /// In seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to hundredths, at
+        /// least 2; WebP to thousandths); rounding errors don't add up.
         public var duration: Double
         let content: Content
 
@@ -34,25 +34,25 @@ public struct EncodableAnimation: Sendable {
         }
     }
 
-    /// The same object for all frames of one animation, which are read by one reader.
+    /// Shared by all frames of one animation, which are read by one reader.
     final class SharedSource: Sendable {
         let source: any AnimationSource
         init(_ source: any AnimationSource) { self.source = source }
     }
 
-    /// Makes an animation of `frames`.
+    /// Creates an animation of `frames`.
     public init(frames: [Frame] = [], loopCount: Int = 0) {
         self.frames = frames
         self.loopCount = loopCount
     }
 
-    /// All frames of `animation`, with their durations and plays.
+    /// Creates an animation with all frames, durations and plays of `animation`.
     public init(_ animation: any AnimationSource) {
         self.init(loopCount: animation.loopCount)
         append(contentsOf: animation)
     }
 
-    /// All frames of `image`; of a still, the one that it is.
+    /// Creates an animation with all frames of `image`, or a single one if it's a still image.
     public init(_ image: Image) {
         if let animation = image.animation {
             self.init(animation)
@@ -62,28 +62,28 @@ public struct EncodableAnimation: Sendable {
         }
     }
 
-    /// Adds a picture, or the first frame of one that moves.
+    /// Appends an image, or the first frame of an animated one.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
     public mutating func append(_ image: Image, duration: Double) {
         frames.append(Frame(duration: duration, content: .pixels(image.pixels)))
     }
 
-    /// Adds a picture in any format that `registry` reads, or the first frame of one that moves.
+    /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
     public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry = .shared) {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
-    /// Adds a picture in a file, which is read when its turn comes, with `registry`.
+    /// Appends an image file, which is read when it's encoded, with `registry`.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
     public mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
         frames.append(Frame(duration: duration, content: .file(file, registry)))
     }
 
-    /// Adds all frames of `animation`, with their durations.
+    /// Appends all frames of `animation`, with their durations.
     public mutating func append(contentsOf animation: any AnimationSource) {
         let source = SharedSource(animation)
         frames += animation.frames.enumerated().map { index, frame in
@@ -92,7 +92,7 @@ public struct EncodableAnimation: Sendable {
     }
 }
 
-/// Makes the pixels of an animation's frames, one after the other.
+/// Decodes the frames of an animation in order.
 struct EncodableFrameReader {
     private let animation: EncodableAnimation
     private let format: ImageFormat
@@ -100,10 +100,11 @@ struct EncodableFrameReader {
     private let cancellation: Cancellation?
     private var size: PixelSize?
     private var next = 0
-    /// For the frames of one source, which are composed on one canvas.
+    /// Composes consecutive frames of one source on one canvas.
     private var reader: (source: EncodableAnimation.SharedSource, reader: any AnimationFrameReader)?
 
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` where there is no frame, or a duration is negative or no number.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if there is no frame, or a duration is negative or not
+    ///   finite.
     init(
         _ animation: EncodableAnimation, format: ImageFormat, maximumDimension: Int, cancellation: Cancellation?
     ) throws(WebImageError) {
@@ -118,7 +119,7 @@ struct EncodableFrameReader {
         self.cancellation = cancellation
     }
 
-    /// The next frame's pixels; `nil` behind the last.
+    /// Returns the next frame's pixels; `nil` after the last.
     mutating func nextFrame() throws(WebImageError) -> PixelBuffer? {
         guard animation.frames.indices.contains(next) else { return nil }
         try cancellation?.check()
@@ -162,26 +163,26 @@ struct EncodableFrameReader {
     }
 }
 
-/// Turns seconds into whole units, frame by frame, so that roundings do not add up: of a third of a second each, in
-/// hundredths, come 33, 34 and 33.
+/// Converts seconds to whole units without accumulating rounding errors: thirds of a second become 33, 34 and 33
+/// hundredths.
 struct FrameClock {
     private let unitsPerSecond: Double
     private let range: ClosedRange<Int>
     private var owed = 0.0
 
     /// - Parameters:
-    ///   - minimum: the shortest that players show as it is: what is less they take for a tenth of a second.
-    ///   - maximum: the longest that the format holds.
+    ///   - minimum: the shortest duration that players respect; they show shorter ones for a tenth of a second.
+    ///   - maximum: the longest duration that the format supports.
     init(unitsPerSecond: Int, minimum: Int, maximum: Int) {
         self.unitsPerSecond = Double(unitsPerSecond)
         range = minimum...maximum
     }
 
-    /// The units for the next frame.
+    /// Returns the units of the next frame.
     mutating func units(for seconds: Double) -> Int {
         let exact = FrameDuration.played(seconds) * unitsPerSecond + owed
         let units = exact < Double(range.upperBound) ? max(Int(exact.rounded()), range.lowerBound) : range.upperBound
-        // What the range takes or adds is not owed: a long frame must not pay for a hundred short ones.
+        // Clamping isn't carried over: a long frame must not shorten a hundred others.
         owed = min(max(exact - Double(units), -0.5), 0.5)
         return units
     }

@@ -1,34 +1,34 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Looks for the best file that is short enough; see ``EncodingLimits/byteCount``.
+/// Finds the best file within a limit: see ``EncodingOptions/byteLimit``.
 struct FileSizeSearch {
     let format: ImageFormat
     let byteLimit: Int
     let usesQuality: Bool
-    /// Of the picture without further scaling.
+    /// The size of the image without further scaling.
     let size: PixelSize
-    /// How the pictures that `encode` fits in a box come into it.
+    /// How images are fitted in the box passed to `encode`.
     var mode = ResizeMode.aspectFit
 
-    /// - Parameter encode: makes the file in the quality, fitted in the box.
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` where nothing is short enough, and what `encode` throws.
+    /// - Parameter encode: encodes with a quality, fitted in a box.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if nothing is short enough, and the errors of `encode`.
     func run(
         quality: Double, _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
     ) throws(WebImageError) -> Data {
         var data = try encode(quality, nil)
         if data.count <= byteLimit { return data }
         var quality = quality
-        if usesQuality, quality > EncodingLimits.lowestQuality {
+        if usesQuality, quality > EncodingOptions.lowestQuality {
             let highest = quality
-            quality = EncodingLimits.lowestQuality
+            quality = EncodingOptions.lowestQuality
             data = try encode(quality, nil)
             if data.count <= byteLimit { return try best(in: quality...highest, lowest: data, encode) }
         }
         return try smaller(quality: quality, tried: data, encode)
     }
 
-    /// The best that is short enough, of qualities of which the lowest is and the highest is not.
+    /// Returns the best file of a range of qualities of which the lowest is short enough and the highest isn't.
     private func best(
         in range: ClosedRange<Double>, lowest: Data,
         _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
@@ -47,7 +47,7 @@ struct FileSizeSearch {
     ) throws(WebImageError) -> Data {
         var (least, factor) = (tried.count, 1.0)
         for _ in 0..<Self.sizeTryCount {
-            // Bytes go with pixels, or a little slower; from the second try on a little more is taken.
+            // The length is roughly proportional to the pixels; from the second try on, a bit less.
             factor *= min((Double(max(byteLimit, 0)) / Double(least)).squareRoot() * 0.95, 0.9)
             let bounds = Thumbnail(
                 width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor)),
@@ -60,7 +60,7 @@ struct FileSizeSearch {
         throw .encoding(format: format, reason: .tooLong(byteCount: least, limit: byteLimit))
     }
 
-    /// Finer steps than a fiftieth show no difference.
+    /// Steps finer than a fiftieth make no difference.
     private static let qualityTryCount = 5
     private static let sizeTryCount = 9
 }

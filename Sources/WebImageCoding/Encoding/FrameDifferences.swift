@@ -2,14 +2,14 @@ internal import CWebImageKernels
 internal import Glibc
 internal import WebImageCore
 
-/// Finds what has to be written of each frame, given the one before.
+/// Finds what has to be stored of each frame, given the previous one.
 ///
 ///     frame 0 ───────▶ patch 0: all of it
 ///     frame 1 ─ differs in ▢ ─▶ patch 1: ▢ on frame 0, or on frame 0 with its own rectangle cleared
 ///     …
 ///
-/// What becomes of a patch (`disposal`) is known once the next frame is, so each patch comes a frame late. Three pictures
-/// are kept at most.
+/// The disposal of a patch depends on the next frame, so each patch is returned one frame late. At most three frames
+/// are held.
 struct FrameDifferences {
     private let canErase: Bool
     private let startsAtEvenPixels: Bool
@@ -18,9 +18,8 @@ struct FrameDifferences {
     private var pending: FramePatch?
 
     /// - Parameters:
-    ///   - canErase: whether a patch can make pixels clear by itself; if not, clearing is left to the disposal of the one
-    ///     before.
-    ///   - startsAtEvenPixels: whether columns and rows of areas can only begin at even numbers.
+    ///   - canErase: whether a patch can make pixels transparent; otherwise the previous patch's disposal has to.
+    ///   - startsAtEvenPixels: whether areas can only start at even columns and rows.
     init(canErase: Bool, startsAtEvenPixels: Bool = false, options: EncodingOptions) {
         self.canErase = canErase
         self.startsAtEvenPixels = startsAtEvenPixels
@@ -28,14 +27,14 @@ struct FrameDifferences {
         cancellation = options.cancellation
     }
 
-    /// Takes the next frame and gives the patch of the one before; `nil` at the first.
+    /// Takes the next frame and returns the patch of the previous one; `nil` for the first.
     mutating func append(_ frame: PixelBuffer) throws(WebImageError) -> FramePatch? {
         guard var last = pending else {
             pending = FramePatch(area: PixelArea(frame.size), frame: frame, ground: nil)
             return nil
         }
         if isWhole {
-            // What shows through a picture that can't erase is cleared before.
+            // If the frame can't erase, the previous one is cleared first.
             if !canErase, !frame.isOpaque { last.disposal = .clear }
             pending = FramePatch(area: PixelArea(frame.size), frame: frame, ground: nil)
             return last
@@ -54,18 +53,18 @@ struct FrameDifferences {
                 next = FramePatch(area: area, frame: frame, ground: ground)
             }
         }
-        // Every frame has some pixel.
+        // A frame has at least one pixel.
         if next.area.isEmpty { next.area = PixelArea(columns: 0..<1, rows: 0..<1) }
         pending = next
         return last
     }
 
-    /// How much of its area the patch that comes next leaves as it is, 0 to 1.
+    /// The unchanged share of the next patch's area, 0 to 1.
     func unchangedShare() throws(WebImageError) -> Double {
         try pending?.unchangedShare(cancellation: cancellation) ?? 0
     }
 
-    /// The last patch, after the last frame.
+    /// Returns the last patch, after the last frame.
     mutating func finish() -> FramePatch? {
         defer { pending = nil }
         return pending
@@ -75,7 +74,7 @@ struct FrameDifferences {
         UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int>?
     ) -> Bool
 
-    /// The box around all pixels that a comparison of rows finds.
+    /// Returns the bounding box of all pixels that a comparison of rows finds.
     private func changes(
         from before: PixelBuffer, to after: PixelBuffer, _ comparison: RowComparison
     ) throws(WebImageError) -> PixelArea {
@@ -98,20 +97,20 @@ struct FrameDifferences {
     }
 }
 
-/// What a file gets of a frame.
+/// What a file stores of a frame.
 struct FramePatch {
     var area: PixelArea
-    /// All of the frame.
+    /// The whole frame.
     let frame: PixelBuffer
-    /// What the canvas shows before the patch is drawn; `nil` where that does not matter.
+    /// The canvas before the patch is drawn; `nil` if it doesn't matter.
     let ground: PixelBuffer?
-    /// What becomes of the area before the next patch is drawn: kept or cleared.
+    /// Whether the area is kept or cleared before the next patch is drawn.
     var disposal = FramePart.Disposal.keep
 
-    /// The area's pixels, and how they are to be drawn: where that is possible and pays, only those that change, over the
-    /// others.
+    /// Returns the pixels of the area and how to draw them: if possible and shorter, only those that change, blended
+    /// over the others.
     ///
-    /// - Parameter mayBlend: whether pixels may be clear that are not.
+    /// - Parameter mayBlend: whether unchanged pixels may be transparent.
     func pixels(
         mayBlend: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, blend: FramePart.Blend) {
@@ -124,14 +123,14 @@ struct FramePatch {
         return (try frame.cropped(to: area, cancellation: cancellation), .source)
     }
 
-    /// How much of the area stays as it is, 0 to 1, which ``pixels(mayBlend:cancellation:)`` could leave clear.
+    /// The unchanged share of the area, 0 to 1, which ``pixels(mayBlend:cancellation:)`` could leave out.
     func unchangedShare(cancellation: Cancellation?) throws(WebImageError) -> Double {
         guard let count = try changesAndCount(cancellation: cancellation)?.unchangedCount else { return 0 }
         return Double(count) / Double(area.pixelCount)
     }
 
-    /// The area with pixels that stay left clear; `nil` where it does not matter what was there, or where drawing over it
-    /// would not give the frame.
+    /// Returns the area with unchanged pixels transparent; `nil` if there is no canvas to keep, or if blending can't
+    /// give the frame.
     func changes(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         try changesAndCount(cancellation: cancellation)?.changes
     }
@@ -159,11 +158,10 @@ struct FramePatch {
         return isPossible ? (output.freeze(isOpaque: false), unchangedCount) : nil
     }
 
-    /// How much must stay for leaving it out to make a file shorter: the edge around a hole costs something too.
+    /// The unchanged share from which leaving it out makes a file shorter: the edge around a hole has a cost.
     static let worthwhileShare = 0.25
 }
 
-/// A rectangle in a picture.
 struct PixelArea: Sendable, Hashable {
     var columns: Range<Int>
     var rows: Range<Int>
@@ -173,14 +171,13 @@ struct PixelArea: Sendable, Hashable {
         self.rows = rows
     }
 
-    /// All of a picture.
     init(_ size: PixelSize) { self.init(columns: 0..<size.width, rows: 0..<size.height) }
 
     var isEmpty: Bool { columns.isEmpty || rows.isEmpty }
     var size: PixelSize { PixelSize(width: columns.count, height: rows.count) }
     var pixelCount: Int { size.pixelCount }
 
-    /// The smallest that holds both.
+    /// The bounding box of both.
     func union(_ other: PixelArea) -> PixelArea {
         if isEmpty { return other }
         if other.isEmpty { return self }
@@ -191,7 +188,7 @@ struct PixelArea: Sendable, Hashable {
             rows: min(rows.lowerBound, other.rows.lowerBound)..<max(rows.upperBound, other.rows.upperBound))
     }
 
-    /// The same, grown to the left and to the top until it starts at even numbers.
+    /// The area, extended left and up to even numbers.
     var startingAtEvenPixels: PixelArea {
         PixelArea(
             columns: columns.lowerBound & ~1..<columns.upperBound, rows: rows.lowerBound & ~1..<rows.upperBound)
@@ -199,14 +196,12 @@ struct PixelArea: Sendable, Hashable {
 }
 
 extension PixelBuffer {
-    /// Where a row of an area begins; `row` counts from the area's top.
+    /// The address of a row of an area, counted from the area's top.
     func address(of area: PixelArea, row: Int) -> UnsafePointer<UInt8> {
         self.row(area.rows.lowerBound + row) + area.columns.lowerBound * 4
     }
 
-    /// A copy of the pixels in an area.
-    ///
-    /// - Precondition: it lies in this picture.
+    /// Returns a copy of an area within this image.
     func cropped(to area: PixelArea, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var output = try MutablePixelBuffer(width: area.columns.count, height: area.rows.count)
         let stride = output.bytesPerRow
@@ -219,9 +214,7 @@ extension PixelBuffer {
         return output.freeze(isOpaque: isOpaque)
     }
 
-    /// A copy in which the pixels of an area are clear.
-    ///
-    /// - Precondition: it lies in this picture.
+    /// Returns a copy with an area within this image transparent.
     func cleared(_ area: PixelArea, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var shared: PixelBuffer? = self
         guard var output = try MutablePixelBuffer(thawing: &shared) else { return self }

@@ -1,19 +1,17 @@
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
 /// Reads GIF 87a and 89a: still and animated, interlaced, transparent, with palettes of the file or the frame.
 ///
 /// The canvas begins clear, and is cleared where a frame asks for the background: the background colour is ignored, as
 /// browsers do. What a frame has outside the canvas is cut off; only the first enlarges it.
-public struct GIFDecoder: ImageDecoder {
-    /// Makes a decoder.
-    public init() {}
+package struct GIFDecoder: ImageDecoder {
+    package init() {}
 
-    /// ``ImageFormat/gif``.
-    public var format: ImageFormat { .gif }
+    package var format: ImageFormat { .gif }
 
     /// Hops over all blocks and counts the frames.
-    public func info(of data: Data) throws(WebImageError) -> ImageInfo {
+    package func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let file = try finishedFile(data, limits: .default)
         let size = try file.checkedSize()
         let isAnimation = file.frames.count > 1
@@ -24,7 +22,7 @@ public struct GIFDecoder: ImageDecoder {
     }
 
     /// Decodes the first frame and resamples the canvas to the size wanted.
-    public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+    package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
     }
 
@@ -41,7 +39,7 @@ public struct GIFDecoder: ImageDecoder {
     }
 
     /// The frames, found by hopping over all blocks; none is decoded.
-    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
         _ = try file.checkedFirstFrame(options.damage)
@@ -50,8 +48,8 @@ public struct GIFDecoder: ImageDecoder {
     }
 
     /// Shows the rows of the first frame as they come, then the frames that are whole.
-    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        options.withTimeLimit(incremental: { IncrementalGIFDecoder(options: $0) })
+    package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        options.withTimeLimit(incremental: { GIFIncrementalDecoder(options: $0) })
     }
 
     private func finishedFile(_ data: Data, limits: DecodingLimits) throws(WebImageError) -> GIFFile {
@@ -65,7 +63,7 @@ public struct GIFDecoder: ImageDecoder {
 
 extension GIFDecoder {
     /// Hops over the blocks up to the first frame, which may enlarge the canvas.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         var file = GIFFile()
         try file.append(prefix.prefix(ImageProbe.byteLimit), stopsAtFrame: true)
         return try file.probe()

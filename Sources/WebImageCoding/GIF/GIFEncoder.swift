@@ -1,31 +1,29 @@
 internal import CWebImageKernels
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
 /// Writes GIF: stills and animations, with palettes of its own making, as ``EncodingOptions/gif`` says.
 ///
 /// A frame of at most 256 colours keeps every one. A pixel is there or not: those of an alpha of at least a half are laid
 /// over ``EncodingOptions/background``, the others are clear. Times are multiples of 10 ms, from 20 ms (players take less for
 /// 100 ms) to 655.35 s.
-public struct GIFEncoder: AnimationEncoder {
-    /// Makes an encoder.
-    public init() {}
+package struct GIFEncoder: AnimationEncoder {
+    package init() {}
 
-    /// ``ImageFormat/gif``.
-    public var format: ImageFormat { .gif }
+    package var format: ImageFormat { .gif }
 
     /// `false`.
-    public func usesQuality(_ options: EncodingOptions) -> Bool { false }
+    package func usesQuality(_ options: EncodingOptions) -> Bool { false }
 
     /// Encodes the picture.
-    public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         var animation = EncodableAnimation()
         animation.append(Image(pixels: image.pixels), duration: 0)
         return try encode(animation, options: options)
     }
 
     /// Encodes the frames; see ``EncodingOptions/framing``.
-    public func encode(
+    package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
         var encoding = GIFEncoding(animation, options: options)
@@ -79,7 +77,7 @@ struct GIFEncoding {
     }
 
     /// Whether ``countColors(of:)`` has to see every patch, and ``choosePalette()`` be called, before any is written.
-    var hasOnePalette: Bool { isAnimation && options.gif.palette == .global }
+    var hasOnePalette: Bool { isAnimation && options.palette == .global }
 
     mutating func countColors(of patch: FramePatch) throws(WebImageError) {
         try histogram.add(content(of: patch, mayHaveHoles: true), cancellation: options.cancellation)
@@ -130,19 +128,19 @@ struct GIFEncoding {
             return nil
         }
         if shared.holds(histogram) { return nil }
-        if let extended = shared.extended(for: histogram, limit: options.gif.colorLimit) {
+        if let extended = shared.extended(for: histogram, limit: options.colorLimit) {
             palette = extended
-            mapper = PaletteMapper(extended, dithering: options.gif.dithering)
+            mapper = PaletteMapper(extended, dithering: options.dithering)
             return nil
         }
-        let own = GIFPalette(for: histogram, limit: options.gif.colorLimit, mayHaveHoles: false)
-        return (own, PaletteMapper(own, dithering: options.gif.dithering))
+        let own = GIFPalette(for: histogram, limit: options.colorLimit, mayHaveHoles: false)
+        return (own, PaletteMapper(own, dithering: options.dithering))
     }
 
     private mutating func usePalette(for histogram: ColorHistogram) {
-        let palette = GIFPalette(for: histogram, limit: options.gif.colorLimit, mayHaveHoles: isAnimation)
+        let palette = GIFPalette(for: histogram, limit: options.colorLimit, mayHaveHoles: isAnimation)
         self.palette = palette
-        mapper = PaletteMapper(palette, dithering: options.gif.dithering)
+        mapper = PaletteMapper(palette, dithering: options.dithering)
     }
 
     /// The pixels to be written, opaque or clear: unchanged ones are left out if some pixels may be, unless only that
@@ -157,7 +155,7 @@ struct GIFEncoding {
         var histogram = ColorHistogram()
         try histogram.add(changes, cancellation: options.cancellation)
         guard histogram.hasClearPixels else { return whole }
-        return histogram.exact?.colors.count == options.gif.colorLimit ? whole : changes
+        return histogram.exact?.colors.count == options.colorLimit ? whole : changes
     }
 
     private static let noFrames = WebImageError.encoding(format: .gif, reason: .noFrames)

@@ -5,7 +5,7 @@ internal import WebImageCore
 ///
 /// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation. What a call
 /// does is in proportion to the bytes that are new, not to the frames that are there.
-final class IncrementalGIFDecoder: IncrementalImageDecoder {
+final class GIFIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?
@@ -44,11 +44,9 @@ final class IncrementalGIFDecoder: IncrementalImageDecoder {
         guard let plan, first?.isWaiting != false, let frame = file.firstFrame else { return }
         if first == nil {
             try options.limits.check(frame.size)
-            let byteCount = file.byteCountWithPreviews(plan: plan)
-            // Without memory for previews it collects bytes.
-            guard byteCount <= options.limits.memoryByteCount, let share = options.budget.previewShare(byteCount)
-            else { return }
-            self.share = share
+            // Without memory for previews it only collects bytes.
+            share = options.previewShare(file.byteCountWithPreviews(plan: plan))
+            if share == nil { return }
         }
         try unpack(frame)
     }

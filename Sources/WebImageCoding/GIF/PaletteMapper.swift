@@ -5,12 +5,12 @@ internal import WebImageCore
 /// The nearest colour is looked for once in a box of 4 levels a side and remembered.
 struct PaletteMapper {
     private let palette: GIFPalette
-    private let dithering: EncodingOptions.GIF.Dithering
+    private let dithering: EncodingOptions.Dithering
     private let nearest: NearestColor
     /// An index plus 1 for each box; 0 where nobody has asked.
     private var remembered: [UInt16]
 
-    init(_ palette: GIFPalette, dithering: EncodingOptions.GIF.Dithering) {
+    init(_ palette: GIFPalette, dithering: EncodingOptions.Dithering) {
         self.palette = palette
         self.dithering = palette.exact == nil ? dithering : .none
         nearest = NearestColor(palette.colors)

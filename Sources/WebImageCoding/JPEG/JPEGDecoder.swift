@@ -1,22 +1,18 @@
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
-/// Reads JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and
-/// YCCK, any subsampling; 8 bits a sample. CMYK without a profile is converted by the plain rule that each ink takes its
-/// light away.
+/// Decodes JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, gray, YCbCr, RGB, CMYK and YCCK,
+/// any subsampling, 8 bits a sample. CMYK without a profile is converted by the simple rule that each ink absorbs its light.
 ///
-/// A damaged file is decoded to its first damage: where libjpeg would go on with grey or repeated blocks, rows stay
-/// clear. Of a progressive file, detail is missing instead, unless its first scan is damaged already. A file that lacks
-/// nothing but its last marker is whole, unless it uses arithmetic coding, which does not tell.
-public struct JPEGDecoder: ImageDecoder {
-    /// Makes a decoder.
-    public init() {}
+/// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
+/// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end marker is
+/// tolerated, except with arithmetic coding, where it can't be told from truncation.
+package struct JPEGDecoder: ImageDecoder {
+    package init() {}
 
-    /// ``ImageFormat/jpeg``.
-    public var format: ImageFormat { .jpeg }
+    package var format: ImageFormat { .jpeg }
 
-    /// Reads the markers before the first scan.
-    public func info(of data: Data) throws(WebImageError) -> ImageInfo {
+    package func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let header = try JPEGHeader(reading: data.bytes)
         return ImageInfo(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
@@ -24,43 +20,53 @@ public struct JPEGDecoder: ImageDecoder {
             colorProfileName: header.colorProfile(in: data.bytes)?.name)
     }
 
-    /// Decodes the picture, for a thumbnail at an eighth, a quarter or half of its size where that is enough, and
-    /// resamples what comes out to the exact size.
-    public func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
+    /// Reads the markers up to the first scan: the orientation may follow the size.
+    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        let prefix = prefix.prefix(ImageProbe.byteLimit)
+        do throws(WebImageError) {
+            let header = try JPEGHeader(reading: prefix.bytes)
+            return header.reachesScan || prefix.count == ImageProbe.byteLimit ? ImageProbe(header) : nil
+        } catch .decoding(_, .truncated) {
+            return nil
+        }
     }
 
-    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let header = try JPEGHeader(reading: data.bytes)
-        let plan = try DecodingPlan(header, of: data.bytes, options: options)
-        let reader = try JPEGReader()
-        return try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
-            let headerByteCount = try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
-                guard try reader.readHeader() else { throw .decoding(format: .jpeg, reason: .truncated) }
-            }
-            let memory = try plan.memoryPlan(for: reader)
-            return try options.withMemory(memory.byteCount) { (_) throws(WebImageError) in
-                let scans = UnsafeRawBufferPointer(rebasing: bytes[headerByteCount...])
-                _ = try reader.reading(scans, isEnd: true) { () throws(WebImageError) in
-                    try plan.start(reader, memory)
-                    try reader.decode(options: options)
+    /// Decodes at an eighth, a quarter or half of the size if that is enough, then resamples to the exact size.
+    package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try options.withTimeLimit { (options) throws(WebImageError) in
+            let header = try JPEGHeader(reading: data.bytes)
+            let plan = try DecodingPlan(header, of: data.bytes, options: options)
+            let reader = try JPEGReader()
+            return try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
+                let headerByteCount = try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in
+                    guard try reader.readHeader() else { throw .decoding(format: .jpeg, reason: .truncated) }
                 }
-                return try plan.image(of: reader)
+                let route = try plan.route(for: reader)
+                return try options.withMemory(route.byteCount) { (_) throws(WebImageError) in
+                    let scans = UnsafeRawBufferPointer(rebasing: bytes[headerByteCount...])
+                    _ = try reader.reading(scans, isEnd: true) { () throws(WebImageError) in
+                        try plan.start(reader, route)
+                        try reader.decode(options: options)
+                    }
+                    return try plan.image(of: reader)
+                }
             }
         }
     }
 
-    /// A decoder for baseline rows as they arrive, and for the scans of a progressive file that are whole.
-    ///
-    /// At most four progressive files are shown while they arrive; the others wait for one of these to finish, or for
-    /// their last byte. Arithmetic coding can't be shown before it is whole.
-    public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
-        options.withTimeLimit(incremental: { JPEGIncrementalDecoder(options: $0, slots: .shared) })
+    /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding has no previews.
+    package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        options.withTimeLimit(incremental: { JPEGIncrementalDecoder(options: $0) })
+    }
+}
+
+extension ImageProbe {
+    init(_ header: JPEGHeader) {
+        self.init(format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation)
     }
 }
 
 extension DecodingPlan {
-    /// For the picture that the markers of `data` describe.
     init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
         try options.limits.check(metadataByteCount: header.byteCount)
         try self.init(
@@ -68,72 +74,54 @@ extension DecodingPlan {
             options: options)
     }
 
-    /// Starts to decode the pixels that this plan needs.
-    func start(_ reader: JPEGReader, _ memory: JPEGMemoryPlan) throws(WebImageError) {
+    func start(_ reader: JPEGReader, _ route: DecodingRoute) throws(WebImageError) {
         guard reader.size == storedSize else {
             throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
         }
         try reader.start(
-            atLeast: targetSize, ink: colors, spool: memory.isSpooled ? makeSpool(for: reader) : nil,
-            passesRows: memory.passesRows)
+            atLeast: targetSize, ink: colors, spool: route.isSpooled ? makeSpool(for: reader) : nil,
+            resamplesRows: route.resamplesRows)
     }
 
-    /// The picture that `reader` has decoded.
+    /// Returns the image that `reader` has decoded.
     func image(of reader: JPEGReader) throws(WebImageError) -> Image {
         let (pixels, isPartial) = try reader.finish(options: options)
         var image = try image(of: pixels, format: .jpeg)
         image.isPartial = isPartial
         return image
     }
-}
 
-/// How a JPEG is decoded within the limit on memory.
-struct JPEGMemoryPlan {
-    /// Whether the coefficients of several scans go to a file.
-    var isSpooled = false
-    /// Whether the pixels go on to the target's size row by row.
-    var passesRows = false
-    /// The most that decoding takes so.
-    var byteCount = 0
-}
-
-extension DecodingPlan {
-    /// The quickest way to decode what `reader` has read the header of that fits into memory.
+    /// Returns the fastest way to decode within the memory limit. Rows are resampled one by one before coefficients go to a
+    /// file, which costs more.
     ///
-    /// The rows are resampled one by one before the coefficients go to a file: that costs less.
-    ///
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``, with what the most economical way takes.
-    func memoryPlan(for reader: JPEGReader) throws(WebImageError) -> JPEGMemoryPlan {
-        let limit = options.limits.memoryByteCount
+    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
+    func route(for reader: JPEGReader) throws(WebImageError) -> DecodingRoute {
         let isResampled = reader.outputSize(atLeast: targetSize) != targetSize
-        var least = Int.max
-        for isSpooled in reader.hasMultipleScans ? [false, true] : [false] {
-            for passesRows in isResampled ? [false, true] : [false] {
-                var memory = JPEGMemoryPlan(isSpooled: isSpooled, passesRows: passesRows)
-                memory.byteCount = byteCount(of: reader, memory)
-                if memory.byteCount <= limit { return memory }
-                least = min(least, memory.byteCount)
+        let routes = (reader.hasMultipleScans ? [false, true] : [false]).flatMap { isSpooled in
+            (isResampled ? [false, true] : [false]).map { resamplesRows in
+                var route = DecodingRoute(isSpooled: isSpooled, resamplesRows: resamplesRows)
+                route.byteCount = byteCount(of: reader, route)
+                return route
             }
         }
-        throw .decodingMemoryExceeded(byteCount: least, limit: limit)
+        return try DecodingRoute.first(of: routes, within: options.limits)
     }
 
-    /// What decoding takes at the most: libjpeg's memory and the rows, then, when the former is given back, what becomes of
-    /// them.
-    private func byteCount(of reader: JPEGReader, _ memory: JPEGMemoryPlan) -> Int {
+    /// The most memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
+    private func byteCount(of reader: JPEGReader, _ route: DecodingRoute) -> Int {
         let outputSize = reader.outputSize(atLeast: targetSize)
-        let working = reader.workingByteCount(isSpooled: memory.isSpooled)
-        if memory.passesRows {
+        let working = reader.workingByteCount(isSpooled: route.isSpooled)
+        if route.resamplesRows {
             return working + PassingRows.windowByteCount + byteCount(resamplingRowsOf: outputSize)
         }
         return max(working + outputSize.pixelByteCount, byteCount(from: outputSize))
     }
 
-    /// A file for coefficients, on a disk.
+    /// Creates a file for coefficients, on a disk.
     ///
-    /// - Throws: ``WebImageError/temporaryFile(directory:errno:)`` for the last directory that can't be used;
-    ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` where all temporary files are in memory too.
-    func makeSpool(for reader: JPEGReader) throws(WebImageError) -> UnnamedFile {
+    /// - Throws: ``WebImageError/temporaryFile(directory:errno:)`` for the last unusable directory;
+    ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` if all temporary directories are in memory.
+    private func makeSpool(for reader: JPEGReader) throws(WebImageError) -> UnnamedFile {
         var failure: WebImageError?
         for directory in options.spoolDirectories ?? [UnnamedFile.defaultDirectory, "/var/tmp"] {
             do throws(WebImageError) {
@@ -145,35 +133,15 @@ extension DecodingPlan {
         }
         if let failure { throw failure }
         throw .decodingMemoryExceeded(
-            byteCount: byteCount(of: reader, JPEGMemoryPlan()), limit: options.limits.memoryByteCount)
+            byteCount: byteCount(of: reader, DecodingRoute()), limit: options.limits.memoryByteCount)
     }
 
-    /// What decoding takes at the most with previews, of which the caller still has the last one.
+    /// The most memory of decoding with previews, including the last one, which the caller still holds.
     func byteCountWithPreviews(of reader: JPEGReader) -> Int {
         let outputSize = reader.outputSize(atLeast: targetSize)
-        // Rows are kept in the output while a copy of them is shown; scans are kept as coefficients.
+        // A preview of rows is a copy of the output; scans are kept as coefficients.
         let rows = reader.hasMultipleScans ? 0 : outputSize.pixelByteCount
         return reader.workingByteCount(isSpooled: false) + rows + byteCount(from: outputSize)
             + targetSize.pixelByteCount
-    }
-}
-
-extension JPEGDecoder {
-    /// Hops over the markers up to the first scan: one with the orientation may stand behind the size.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        let prefix = prefix.prefix(ImageProbe.byteLimit)
-        do throws(WebImageError) {
-            let header = try JPEGHeader(reading: prefix.bytes)
-            return header.reachesScan || prefix.count == ImageProbe.byteLimit ? ImageProbe(header) : nil
-        } catch .decoding(_, .truncated) {
-            return nil
-        }
-    }
-}
-
-extension ImageProbe {
-    /// What the markers before the first scan tell.
-    init(_ header: JPEGHeader) {
-        self.init(format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation)
     }
 }

@@ -1,21 +1,19 @@
 internal import CWebImageJPEG
 internal import CWebImageKernels
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
-public import WebImageCore
+package import WebImageCore
 
 /// Writes JPEG with libjpeg-turbo: baseline, or progressive, as ``EncodingOptions/jpeg`` says.
 ///
 /// Transparent pixels are laid over ``EncodingOptions/background``.
-public struct JPEGEncoder: ImageEncoder {
-    /// Makes an encoder.
-    public init() {}
+package struct JPEGEncoder: ImageEncoder {
+    package init() {}
 
-    /// ``ImageFormat/jpeg``.
-    public var format: ImageFormat { .jpeg }
+    package var format: ImageFormat { .jpeg }
 
     /// Encodes the picture. ``EncodingOptions/quality`` 0 to 1 becomes libjpeg's 1 to 100.
-    public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
         guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
             throw .encoding(
@@ -66,7 +64,7 @@ public struct JPEGEncoder: ImageEncoder {
 extension cwi_jpeg_encoder_settings {
     fileprivate init(_ options: EncodingOptions) {
         let (columns, rows): (Int32, Int32) =
-            switch options.jpeg.chroma {
+            switch options.chroma {
             case .automatic: options.quality < 0.9 ? (2, 2) : (1, 1)
             case .full: (1, 1)
             case .halved: (2, 1)
@@ -74,7 +72,7 @@ extension cwi_jpeg_encoder_settings {
             }
         self.init(
             quality: max(1, Int32((options.quality * 100).rounded())), chroma_columns: columns, chroma_rows: rows,
-            is_progressive: options.jpeg.isProgressive, optimizes_codes: options.jpeg.optimizesHuffmanCodes)
+            is_progressive: options.isProgressive, optimizes_codes: options.optimizesHuffmanCodes)
     }
 }
 

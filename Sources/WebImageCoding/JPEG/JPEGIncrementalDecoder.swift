@@ -4,40 +4,37 @@ internal import WebImageCore
 
 /// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
 ///
-/// What is kept of a progressive file are its coefficients, and the bytes that are not decoded. Of another one it is the
-/// picture and all its bytes: some damage is in doubt until the whole of it is there, see ``JPEGReader/isDamageInDoubt``.
+/// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all bytes,
+/// because some damage is only certain once the file is complete: see ``JPEGReader/isDamageInDoubt``.
 final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
-    private let slots: IncrementalDecodingSlots
-    /// `nil` until there are bytes, and after the end.
+    /// `nil` before the first bytes, and after the end.
     private var reader: JPEGReader?
-    /// Known with the last marker before the first scan.
+    /// Set once all markers before the first scan have arrived.
     private var plan: DecodingPlan?
-    /// Whether pixels are being decoded: not before there is a plan, and a slot if one is needed.
-    private var isStarted = false
-    private var slot: IncrementalDecodingSlot?
-    /// What it holds of the process's memory once it is started.
+    /// The memory for the pixels; decoding starts once there is some.
     private var share: DecodingShare?
-    /// From the file's first byte, until there is a plan; then, unless all are kept, from the first that is not decoded.
+    private var isStarted = false
+    /// Whether decoding started before the end of the file.
+    private var hasPreviews = false
+    /// The file's bytes until there is a plan; then, unless all are kept, those not yet decoded.
     private var bytes: [UInt8] = []
-    /// How many of them libjpeg is done with.
+    /// How many of ``bytes`` libjpeg has decoded.
     private var readCount = 0
 
-    /// Whether the whole file was decoded anew in the end, see ``JPEGReader/isDamageInDoubt``.
+    /// Whether the whole file was decoded again at the end; see ``JPEGReader/isDamageInDoubt``.
     private(set) var hasDoubted = false
-    /// Where the first scan begins.
+    /// The offset of the first scan.
     private var scanStart = 0
     private(set) var probe: ImageProbe?
     var animation: (any AnimationSource)? { nil }
 
-    init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
-        self.options = options
-        self.slots = slots
-    }
+    init(options: DecodingOptions) { self.options = options }
 
     func append(_ bytes: Data) throws(WebImageError) {
         let wantsBytes = reader?.wantsBytes != false || isInDoubt
-        // Should the whole be decoded anew, what follows damage counts too: how much follows decides which loop goes on.
+        // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's loops
+        // runs.
         guard wantsBytes || reader?.mayDoubtDamage == true else { return }
         self.bytes.append(contentsOf: bytes)
         if wantsBytes { try advance(isEnd: false) }
@@ -59,26 +56,20 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         try advance(isEnd: true)
         if isInDoubt || reader?.mayDoubtDamage == true && hasFillBytes {
             reader = nil
-            // It asks for memory anew.
+            // The decoder requests its own.
             share = nil
             hasDoubted = true
             return try JPEGDecoder().decode(Data(bytes), options: options)
         }
         guard let reader, let plan else { throw .decoding(format: .jpeg, reason: .truncated) }
-        defer {
-            self.reader = nil
-            slot = nil
-        }
+        defer { self.reader = nil }
         return try plan.image(of: reader)
     }
 
-    /// Whether it was started early enough for previews.
-    private var hasPreviews = false
-
     private var isInDoubt: Bool { reader?.isDamageInDoubt == true }
 
-    /// Whether two bytes of ones stand side by side in a scan, as no encoder writes them: libjpeg's fast loop takes them for a
-    /// marker and gives its step to the slow one, which passes over them, but not without a trace in the pixels.
+    /// Whether a scan contains two consecutive 0xFF bytes, which no encoder writes. libjpeg's fast loop takes them for a marker
+    /// and repeats its step in the slow loop, which skips them, but with slightly different pixels.
     private var hasFillBytes: Bool {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return false }
@@ -95,7 +86,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         try options.checkCancellation()
         if reader == nil { reader = try JPEGReader() }
         guard let reader else { return }
-        // Out of `self` meanwhile, so that it is not copied. After an error there is no further call.
+        // Moved out of `self` so that it isn't copied. After an error there is no further call.
         var arrived = bytes
         bytes = []
         readCount += try arrived.span.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
@@ -119,7 +110,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         bytes = consume arrived
     }
 
-    /// What the markers say, which are all there.
+    /// Called once all markers have arrived.
     private func plan(of bytes: UnsafeRawBufferPointer) throws(WebImageError) -> DecodingPlan {
         let data = RawSpan(_unsafeBytes: bytes)
         let header = try JPEGHeader(reading: data)
@@ -128,27 +119,18 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         return try DecodingPlan(header, of: data, options: options)
     }
 
-    /// Takes memory for the picture, if it may have it now: at the end it may, or waits for it, since then it is soon given
-    /// back. A picture that would be over the limit with previews has none.
+    /// Starts decoding if there is memory for previews. At the end it waits for memory, since it soon releases it.
     private func start(_ reader: JPEGReader, _ plan: DecodingPlan, isEnd: Bool) throws(WebImageError) -> Bool {
-        let memory = try plan.memoryPlan(for: reader)
+        let route = try plan.route(for: reader)
         if isEnd {
-            share = try options.budget.share(memory.byteCount, cancellation: options.cancellation)
-            try plan.start(reader, memory)
+            share = try options.budget.share(route.byteCount, cancellation: options.cancellation)
+            try plan.start(reader, route)
             return true
         }
-        let byteCount = plan.byteCountWithPreviews(of: reader)
-        guard reader.isSuspendable, byteCount <= options.limits.memoryByteCount else { return false }
-        if reader.hasMultipleScans {
-            slot = slots.take()
-            if slot == nil { return false }
-        }
-        share = options.budget.previewShare(byteCount)
-        guard share != nil else {
-            slot = nil
-            return false
-        }
-        try plan.start(reader, JPEGMemoryPlan())
+        guard reader.isSuspendable else { return false }
+        share = options.previewShare(plan.byteCountWithPreviews(of: reader), isLarge: reader.hasMultipleScans)
+        guard share != nil else { return false }
+        try plan.start(reader, DecodingRoute())
         hasPreviews = true
         return true
     }

@@ -91,9 +91,9 @@ final class JPEGReader {
     /// - Parameters:
     ///   - ink: the way from CMYK to sRGB; a picture of light keeps its colours.
     ///   - spool: where the coefficients of several scans are kept; `nil`, the default, for memory.
-    ///   - passesRows: whether the pixels go on to the target's size row by row: then there are no previews.
+    ///   - resamplesRows: whether the pixels go on to the target's size row by row: then there are no previews.
     func start(
-        atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, passesRows: Bool = false
+        atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, resamplesRows: Bool = false
     ) throws(WebImageError) {
         self.ink = ink
         self.spool = spool
@@ -106,7 +106,7 @@ final class JPEGReader {
         guard status == CWI_JPEG_OK else { throw error(status) }
         let size = PixelSize(width: Int(width), height: Int(height))
         outputSize = size
-        if passesRows { passingRows = try PassingRows(of: size, resampledTo: targetSize) }
+        if resamplesRows { passingRows = try PassingRows(of: size, resampledTo: targetSize) }
         if !header.has_multiple_scans { try makeOutput() }
     }
 

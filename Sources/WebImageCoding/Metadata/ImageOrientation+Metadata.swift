@@ -2,8 +2,7 @@ internal import WebImageCore
 
 extension ImageOrientation {
     /// Reads the orientation tag of EXIF data (CIPA DC-008: a TIFF structure, with or without `Exif\0\0` before it).
-    ///
-    /// `nil` where the tag is missing, damaged or out of range: pictures with such metadata are still pictures.
+    /// `nil` if it's missing or invalid, which isn't an error.
     init?(exif data: RawSpan) {
         guard let orientation = Self.stored(inEXIF: data) else { return nil }
         self = orientation
@@ -27,7 +26,7 @@ extension ImageOrientation {
             let entry = directory + 2 + index * 12
             guard let tag = integer(at: entry, count: 2) else { return nil }
             guard tag == orientationTag else { continue }
-            // Type 3 is a 16-bit number; the value lies in the entry itself.
+            // Type 3 is a 16-bit number, stored in the entry itself.
             guard integer(at: entry + 2, count: 2) == 3, let value = integer(at: entry + 8, count: 2) else {
                 return nil
             }
@@ -40,10 +39,10 @@ extension ImageOrientation {
 }
 
 extension ImageOrientation {
-    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or as an element; `nil` if it is missing or
-    /// out of range.
+    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or an element; `nil` if it's missing or
+    /// invalid.
     ///
-    /// A packet is XML, of which this is a text search: the prefix `tiff` is what every program writes.
+    /// This is a text search in XML: every program writes the prefix `tiff`.
     init?(xmp data: RawSpan) {
         let name: StaticString = "tiff:Orientation"
         var offset = 0
@@ -57,7 +56,7 @@ extension ImageOrientation {
         return nil
     }
 
-    /// The number in `="6"`, `='6'` or `>6<`, with blanks anywhere.
+    /// Reads the number in `="6"`, `='6'` or `>6<`, with whitespace anywhere.
     private static func value(behindNameIn data: RawSpan, at start: Int) -> ImageOrientation? {
         var offset = start
         func next() -> UInt8? {
@@ -82,15 +81,15 @@ extension ImageOrientation {
     }
 }
 
-/// Reads that check their bounds: every byte of a file is a stranger's.
+/// Reads with bounds checks: files can't be trusted.
 extension RawSpan {
-    /// The byte at `offset`; `nil` outside the data.
+    /// `nil` outside the data.
     func byte(at offset: Int) -> UInt8? {
         guard offset >= 0, offset < byteCount else { return nil }
         return unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The unsigned number of `count` bytes, at most 8, at `offset`; `nil` if it is not all inside the data.
+    /// Reads an unsigned number of `count` bytes, at most 8; `nil` outside the data.
     func integer(at offset: Int, count: Int, isBigEndian: Bool) -> Int? {
         guard offset >= 0, count <= byteCount, offset <= byteCount - count else { return nil }
         var value: UInt64 = 0
@@ -101,7 +100,7 @@ extension RawSpan {
         return Int(exactly: value)
     }
 
-    /// Whether the ASCII characters of `text` stand at `offset`.
+    /// Whether the ASCII `text` is at `offset`.
     func hasText(_ text: StaticString, at offset: Int) -> Bool {
         guard offset >= 0, text.utf8CodeUnitCount <= byteCount, offset <= byteCount - text.utf8CodeUnitCount else {
             return false
@@ -111,7 +110,7 @@ extension RawSpan {
         }
     }
 
-    /// Where `text` stands first, at `start` or behind it.
+    /// The offset of the first `text` at or after `start`.
     func firstOffset(of text: StaticString, from start: Int) -> Int? {
         let last = byteCount - text.utf8CodeUnitCount
         guard start >= 0, start <= last, let first = text.withUTF8Buffer({ $0.first }) else { return nil }

@@ -11,7 +11,7 @@ struct APNGFile: AnimationFile {
     /// Whether programs that know no APNG show the first frame.
     let beginsWithStill: Bool
 
-    private let pictures: [PNGPicture]
+    private let pictures: [PNGImage]
     private let layout: PNGLayout
     /// The longest zlib stream of a frame that is joined from several chunks.
     private let joinedByteCount: Int
@@ -58,7 +58,7 @@ struct APNGFile: AnimationFile {
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let decoded = try pictures[index].decoded(
-            from: data.bytes, shortage: .corrupt("rows are missing"), cancellation: cancellation)
+            from: data.bytes, missingRows: .corrupt("rows are missing"), cancellation: cancellation)
         // Where the first frame takes the still's place, the still is better than a part of it.
         let mayBePartial = damage == .showGoodPart && (index > 0 || beginsWithStill)
         if let failure = decoded.failure, !mayBePartial { throw failure }

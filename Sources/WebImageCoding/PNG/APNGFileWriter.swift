@@ -82,7 +82,7 @@ struct APNGFileWriter {
     }
 
     private func compressed(_ pixels: PixelBuffer) throws(WebImageError) -> Data {
-        if let encoder = PNGFastEncoder(pixels, hasAlpha: hasAlpha, options: options.png) {
+        if let encoder = PNGFastEncoder(pixels, hasAlpha: hasAlpha, options: options) {
             return try encoder.compressed(cancellation: options.cancellation)
         }
         let picture = try PNGEncoder().encodeRowByRow(pixels, hasAlpha: hasAlpha, options: options)

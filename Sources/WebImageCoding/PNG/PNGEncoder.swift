@@ -1,9 +1,9 @@
 internal import CWebImageDeflate
 internal import CWebImageKernels
 internal import CWebImagePNG
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
-public import WebImageCore
+package import WebImageCore
 
 /// Writes PNG: RGB for opaque pictures, else RGBA with straight alpha. Quality does not matter: PNG loses nothing, except
 /// the colour of pixels that are clear.
@@ -13,17 +13,15 @@ public import WebImageCore
 ///
 /// Several frames become an APNG, whose first frame is what programs show that know none. Times are fractions of two
 /// numbers of 16 bits: 65,535 s at most.
-public struct PNGEncoder: AnimationEncoder {
-    /// Makes an encoder.
-    public init() {}
+package struct PNGEncoder: AnimationEncoder {
+    package init() {}
 
-    /// ``ImageFormat/png``.
-    public var format: ImageFormat { .png }
+    package var format: ImageFormat { .png }
 
     /// Encodes the picture.
-    public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
-        guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options.png) else {
+        guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options) else {
             return try encodeRowByRow(pixels, hasAlpha: !pixels.isOpaque, options: options)
         }
         var file = PNGFileWriter()
@@ -33,10 +31,10 @@ public struct PNGEncoder: AnimationEncoder {
     }
 
     /// `false`.
-    public func usesQuality(_ options: EncodingOptions) -> Bool { false }
+    package func usesQuality(_ options: EncodingOptions) -> Bool { false }
 
     /// Encodes the frames; see ``EncodingOptions/framing``.
-    public func encode(
+    package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
         var data = try APNGFileWriter.encode(animation, isOpaqueThroughout: true, options: options)
@@ -60,8 +58,8 @@ public struct PNGEncoder: AnimationEncoder {
         }
         try check(
             cwi_png_encoder_start(
-                encoder, UInt32(pixels.width), UInt32(pixels.height), hasAlpha, options.png.zlibLevel,
-                options.png.filter.number ?? -1))
+                encoder, UInt32(pixels.width), UInt32(pixels.height), hasAlpha, options.zlibLevel,
+                options.pngFilter.number ?? -1))
 
         let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         var line = [UInt8](repeating: 0, count: hasAlpha ? pixels.width * 4 : 0)
@@ -85,13 +83,13 @@ public struct PNGEncoder: AnimationEncoder {
     }
 }
 
-extension EncodingOptions.PNG {
+extension EncodingOptions {
     /// zlib's for libdeflate's: at 3 files are a fifth larger than at its default of 6 at worst, and written several times
     /// as fast.
-    fileprivate var zlibLevel: Int32 { level == Self.defaultLevel ? 3 : Int32(min(level, 9)) }
+    fileprivate var zlibLevel: Int32 { pngLevel == Self.defaultPNGLevel ? 3 : Int32(min(pngLevel, 9)) }
 }
 
-extension EncodingOptions.PNG.Filter {
+extension EncodingOptions.PNGFilter {
     /// The format's number for it; `nil` for the best one of each row.
     var number: Int32? {
         switch self {
@@ -118,11 +116,11 @@ struct PNGFastEncoder {
     /// `nil` for a picture so large that nobody would want to wait for libdeflate.
     ///
     /// - Parameter hasAlpha: whether alpha is written; it has to be unless all pixels are opaque.
-    init?(_ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions.PNG) {
+    init?(_ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions) {
         self.pixels = pixels
         self.hasAlpha = hasAlpha
-        level = Int32(options.level)
-        filter = options.filter.number
+        level = Int32(options.pngLevel)
+        filter = options.pngFilter.number
         bytesPerPixel = hasAlpha ? 4 : 3
         rowByteCount = pixels.width * bytesPerPixel
         guard filteredByteCount <= (level < 10 ? Self.filteredByteLimit : Self.slowFilteredByteLimit) else {

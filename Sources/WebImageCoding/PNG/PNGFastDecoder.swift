@@ -2,7 +2,7 @@ internal import CWebImageDeflate
 internal import CWebImageKernels
 internal import WebImageCore
 
-extension PNGPicture {
+extension PNGImage {
     /// Pixels of a picture, perhaps of its upper part only.
     struct Decoded {
         let pixels: PixelBuffer
@@ -15,19 +15,19 @@ extension PNGPicture {
     /// - Parameters:
     ///   - data: the file's bytes.
     ///   - stream: one that has begun with the picture.
-    ///   - shortage: why rows are missing if nothing else is wrong.
+    ///   - missingRows: why rows are missing if nothing else is wrong.
     /// - Throws: ``WebImageError/decoding(format:reason:)`` when there is no row at all,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func decoded(
-        from data: RawSpan, goingOnWith stream: PNGStreamDecoder? = nil,
-        shortage: WebImageError.DecodingFailure, cancellation: Cancellation?
+        from data: RawSpan, continuing stream: PNGStreamDecoder? = nil,
+        missingRows: WebImageError.DecodingFailure, cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
         // From its start the fast way takes a third of the time: it pays unless two thirds are there.
         let isNearlyThere = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
         if !isNearlyThere, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }
         let begun: PNGStreamDecoder
         if let stream { begun = stream } else { begun = try PNGStreamDecoder(self) }
-        let decoded = try decoded(from: data, with: begun, shortage: shortage, cancellation: cancellation)
+        let decoded = try decoded(from: data, with: begun, missingRows: missingRows, cancellation: cancellation)
         // libdeflate takes streams that zlib does not: what becomes of them must not depend on the previews.
         guard isNearlyThere, decoded.failure != nil,
             let whole = try fastDecoded(from: data, cancellation: cancellation)
@@ -41,12 +41,12 @@ extension PNGPicture {
     }
 
     private func decoded(
-        from data: RawSpan, with stream: PNGStreamDecoder, shortage: WebImageError.DecodingFailure,
+        from data: RawSpan, with stream: PNGStreamDecoder, missingRows: WebImageError.DecodingFailure,
         cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
         try stream.take(chunks, of: data, cancellation: cancellation)
         let failure =
-            stream.failure ?? (stream.missingRowCount > 0 ? .decoding(format: .png, reason: shortage) : nil)
+            stream.failure ?? (stream.missingRowCount > 0 ? .decoding(format: .png, reason: missingRows) : nil)
         if let failure, stream.shownRowCount == 0 { throw failure }
         return Decoded(pixels: try stream.finish(cancellation: cancellation), failure: failure)
     }
@@ -66,11 +66,11 @@ extension PNGPicture {
 /// It takes whole, intact pictures alone and leaves all others to ``PNGStreamDecoder``, which knows what to make of
 /// them.
 struct PNGFastDecoder {
-    private let picture: PNGPicture
+    private let picture: PNGImage
     private let rows: PNGRowConversion
 
     /// `nil` for a kind of picture that it does not know.
-    init?(_ picture: PNGPicture) {
+    init?(_ picture: PNGImage) {
         guard let rows = PNGRowConversion(picture) else { return nil }
         self.picture = picture
         self.rows = rows
@@ -166,7 +166,7 @@ struct PNGRowConversion {
     private let palette: [UInt32]
 
     /// `nil` for a kind of picture that it does not know.
-    init?(_ picture: PNGPicture) {
+    init?(_ picture: PNGImage) {
         let layout = picture.layout
         guard layout.bitDepth == 8, !layout.isInterlaced else { return nil }
         if layout.colorType == .palette {
@@ -238,7 +238,7 @@ struct PNGRowConversion {
     }
 
     /// Indices behind the palette's end are black, as libpng has it.
-    private static func words(of picture: PNGPicture) -> [UInt32] {
+    private static func words(of picture: PNGImage) -> [UInt32] {
         var bytes = [UInt8](repeating: 0, count: 256 * 4)
         for index in 0..<256 {
             for channel in 0..<3 where index * 3 + channel < picture.palette.count {

@@ -5,7 +5,7 @@ internal import WebImageCore
 /// It can be read on as more bytes arrive. Checksums of pixel data are left to those who unpack them.
 struct PNGFile: Sendable {
     /// The still: what programs without animation show; `nil` before the header.
-    private(set) var still: PNGPicture?
+    private(set) var still: PNGImage?
     /// The frames of an APNG; `nil` for others, and for one that breaks a rule, which is then a still.
     private(set) var animation: APNGSequence?
     /// What stopped the reading.
@@ -16,7 +16,7 @@ struct PNGFile: Sendable {
     private var wholeMetadataByteCount = 0
     private var openMetadataByteCount = 0
 
-    private var offset = 0
+    private var chunks = PNGChunks()
     private var stage = Stage.beforeData
 
     /// What stands behind the last whole chunk.
@@ -35,18 +35,15 @@ struct PNGFile: Sendable {
 
     /// Reads on, in the whole of the bytes so far.
     mutating func read(_ data: RawSpan) {
-        if offset == 0 {
-            guard data.byteCount >= Self.signature.utf8CodeUnitCount + 1 else { return }
-            guard data.byte(at: 0) == 0x89, data.hasText(Self.signature, at: 1) else {
-                end = .damaged("no signature")
-                return
-            }
-            offset = 1 + Self.signature.utf8CodeUnitCount
+        guard let hasSignature = PNGChunks.hasSignature(data) else { return }
+        guard hasSignature else {
+            end = .damaged("no signature")
+            return
         }
         // The beginning of a chunk that was cut is there again, longer.
         if stage == .inData, still?.chunks.last?.isWhole == false { still?.chunks.removeLast() }
         animation?.dropCutData()
-        while end == .missing, let chunk = PNGChunk(reading: data, at: offset) {
+        while end == .missing, let chunk = chunks.next(in: data) {
             guard chunk.name.isValid else {
                 end = .damaged("a chunk with an impossible name")
                 return
@@ -54,8 +51,7 @@ struct PNGFile: Sendable {
             countMetadata(chunk)
             if !chunk.isWhole && chunk.name != .data && chunk.name != .frameData { return }
             read(chunk, in: data)
-            guard chunk.isWhole, end == .missing else { return }
-            offset = chunk.end
+            guard chunk.isWhole else { return }
         }
     }
 
@@ -90,7 +86,7 @@ struct PNGFile: Sendable {
             end = .damaged(still == nil ? "no usable header" : "a second header")
             return
         }
-        still = PNGPicture(layout: layout)
+        still = PNGImage(layout: layout)
     }
 
     /// In pictures without indices a palette is only a hint.
@@ -162,13 +158,10 @@ struct PNGFile: Sendable {
 
     /// Each is remembered. Programs write 8 KB a chunk or more, so that 100 megapixels have 50,000.
     static let dataChunkLimit = 1 << 20
-
-    /// Without its first byte, 0x89.
-    private static let signature: StaticString = "PNG\r\n\u{1A}\n"
 }
 
 /// What the pixels of one picture in a PNG are made of: the still, or a frame of an animation.
-struct PNGPicture: Sendable {
+struct PNGImage: Sendable {
     var layout: PNGLayout
     /// Red, green and blue of each index; empty unless the pixels are indices.
     var palette: [UInt8] = []

@@ -9,7 +9,7 @@ final class PNGStreamDecoder {
     /// What is wrong with the data; the rows before it stay good, and no more follow.
     private(set) var failure: WebImageError?
 
-    private let picture: PNGPicture
+    private let picture: PNGImage
     private var decoder: OpaquePointer
     // Straight alpha while rows of an interlaced picture are filled in; else premultiplied as they come. `nil` at the end.
     private var buffer: MutablePixelBuffer?
@@ -21,7 +21,7 @@ final class PNGStreamDecoder {
     private var hasReplayed = false
 
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/decoding(format:reason:)``.
-    init(_ picture: PNGPicture) throws(WebImageError) {
+    init(_ picture: PNGImage) throws(WebImageError) {
         let size = picture.layout.size
         buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         decoder = try Self.begin(picture)
@@ -29,7 +29,7 @@ final class PNGStreamDecoder {
     }
 
     /// A decoder that has been told all that stands before the pixels.
-    static func begin(_ picture: PNGPicture) throws(WebImageError) -> OpaquePointer {
+    static func begin(_ picture: PNGImage) throws(WebImageError) -> OpaquePointer {
         guard let decoder = cwi_png_decoder_create() else {
             throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
         }
@@ -190,7 +190,7 @@ extension PNGLayout {
     fileprivate var compressedStepByteCount: Int { max(64, bitsPerPixel * 32) }
 }
 
-extension PNGPicture {
+extension PNGImage {
     /// The picture at `size`, resampled row by row as they are unpacked, so that it is never in memory as a whole.
     ///
     /// The pixels are those of decoding it whole. `nil` for an interlaced picture, one that is to stay as large as it is,
@@ -200,7 +200,7 @@ extension PNGPicture {
     func resampledByRows(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
-        guard mayPassRows(to: size), chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else { return nil }
+        guard canResampleRows(to: size), chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else { return nil }
         // The checksums are a pass over all there is.
         try cancellation?.check()
         guard let rows = PNGRowConversion(self) else {
@@ -210,7 +210,7 @@ extension PNGPicture {
     }
 
     /// Whether the picture is of a kind whose rows can be resampled one by one, if all is well with it.
-    func mayPassRows(to size: PixelSize) -> Bool { !layout.isInterlaced && size != layout.size }
+    func canResampleRows(to size: PixelSize) -> Bool { !layout.isInterlaced && size != layout.size }
 
     /// Where 8 bits a channel make the way of ``PNGFastDecoder`` possible: it takes a fifth longer than that, and a tenth of the memory.
     private func resampled(
@@ -271,7 +271,7 @@ final class PNGRowReader {
     var stepByteCount: Int { Self.stepByteCount }
     private static let stepByteCount = 256
 
-    init(_ picture: PNGPicture) throws(WebImageError) {
+    init(_ picture: PNGImage) throws(WebImageError) {
         size = picture.layout.size
         hasAlpha = picture.hasAlpha
         windowRowLimit = Self.windowRowLimit(picture.layout)

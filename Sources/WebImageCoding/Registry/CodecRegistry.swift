@@ -1,24 +1,24 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Finds the decoder for some bytes and the encoder for a format.
+/// The registered decoders and encoders.
 ///
-/// The content decides, never a name or a server's header. Of several decoders that accept the bytes, the last
-/// registered is asked first; one that reports an unsupported feature passes them on to the next.
+/// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that accept the
+/// bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The registry the library uses unless told otherwise: JPEG, PNG, GIF and WebP.
+    /// The default registry: JPEG, PNG, GIF and WebP.
     public static let shared = CodecRegistry()
 
-    let codecs: Lock<Codecs>
+    private let codecs: Lock<Codecs>
 
-    struct Codecs {
+    private struct Codecs {
         var decoders: [any ImageDecoder] { didSet { acceptHeader = nil } }
         var encoders: [any ImageEncoder]
-        /// Put together when it is first asked for: every load asks.
+        /// Cached because every load needs it.
         var acceptHeader: String?
     }
 
-    /// Makes a registry with `decoders` and `encoders`, those asked first last; by default, the built-in ones.
+    /// Creates a registry; the last codecs in the arrays come first. The defaults are the built-in codecs.
     public init(
         decoders: [any ImageDecoder] = CodecRegistry.builtInDecoders,
         encoders: [any ImageEncoder] = CodecRegistry.builtInEncoders
@@ -26,31 +26,46 @@ public final class CodecRegistry: Sendable {
         codecs = Lock(Codecs(decoders: decoders, encoders: encoders))
     }
 
-    /// The decoders this package brings.
+    /// The decoders of this package: JPEG, PNG and APNG, GIF, WebP.
     public static var builtInDecoders: [any ImageDecoder] {
         [GIFDecoder(), PNGDecoder(), JPEGDecoder(), WebPDecoder()]
     }
-    /// The encoders this package brings.
+    /// The encoders of this package: JPEG, PNG and APNG, GIF, WebP.
     public static var builtInEncoders: [any ImageEncoder] {
         [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder()]
     }
 
-    /// Adds a decoder that is asked before those already there.
+    /// Adds a decoder. It takes precedence over those registered before.
     public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }
 
-    /// Adds an encoder that is taken before those already there.
+    /// Adds an encoder. It takes precedence over those registered before.
     public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
 
-    /// The formats that can be read, in the order in which decoders are asked, each once. Of the built-in ones, that
-    /// which compresses best comes first.
-    public var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
+    /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
+    /// compresses best comes first.
+    package var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
 
-    static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
+    /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
+    public var acceptHeader: String {
+        let (cached, decoders) = codecs.withLock { ($0.acceptHeader, $0.decoders) }
+        if let cached { return cached }
+        let types = Self.formats(of: decoders).map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
+        let header = types.joined(separator: ",")
+        codecs.withLock { codecs in
+            // Not if a decoder was registered meanwhile; none is ever removed.
+            if codecs.decoders.count == decoders.count { codecs.acceptHeader = header }
+        }
+        return header
+    }
+
+    private static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
         var seen: Set<ImageFormat> = []
         return decoders.reversed().map(\.format).filter { seen.insert($0).inserted }
     }
 
-    /// What `data` says about itself.
+    // MARK: - Decoding
+
+    /// Reads size, orientation and frames of `data` without decoding pixels.
     ///
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)``,
     ///   ``WebImageError/decoding(format:reason:)``.
@@ -58,22 +73,22 @@ public final class CodecRegistry: Sendable {
         try firstResult(for: data) { decoder throws(WebImageError) in try decoder.info(of: data) }
     }
 
-    /// Decodes `data`; blocks the calling thread for as long as that takes.
+    /// Decodes `data`. Blocks the calling thread.
     ///
-    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)`` and what ``ImageDecoder/decode(_:options:)``
-    ///   throws.
+    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)`` and the errors of
+    ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { decoder throws(WebImageError) in
             try decoder.decode(data, options: options)
         }
-        // The animation keeps them anyway, and they are the only form in which it can be stored.
+        // The animation holds the bytes anyway, and caches need them to store it.
         if image.animation != nil { image.data = data }
         return image
     }
 
-    /// The frames of a moving picture, `nil` for a still; no pixel is decoded before one is asked for.
+    /// Returns the animation of `data`, `nil` for a still image. Decodes no pixels before a frame is requested.
     ///
-    /// - Throws: what ``decode(_:options:)`` throws.
+    /// - Throws: the errors of ``decode(_:options:)``.
     public func animation(
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
@@ -82,62 +97,14 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` where nobody writes `format`.
-    func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
-        guard let encoder = codecs.withLock({ $0.encoders.last { $0.format == format } }) else {
-            throw .encoding(format: format, reason: .noEncoder)
-        }
-        return encoder
-    }
-
-    func firstResult<Result>(
-        for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
-        var declined: WebImageError?
-        for decoder in decoders(accepting: data) {
-            do {
-                return try body(decoder)
-            } catch .decoding(let format, .unsupported(let feature)) {
-                declined = declined ?? .decoding(format: format, reason: .unsupported(feature))
-            }
-        }
-        throw declined ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
-    }
-
-    /// Those that take `data` for theirs, in the order in which they are asked.
-    func decoders(accepting data: Data) -> [any ImageDecoder] {
-        codecs.withLock { $0.decoders }.reversed().filter { $0.canDecode(data) }
-    }
-}
-
-extension CodecRegistry {
-    /// The `Accept` header for a server that can choose a format (RFC 9110, 12.5.1): ``readableFormats`` in their order, then
-    /// whatever else it may have.
-    public var acceptHeader: String {
-        let (known, decoders) = codecs.withLock { ($0.acceptHeader, $0.decoders) }
-        if let known { return known }
-        let types = Self.formats(of: decoders).map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
-        let header = types.joined(separator: ",")
-        codecs.withLock { codecs in
-            // Not where another decoder has come meanwhile; none ever goes.
-            if codecs.decoders.count == decoders.count { codecs.acceptHeader = header }
-        }
-        return header
-    }
-}
-
-/// For files of which the first bytes are there.
-extension CodecRegistry {
-    /// What the first bytes of a file tell; `nil` while they are too few, and for what no decoder knows.
+    /// Returns what the first bytes of a file tell; `nil` if they are too few, or in an unknown format.
     ///
-    /// A decoder that has no answer passes the bytes on, unlike one that decodes: what a file says about itself is the
-    /// same for all.
-    ///
-    /// - Throws: ``WebImageError/imageTooLarge(size:pixelLimit:)`` for a picture over the limits, and
-    ///   ``WebImageError/decoding(format:reason:)`` when more bytes can't help.
+    /// - Throws: ``WebImageError/imageTooLarge(size:pixelLimit:)``, and ``WebImageError/decoding(format:reason:)`` if more
+    ///   bytes can't help.
     public func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in decoders(accepting: prefix) {
             do {
+                // Unlike decoding, a decoder without an answer passes the bytes on.
                 guard let probe = try decoder.probe(prefix) else { continue }
                 try limits.check(probe.size)
                 return probe
@@ -148,15 +115,13 @@ extension CodecRegistry {
         return nil
     }
 
-    /// A decoder for the file that begins with `prefix`, which it has taken already.
+    /// Returns a decoder for a file that begins with `prefix`, which it has already appended. `nil` if the bytes are too few,
+    /// the format is unknown, or it can only be decoded as a whole.
     ///
-    /// `nil` while the bytes are too few to tell the format, and where they will have to be decoded when they are all there:
-    /// because nobody can show them before, or because nobody knows them.
+    /// The decoder is made by the ``ImageDecoder`` that ``decode(_:options:)`` tries first. If it throws an `unsupported`
+    /// error later, another one may still decode the whole file.
     ///
-    /// The decoder that ``decode(_:options:)`` would ask makes it. Where that one finds out later that it does not support
-    /// the file, the whole file may still be another's.
-    ///
-    /// - Throws: what ``IncrementalImageDecoder/append(_:)`` throws.
+    /// - Throws: the errors of ``IncrementalImageDecoder/append(_:)``.
     public func makeIncrementalDecoder(
         startingWith prefix: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
@@ -171,29 +136,47 @@ extension CodecRegistry {
         }
         return nil
     }
-}
 
-extension CodecRegistry {
-    /// Encodes `image` as `format`, with all frames if it moves and the format can; blocks the calling thread for as long as
-    /// that takes. Without its ``WebImageCore/Image/animation`` it is a still.
+    private func firstResult<Result>(
+        for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        var unsupported: WebImageError?
+        for decoder in decoders(accepting: data) {
+            do {
+                return try body(decoder)
+            } catch .decoding(let format, .unsupported(let feature)) {
+                unsupported = unsupported ?? .decoding(format: format, reason: .unsupported(feature))
+            }
+        }
+        throw unsupported ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
+    }
+
+    /// The decoders that accept `data`, in the order in which they are tried.
+    private func decoders(accepting data: Data) -> [any ImageDecoder] {
+        codecs.withLock { $0.decoders }.reversed().filter { $0.canDecode(data) }
+    }
+
+    // MARK: - Encoding
+
+    /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``WebImageCore/Image/animation`` and the
+    /// format supports animations, encodes all frames.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
-    ///   ``WebImageError/cancelled``; where it moves, also what decoding a frame throws.
+    ///   ``WebImageError/cancelled``; for animations, also the errors of decoding a frame.
     public func encode(
-        _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions(),
-        limits: EncodingLimits = EncodingLimits()
+        _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
     ) throws(WebImageError) -> Data {
         let encoder = try encoder(for: format)
         if let animation = image.animation, encoder is any AnimationEncoder {
-            return try encode(EncodableAnimation(animation), as: format, options: options, limits: limits)
+            return try encode(EncodableAnimation(animation), as: format, options: options)
         }
         func fitted(_ pixels: PixelBuffer, in bounds: Thumbnail?) throws(WebImageError) -> Image {
             guard let bounds else { return Image(pixels: pixels) }
             let size = bounds.targetSize(of: pixels.size)
             return Image(pixels: try pixels.resampled(to: size, cancellation: options.cancellation))
         }
-        let still = try fitted(image.pixels, in: limits.bounds)
-        guard let byteLimit = limits.byteCount else { return try encoder.encode(still, options: options) }
+        let still = try fitted(image.pixels, in: options.bounds)
+        guard let byteLimit = options.byteLimit else { return try encoder.encode(still, options: options) }
         let search = FileSizeSearch(
             format: format, byteLimit: byteLimit, usesQuality: encoder.usesQuality(options), size: still.pixels.size)
         return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
@@ -203,34 +186,31 @@ extension CodecRegistry {
         }
     }
 
-    /// Encodes `animation` as `format`; blocks the calling thread for as long as that takes. A single frame becomes a still,
-    /// in any format.
+    /// Encodes `animation` as `format`. Blocks the calling thread. A single frame becomes a still image, in any format.
     ///
-    /// - Throws: as for an image; ``WebImageError/encoding(format:reason:)`` with
-    ///   ``WebImageError/EncodingFailure/noAnimation`` for a format that holds one frame only.
+    /// - Throws: the errors of the method for an image, and ``WebImageError/encoding(format:reason:)`` with
+    ///   ``WebImageError/EncodingFailure/noAnimation`` if the format doesn't support animations.
     public func encode(
-        _ animation: EncodableAnimation, as format: ImageFormat, options: EncodingOptions = EncodingOptions(),
-        limits: EncodingLimits = EncodingLimits()
+        _ animation: EncodableAnimation, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
     ) throws(WebImageError) -> Data {
         let encoder = try encoder(for: format)
-        // Frames of one size are known by the first.
         var reader = try EncodableFrameReader(
             animation, format: format, maximumDimension: .max, cancellation: options.cancellation)
         if animation.frames.count == 1, let pixels = try reader.nextFrame() {
-            return try encode(Image(pixels: pixels), as: format, options: options, limits: limits)
+            return try encode(Image(pixels: pixels), as: format, options: options)
         }
         guard let encoder = encoder as? any AnimationEncoder else {
             throw .encoding(format: format, reason: .noAnimation)
         }
         var animation = animation
-        if let bounds = limits.bounds { animation.bounds = bounds }
-        guard let byteLimit = limits.byteCount else { return try encoder.encode(animation, options: options) }
+        if let bounds = options.bounds { animation.bounds = bounds }
+        guard let byteLimit = options.byteLimit else { return try encoder.encode(animation, options: options) }
         let size = try reader.nextFrame()?.size ?? PixelSize(width: 1, height: 1)
         let search = FileSizeSearch(
             format: format, byteLimit: byteLimit, usesQuality: encoder.usesQuality(options),
-            size: limits.bounds?.targetSize(of: size) ?? size,
-            // Each try begins with the frames as they are.
-            mode: limits.bounds?.mode == .stretch ? .stretch : .aspectFit)
+            size: options.bounds?.targetSize(of: size) ?? size,
+            // Each try starts from the original frames.
+            mode: options.bounds?.mode == .stretch ? .stretch : .aspectFit)
         return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
             var (options, animation) = (options, animation)
             options.quality = quality
@@ -239,11 +219,18 @@ extension CodecRegistry {
         }
     }
 
-    /// Whether `format` can be written.
-    public func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)) != nil }
+    /// Whether there is an encoder for `format`.
+    package func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)) != nil }
 
-    /// Whether moving pictures can be written as `format`.
-    public func canEncodeAnimation(as format: ImageFormat) -> Bool {
+    /// Whether animations can be encoded as `format`.
+    package func canEncodeAnimation(as format: ImageFormat) -> Bool {
         (try? encoder(for: format)) is any AnimationEncoder
+    }
+
+    private func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
+        guard let encoder = codecs.withLock({ $0.encoders.last { $0.format == format } }) else {
+            throw .encoding(format: format, reason: .noEncoder)
+        }
+        return encoder
     }
 }

@@ -1,154 +1,152 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Turns the bytes of one format into pixels.
+/// Decodes one image format.
 ///
-/// A decoder is stateless and may be called from several threads at once. Register your own with
-/// ``CodecRegistry/register(_:)-(ImageDecoder)``; the last registered that accepts the bytes is asked first.
+/// Decoders are stateless and may be called from several threads at once. Register custom decoders with
+/// ``CodecRegistry/register(_:)-(ImageDecoder)``.
 public protocol ImageDecoder: Sendable {
-    /// What it reads.
+    /// The format that this decoder reads.
     var format: ImageFormat { get }
 
-    /// Whether `data` looks like its business, told from the first bytes alone.
+    /// Whether the first bytes of `data` are those of ``format``. The default compares the signature.
     func canDecode(_ data: Data) -> Bool
 
-    /// Reads size, orientation and frames without decoding a pixel.
+    /// Reads size, orientation and frames without decoding pixels.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)``.
     func info(of data: Data) throws(WebImageError) -> ImageInfo
 
-    /// Decodes the picture (of an animation: the first frame), in sRGB, turned upright, at the size that `options` name.
+    /// Decodes the image, or the first frame of an animation: in sRGB, upright, at the size in `options`.
     ///
-    /// It checks `options.limits` before it takes memory for pixels, and `options.cancellation` every few milliseconds.
-    /// ``PNGDecoder`` unpacks up to 64 MiB in one go, which takes up to a tenth of a second, unless a thumbnail is wanted.
-    /// ``WebPDecoder`` can do so only between pieces of compressed bytes: where a few of them hold many pixels, libwebp
-    /// decodes those to their end first.
+    /// Decoders check `options.limits` before they allocate pixels, and `options.cancellation` every few milliseconds. PNG
+    /// decompresses up to 64 MiB at once, about 0.1 s, unless a thumbnail is requested. WebP checks between pieces of
+    /// compressed data: if a piece holds many pixels, libwebp decodes all of them first.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
-    ///   ``WebImageError/cancelled``; for what is over a limit ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``,
-    ///   ``WebImageError/tooManyScans(limit:)``, ``WebImageError/metadataTooLarge(byteCount:limit:)`` and
-    ///   ``WebImageError/decodingTimedOut(seconds:)``.
+    ///   ``WebImageError/cancelled``, and the errors described in ``DecodingLimits``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
-    /// What the first bytes of a file tell; `nil` while they are too few, and where the first
-    /// ``ImageProbe/byteLimit`` do not tell the size.
+    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the size.
+    /// The default returns `nil`.
     ///
-    /// Views ask for it with each piece of a body that arrives, so it takes a microsecond or so. Once it has an answer, it
-    /// stays with it, but for what ``ImageProbe`` calls preliminary.
+    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes must
+    /// return the same, except for what ``ImageProbe`` calls preliminary.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` when more bytes can't help.
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` if more bytes can't help.
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
 
-    /// The frames of a moving picture; `nil` for a still.
+    /// Returns the animation of `data`; `nil` for a still image, and by default.
     ///
-    /// - Throws: what ``decode(_:options:)`` throws.
+    /// - Throws: the errors of ``decode(_:options:)``.
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
 
-    /// A decoder for one file whose bytes are still arriving; `nil` where the format can't be shown before it is whole.
+    /// Returns a decoder for a file whose bytes are still arriving; `nil` if the format can only be decoded as a whole, and by
+    /// default.
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)?
 }
 
 extension ImageDecoder {
-    /// Nothing: ``info(of:)`` needs the whole file.
+    /// Compares the signature of `data` with ``format``.
+    public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
+
+    /// Returns `nil`.
     public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { nil }
 
-    /// None.
+    /// Returns `nil`.
     public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         nil
     }
 
-    /// None.
+    /// Returns `nil`.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? { nil }
-
-    /// Compares the signature with ``format``.
-    public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
 }
 
-/// Decodes a picture while its bytes arrive.
+/// Decodes an image while its bytes arrive.
 ///
-/// It belongs to one thread at a time; every call blocks for as long as its share of the decoding takes. What
-/// ``finish()`` returns is the same, bit for bit, as ``ImageDecoder/decode(_:options:)`` makes of the whole file.
+/// Use it from one thread at a time; every call blocks while it decodes. ``finish()`` returns exactly the pixels that
+/// ``ImageDecoder/decode(_:options:)`` returns for the whole file.
 public protocol IncrementalImageDecoder: AnyObject {
-    /// What the bytes so far tell about the picture; `nil` while they are too few.
+    /// What the bytes so far tell about the image; `nil` if they are too few.
     var probe: ImageProbe? { get }
-    /// The frames that are whole, for a moving picture of which there is one at least; `nil` for others. Of many frames, the
-    /// newest may be missing: a sixteenth at the most, and none once the file is whole.
+    /// The complete frames of an animation; `nil` for a still image, or before the first complete frame. Up to a sixteenth of
+    /// the frames, the newest, may be missing until the file is complete.
     var animation: (any AnimationSource)? { get }
 
-    /// Takes the next bytes of the file and decodes as far as they reach.
+    /// Appends the next bytes of the file and decodes as far as possible.
     ///
-    /// - Throws: what ``ImageDecoder/decode(_:options:)`` throws, as soon as it is certain. No further call is allowed then.
+    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Don't use the decoder after
+    ///   an error.
     func append(_ bytes: Data) throws(WebImageError)
 
-    /// The picture so far, with ``WebImageCore/Image/isPartial`` set: whole in size, clear where nothing has arrived.
+    /// Returns the image so far at full size, transparent where nothing has arrived, with ``WebImageCore/Image/isPartial``
+    /// set. `nil` if there is nothing new since the last preview.
     ///
-    /// `nil` when there is nothing to show yet, or nothing new since the last preview. The cost of one is up to that of
-    /// decoding the picture, so callers ask a few times a second at most.
+    /// A preview can cost as much as decoding the image: ask for a few per second at most.
     func preview() throws(WebImageError) -> Image?
 
-    /// The whole picture, after the last bytes were appended; call it once.
+    /// Returns the image after the last bytes were appended. Call it once.
     func finish() throws(WebImageError) -> Image
 }
 
-/// Writes pixels as a file of one format.
+/// Encodes images in one format.
 ///
-/// An encoder is stateless and may be called from several threads at once. What it writes is sRGB and stands upright, as
-/// every ``WebImageCore/Image`` does, so it needs no colour profile and no orientation; it writes no other metadata either.
+/// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no color
+/// profile, no orientation and no other metadata.
 public protocol ImageEncoder: Sendable {
-    /// What it writes.
+    /// The format that this encoder writes.
     var format: ImageFormat { get }
 
-    /// Encodes the picture's pixels.
+    /// Encodes the pixels of `image`. ``CodecRegistry`` applies ``EncodingOptions/bounds`` and ``EncodingOptions/byteLimit``.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data
 
-    /// Whether ``EncodingOptions/quality`` changes what it writes with these options; a search for a short file lowers it
-    /// then. `true` by default.
+    /// Whether ``EncodingOptions/quality`` has an effect with these options; if so, a file that is too long is encoded with
+    /// lower quality. The default returns `true`.
     func usesQuality(_ options: EncodingOptions) -> Bool
 }
 
 extension ImageEncoder {
-    /// `true`.
+    /// Returns `true`.
     public func usesQuality(_ options: EncodingOptions) -> Bool { true }
 }
 
-/// Writes moving pictures too.
+/// An encoder that also writes animations.
 public protocol AnimationEncoder: ImageEncoder {
-    /// Encodes all frames, one after the other; a single one as a still.
+    /// Encodes all frames; a single frame as a still image.
     ///
-    /// - Throws: as ``ImageEncoder/encode(_:options:)``, and what decoding a frame throws.
+    /// - Throws: the errors of ``ImageEncoder/encode(_:options:)``, and of decoding a frame.
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }
 
-/// What the first bytes of a file tell: enough to refuse a bomb and to reserve room in a layout.
+/// What the first bytes of a file tell: enough to refuse huge images and to lay out views.
 ///
-/// | | bytes it takes |
+/// | format | bytes needed |
 /// |---|---|
-/// | JPEG | those before the first scan: 600 or so, with a camera's thumbnail up to 64 KB more |
-/// | PNG | those before the pixels: 41 at least |
-/// | GIF | those up to the first frame's size: 23 at least, with a palette 791 |
+/// | JPEG | those before the first scan: about 600, or up to 64 KB with a camera's thumbnail |
+/// | PNG | those before the pixels: at least 41 |
+/// | GIF | those up to the first frame's size: at least 23, or 791 with a palette |
 /// | WebP | 30 |
 public struct ImageProbe: Sendable, Hashable {
-    /// Its format.
+    /// The format.
     public var format: ImageFormat
-    /// Its size as shown, in pixels: with ``orientation`` applied.
+    /// The size in pixels, with ``orientation`` applied.
     public var size: PixelSize
-    /// How the stored pixels are turned. Metadata that stand behind the pixels (as in WebP, and sometimes in PNG) can
-    /// still change it, and with it ``size``.
+    /// The orientation of the stored pixels. Metadata after the pixels (in WebP, sometimes in PNG) can still change it, and
+    /// with it ``size``.
     public var orientation: ImageOrientation
-    /// Whether it says that it holds several frames; `nil` for a GIF, which tells only by having them.
+    /// Whether the file claims several frames; `nil` for GIF until a second frame arrives.
     public var isAnimated: Bool?
     /// Whether pixels may be transparent; of a GIF, those of the first frame.
     public var hasAlpha: Bool
 
-    /// How many bytes of a file are looked at, 1 MiB. Size and orientation mostly stand in the first few hundred, behind a
-    /// camera's thumbnail in the first 64 KB, and behind the profile of a printing press in the first 600.
-    public static let byteLimit = 1 << 20
+    /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after a
+    /// camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
+    static let byteLimit = 1 << 20
 
-    /// Makes a description of a file's beginning.
+    /// Creates a probe result.
     public init(
         format: ImageFormat, size: PixelSize, orientation: ImageOrientation = .up, isAnimated: Bool? = false,
         hasAlpha: Bool = false

@@ -2,15 +2,14 @@ internal import CWebImageKernels
 package import WebImageCore
 
 extension PixelBuffer {
-    /// These pixels, or a region of them, brought to `size`; not copied, or see ``PixelBuffer/cropped(to:)``, where they
-    /// have that size.
+    /// Returns these pixels, or a region of them, at `size`; without resampling if they have that size.
     ///
-    /// Each output row first sums the input rows it covers (wide, all columns alike), then the columns of that one row,
-    /// so that no picture is held in between. Rows are made on several threads, with the same bytes as on one.
+    /// Each output row first sums the input rows it covers, then the columns of that row, so there is no intermediate
+    /// image. Rows are made on several threads; the result doesn't depend on their number.
     ///
     /// - Parameters:
-    ///   - region: what of the picture is shown; all of it unless said otherwise.
-    ///   - filter: how pixels are weighed.
+    ///   - region: the part of the image; all of it by default.
+    ///   - filter: the resampling filter.
     /// - Precondition: the region's numbers are finite, its sides above 0.
     /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
     ///   ``WebImageError/cancelled``.
@@ -21,12 +20,12 @@ extension PixelBuffer {
         let region = region ?? PixelRegion(self.size)
         if let rect = region.wholePixels(of: size), let part = try cropped(to: rect), part.size == size { return part }
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
-        // Sums must fit 32 bits: 8-bit pixels leave room for 22 fraction bits, 14-bit intermediates for 16.
+        // Sums must fit in 32 bits: with 8-bit pixels 22 fraction bits fit, with 14-bit intermediates 16.
         let rows = ResamplingWeights(
             from: height, region: (region.y, region.height), to: size.height, filter: filter, maximumPrecision: 22)
         var columns = ResamplingWeights(
             from: width, region: (region.x, region.width), to: size.width, filter: filter, maximumPrecision: 16)
-        // Only the columns under some filter: of a small region of a wide picture that is little.
+        // Only the columns under a filter: few for a small region of a wide image.
         let used = columns.inputRange(upTo: width)
         columns.moveOrigin(to: used.lowerBound)
         let outputStride = output.bytesPerRow
@@ -34,7 +33,7 @@ extension PixelBuffer {
         let inputRowCount = max(1, Int(min(region.height / Double(size.height), Double(height))))
         try output.fillBands(inputPixelsPerRow: used.count * inputRowCount, cancellation: cancellation) {
             [self, columns] range, destination in
-            // Padding weights reach behind the last pixel.
+            // Padding weights reach beyond the last pixel.
             let line = UnsafeMutablePointer<Int16>.allocate(capacity: (used.count + columns.stride) * 4)
             (line + used.count * 4).initialize(repeating: 0, count: columns.stride * 4)
             defer { line.deallocate() }
@@ -54,15 +53,14 @@ extension PixelBuffer {
 }
 
 extension PixelBuffer {
-    /// These pixels, or a region of them, brought to `size` in less time than ``resampled(to:region:filter:cancellation:)``
-    /// takes.
+    /// Like ``resampled(to:region:filter:cancellation:)``, but faster and a little softer.
     ///
     ///     picture ──▶ boxes of whole pixels averaged, while twice the size is left ──▶ triangle filter ──▶ result
     ///
-    /// Every input pixel counts, so that nothing aliases; the result is a little softer than Lanczos makes it.
+    /// Every input pixel counts, so nothing aliases.
     ///
     /// - Precondition: the region's numbers are finite, its sides above 0.
-    /// - Throws: as ``resampled(to:region:filter:cancellation:)``.
+    /// - Throws: the errors of ``resampled(to:region:filter:cancellation:)``.
     package func quicklyResampled(
         to size: PixelSize, region: PixelRegion? = nil, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> PixelBuffer {
@@ -74,7 +72,7 @@ extension PixelBuffer {
         guard box.pixelCount > 1 else {
             return try resampled(to: size, region: region, filter: .triangle, cancellation: cancellation)
         }
-        // Where boxes don't divide the picture, the last of them is narrower, and so ends where the picture does.
+        // If boxes don't divide the image, the last one is narrower.
         region.x /= Double(box.width)
         region.width /= Double(box.width)
         region.y /= Double(box.height)
@@ -83,7 +81,7 @@ extension PixelBuffer {
             .resampled(to: size, region: region, filter: .triangle, cancellation: cancellation)
     }
 
-    /// The averages of boxes of `box` pixels.
+    /// Returns the averages of boxes of `box` pixels.
     private func shrunk(by box: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let (columns, rows) = ((width + box.width - 1) / box.width, (height + box.height - 1) / box.height)
         var output = try MutablePixelBuffer(width: columns, height: rows)
@@ -103,13 +101,13 @@ extension PixelBuffer {
         return output.freeze(isOpaque: isOpaque)
     }
 
-    /// The sums of a box's columns must fit 16 bits.
+    /// The sums of a box's columns must fit in 16 bits.
     private static let longestBox = 255.0
 }
 
 extension PixelBuffer {
-    /// These pixels turned upright, from the direction in which `orientation` says they are stored; the same object
-    /// when they stand upright already.
+    /// Returns these pixels upright, given the `orientation` in which they are stored; the same object if they are
+    /// upright already.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     package func upright(
@@ -120,7 +118,7 @@ extension PixelBuffer {
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let path = path(from: orientation)
         try output.fillBands(cancellation: cancellation) { [self] rows, destination in
-            // The kernel takes the address of the first of all rows.
+            // The kernel takes the address of the first row of all.
             cwi_reorient(
                 self.row(0), path.origin, path.stepX, path.stepY,
                 destination - rows.lowerBound * size.width * 4, size.width, rows.lowerBound, rows.count)
@@ -128,8 +126,7 @@ extension PixelBuffer {
         return output.freeze(isOpaque: isOpaque)
     }
 
-    /// Where the upright picture's first pixel is stored, and how far away its neighbours to the right and below are,
-    /// in pixels.
+    /// The offset of the upright image's first pixel, and the distances to its right and lower neighbors, in pixels.
     private func path(from orientation: ImageOrientation) -> (origin: Int, stepX: Int, stepY: Int) {
         let row = bytesPerRow / 4
         let right = width - 1
@@ -147,7 +144,7 @@ extension PixelBuffer {
     }
 }
 
-/// A rectangle on a picture that need not begin or end where a pixel does, in pixels; it may stick out.
+/// A rectangle with fractional bounds, in pixels; it may extend beyond the image.
 package struct PixelRegion: Sendable, Hashable {
     package var x: Double
     package var y: Double
@@ -161,15 +158,13 @@ package struct PixelRegion: Sendable, Hashable {
         self.height = height
     }
 
-    /// All of a picture.
     package init(_ size: PixelSize) {
         self.init(x: 0, y: 0, width: Double(size.width), height: Double(size.height))
     }
 
-    /// Whether all its numbers are finite.
     package var isFinite: Bool { x.isFinite && y.isFinite && width.isFinite && height.isFinite }
 
-    /// The pixels it consists of, if it begins and ends where pixels do and has `size`.
+    /// The rectangle of whole pixels, if it has whole bounds and `size`.
     func wholePixels(of size: PixelSize) -> PixelRect? {
         guard width == Double(size.width), height == Double(size.height), let x = Int(exactly: x),
             let y = Int(exactly: y)
@@ -179,13 +174,13 @@ package struct PixelRegion: Sendable, Hashable {
 }
 
 extension PixelSize {
-    /// This size, or one with the same proportions, to a pixel, and at most `limit` pixels; never less than one.
+    /// Returns this size, or a proportional one of at most `limit` pixels, at least one.
     func scaledDown(toPixelCount limit: Int) -> PixelSize {
         let limit = max(1, limit)
         guard pixelCount > limit else { return self }
         let factor = (Double(limit) / Double(pixelCount)).squareRoot()
         func scaled(_ length: Int) -> Int { max(1, Int(Double(length) * factor)) }
-        // Of a very long picture the short side stays 1, which makes the other too long.
+        // A side that can't be shorter than 1 makes the other one too long.
         let height = min(scaled(height), limit)
         return PixelSize(width: min(scaled(width), limit / height), height: height)
     }

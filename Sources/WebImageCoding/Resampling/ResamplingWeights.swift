@@ -1,16 +1,16 @@
 internal import CWebImageKernels
 internal import Glibc
 
-/// How an output pixel weighs the input pixels around it, by their distance from its centre.
+/// How an output pixel weighs input pixels by their distance from its center.
 package enum ResamplingFilter: Sendable, Hashable {
-    /// Lanczos with three lobes, `sinc(x) * sinc(x / 3)`: the sharpest without much ringing.
+    /// Lanczos with three lobes, `sinc(x) * sinc(x / 3)`: the sharpest with little ringing.
     case lanczos3
-    /// A straight slope from the centre to the next pixel's: half as many pixels as Lanczos, softer.
+    /// Linear interpolation: half the pixels of Lanczos, softer.
     case triangle
-    /// The one pixel at the centre: no new colours, edges stay hard.
+    /// The pixel at the center: no new colors, hard edges.
     case nearest
 
-    /// How far it reaches, in pixels of whichever of the two pictures has the larger ones.
+    /// In pixels of the image with the larger pixels.
     var radius: Double {
         switch self {
         case .lanczos3: 3
@@ -19,7 +19,6 @@ package enum ResamplingFilter: Sendable, Hashable {
         }
     }
 
-    /// The weight at a distance.
     func weight(at x: Double) -> Double {
         switch self {
         case .lanczos3: Self.lanczos(x)
@@ -31,7 +30,7 @@ package enum ResamplingFilter: Sendable, Hashable {
     private static func lanczos(_ x: Double) -> Double {
         guard x != 0 else { return 1 }
         guard abs(x) < 3 else { return 0 }
-        // One sine is as good as two: sin(3a) = 3 sin(a) - 4 sin(a)³.
+        // One sine suffices: sin(3a) = 3 sin(a) - 4 sin(a)³.
         let angle = .pi * x / 3
         let sine = sin(angle)
         let square = sine * sine
@@ -39,25 +38,24 @@ package enum ResamplingFilter: Sendable, Hashable {
     }
 }
 
-/// For every output pixel of one direction, which input pixels it sums and with which weights.
+/// For every output pixel of one dimension, the input pixels it sums and their weights.
 ///
-/// Pixel i covers i to i + 1, so centres lie at halves: output centre c maps to input position start + c * scale. When the
-/// picture shrinks, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the
-/// edges the lobes that stick out are cut and the rest is weighed up to 1: edges do not darken.
+/// Pixel i covers i to i + 1, so centers are at halves: output center c maps to input position start + c * scale. When
+/// shrinking, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the edges
+/// the filter is cut and normalized, so edges don't darken.
 struct ResamplingWeights {
-    /// `stride` weights an output pixel; see `cwi_filter`.
+    /// `stride` weights per output pixel; see `cwi_filter`.
     let weights: [Int16]
     /// The first input pixel of each output pixel.
     private(set) var first: [Int32]
-    /// Weights an output pixel, a multiple of 4.
+    /// Weights per output pixel, a multiple of 4.
     let stride: Int
-    /// Fraction bits.
     let precision: Int
 
     /// - Parameters:
-    ///   - region: where on the input the output begins, and how much of it that shows; all of it unless said otherwise.
-    ///     Pixels beside it count where the filter reaches them. Beyond the input's edges, its last pixels go on.
-    ///   - maximumPrecision: as many fraction bits as the sums have room for.
+    ///   - region: the part of the input to show; all of it by default. Pixels beside it count where the filter reaches
+    ///     them. Beyond the input's edges, its last pixels are repeated.
+    ///   - maximumPrecision: the most fraction bits for which the sums fit.
     init(
         from inputLength: Int, region: (start: Double, length: Double)? = nil, to outputLength: Int,
         filter: ResamplingFilter = .lanczos3, maximumPrecision: Int
@@ -72,7 +70,7 @@ struct ResamplingWeights {
                 let index = min(Int(center), inputLength - 1)
                 return (center: center, range: index..<index + 1)
             }
-            // Cut before they become whole: of a picture drawn next to nowhere, a pixel shows more than an `Int` counts.
+            // Clamped before the conversion to `Int`, which they may exceed.
             let lower = Int(max(0, (center - radius).rounded()))
             let upper = Int(min(Double(inputLength), (center + radius).rounded()))
             return (center: center, range: lower..<max(upper, lower + 1))
@@ -104,7 +102,7 @@ struct ResamplingWeights {
         self.precision = precision
     }
 
-    /// The input pixels from the first to the last that any output pixel sums, of `inputLength`.
+    /// The input pixels that any output pixel sums.
     func inputRange(upTo inputLength: Int) -> Range<Int> {
         let lower = Int(first.min() ?? 0)
         return lower..<min(Int(first.max() ?? 0) + stride, inputLength)
@@ -115,7 +113,7 @@ struct ResamplingWeights {
         first = first.map { $0 - Int32(origin) }
     }
 
-    /// Calls `body` with the form the kernels take; it is good until `body` returns.
+    /// Calls `body` with the kernels' form, valid until `body` returns.
     func withFilter<Result>(_ body: (cwi_filter) -> Result) -> Result {
         weights.withUnsafeBufferPointer { weights in
             first.withUnsafeBufferPointer { first in
@@ -127,8 +125,8 @@ struct ResamplingWeights {
         }
     }
 
-    /// Rounds so that the weights add up to exactly 1, passing each one's error on to the next: an even area keeps its
-    /// colour, and what is opaque stays so.
+    /// Rounds so that the weights add up to exactly 1, carrying over each error: even areas keep their color, opaque
+    /// pixels stay opaque.
     private static func quantize(
         _ values: ArraySlice<Double>, precision: Int, into weights: inout [Int16], at start: Int
     ) {

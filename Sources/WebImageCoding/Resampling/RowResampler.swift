@@ -2,12 +2,12 @@ internal import CWebImageKernels
 internal import Glibc
 internal import WebImageCore
 
-/// Brings a picture to another size while its rows come, from the top: it keeps those rows that output still to come needs.
+/// Resamples an image while its rows arrive from the top, holding only the rows that further output needs.
 ///
 ///     rows ──▶ │ window: the rows under one output row's filter, and a batch │ ──▶ output rows
 ///
-/// The pixels are those of ``PixelBuffer/resampled(to:cancellation:)``, bit for bit, in memory that depends on the output's
-/// size and the input's width.
+/// The result is identical to ``PixelBuffer/resampled(to:cancellation:)``. The memory depends on the output's size and
+/// the input's width.
 final class RowResampler {
     private let inputSize: PixelSize
     private let outputSize: PixelSize
@@ -18,7 +18,7 @@ final class RowResampler {
     private let windowRowLimit: Int
     /// One row between the two passes.
     private let line: UnsafeMutablePointer<Int16>
-    /// The first row of each output row's filter, counted from the window's first.
+    /// The first row of each output row's filter, relative to the window.
     private let first: UnsafeMutablePointer<Int32>
     private var windowStart = 0
     private var inputRowCount = 0
@@ -46,12 +46,12 @@ final class RowResampler {
         first.deallocate()
     }
 
-    /// Twice what a filter needs, so that a row is moved to the front once at most; never more than there are.
+    /// Twice the rows of a filter, so that a row is moved to the front at most once.
     private static func windowRowLimit(filterRowCount: Int, inputRowCount: Int) -> Int {
         min(2 * (filterRowCount + 1), inputRowCount)
     }
 
-    /// What one takes at the most, with its output.
+    /// The most memory, including the output.
     static func byteCount(from inputSize: PixelSize, to outputSize: PixelSize) -> Int {
         func filterLength(_ inputLength: Int, _ outputLength: Int) -> Int {
             let widening = max(1, Double(inputLength) / Double(outputLength))
@@ -60,12 +60,12 @@ final class RowResampler {
         let rows = filterLength(inputSize.height, outputSize.height)
         let columns = filterLength(inputSize.width, outputSize.width)
         let window = windowRowLimit(filterRowCount: rows, inputRowCount: inputSize.height) * inputSize.width * 4
-        // Weights are worked out as numbers of 64 bits and kept in 16.
+        // Weights are computed with 64 bits and stored with 16.
         let weights = (rows * outputSize.height + columns * outputSize.width) * 10
         return window + weights + (inputSize.width + columns) * 8 + outputSize.pixelByteCount
     }
 
-    /// Takes the next row: premultiplied RGBA, as many pixels as the input is wide.
+    /// Takes the next row: premultiplied RGBA.
     func append(_ row: UnsafePointer<UInt8>) {
         append { $0.update(from: row, count: rowByteCount) }
     }
@@ -79,7 +79,7 @@ final class RowResampler {
         while outputRowCount < outputSize.height, neededRowCount(for: outputRowCount) <= inputRowCount { makeRow() }
     }
 
-    /// The output, after the last row.
+    /// Returns the output after the last row.
     func finish(isOpaque: Bool) -> PixelBuffer {
         precondition(outputRowCount == outputSize.height, "rows are missing")
         guard let output = output.take() else { preconditionFailure("finished twice") }
@@ -88,12 +88,12 @@ final class RowResampler {
 
     private var rowByteCount: Int { inputSize.width * 4 }
 
-    /// Padding weights ask for rows that do not count, and that may not be there at the bottom.
+    /// Padding weights refer to rows that don't count and may not exist at the bottom.
     private func neededRowCount(for outputRow: Int) -> Int {
         min(Int(rows.first[outputRow]) + rows.stride, inputSize.height)
     }
 
-    /// Drops the rows that no output row to come needs. At most one filter's rows stay, and one whose turn has not come.
+    /// Drops the rows that no further output row needs.
     private func moveToFront() {
         let needed = outputRowCount < outputSize.height ? Int(rows.first[outputRowCount]) : inputRowCount
         let kept = min(needed, inputRowCount)..<inputRowCount
@@ -122,20 +122,20 @@ final class RowResampler {
     }
 }
 
-/// A picture that a library writes from the top, as a whole at one address, and that is resampled as its rows come: what is
-/// resampled goes back to the system.
+/// An image that a library writes from the top to one address, resampled as its rows arrive. Resampled rows are
+/// returned to the system.
 ///
 ///     │ given back │ written, not yet resampled │ never touched        │
 ///     └────────────┴────────────────────────────┴──────────────────────┘
 ///      rows ──────▶ resampler
 ///
-/// So memory is needed for the rows between two calls. The pixels are those of resampling the whole.
+/// Only the rows between two calls are in memory. The pixels are those of resampling the whole image.
 final class PassingRows {
     private let size: PixelSize
     private let resampler: RowResampler
     private let mapping: UnsafeMutableRawPointer
     private let mappingByteCount: Int
-    /// The address of the top row, good as long as this object lives.
+    /// The address of the top row, valid as long as this object lives.
     let baseAddress: UnsafeMutableRawPointer
     private var rowCount = 0
     private var releasedByteCount = 0
@@ -151,17 +151,15 @@ final class PassingRows {
         else { throw .outOfMemory(byteCount: size.pixelCount * 4) }
         self.mapping = mapping
         baseAddress = mapping.alignedUp(toMultipleOf: Self.hugePageByteCount)
-        // All of it is fresh; with huge pages, that costs next to nothing.
+        // All of it is untouched; with huge pages that costs almost nothing.
         madvise(baseAddress, size.pixelCount * 4, MADV_HUGEPAGE)
     }
 
     deinit { munmap(mapping, mappingByteCount) }
 
-    /// From one row's first byte to the next row's, in bytes.
     var bytesPerRow: Int { size.width * 4 }
 
-    /// Resamples those of the first `count` rows that are new: RGBA as the library leaves them, whose colours are multiplied by
-    /// alpha here.
+    /// Resamples the new rows among the first `count`: straight RGBA from the library, premultiplied here.
     func resample(upTo count: Int) {
         guard count > rowCount else { return }
         let rows = baseAddress.assumingMemoryBound(to: UInt8.self)
@@ -174,14 +172,14 @@ final class PassingRows {
         releasedByteCount = passed
     }
 
-    /// The output; rows that never came are clear. Call it once.
+    /// Returns the output; rows that never arrived are transparent. Call it once.
     func finish() -> PixelBuffer {
         let missingRowCount = size.height - rowCount
         for _ in 0..<missingRowCount { resampler.append { $0.update(repeating: 0, count: bytesPerRow) } }
         return resampler.finish(isOpaque: isOpaque && missingRowCount == 0)
     }
 
-    /// What is in memory of the rows, where a call passes a few at a time.
+    /// The memory of the rows, if a call passes a few at a time.
     static let windowByteCount = 4 * hugePageByteCount
 
     private static let hugePageByteCount = 2 << 20

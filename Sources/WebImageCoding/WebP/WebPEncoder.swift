@@ -1,36 +1,34 @@
 internal import CWebImageKernels
 internal import CWebImageWebP
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
-public import WebImageCore
+package import WebImageCore
 
 /// Writes WebP with libwebp, lossy or lossless, as ``EncodingOptions/webP`` says.
 ///
 /// Several frames become an animated WebP, each as the rectangle that changes. Its times are multiples of 1 ms, from 11 ms
 /// to 16,777,215 ms.
-public struct WebPEncoder: AnimationEncoder {
-    /// Makes an encoder.
-    public init() {}
+package struct WebPEncoder: AnimationEncoder {
+    package init() {}
 
-    /// ``ImageFormat/webp``.
-    public var format: ImageFormat { .webp }
+    package var format: ImageFormat { .webp }
 
     /// Whether it is to be lossy.
-    public func usesQuality(_ options: EncodingOptions) -> Bool { !options.webP.isLossless }
+    package func usesQuality(_ options: EncodingOptions) -> Bool { !options.isLossless }
 
     /// Encodes the picture. ``EncodingOptions/quality`` 0 to 1 becomes libwebp's 0 to 100.
-    public func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
-        try WebPPictureEncoder(options: options).encode(image.pixels)
+    package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        try WebPImageEncoder(options: options).encode(image.pixels)
     }
 
     /// Encodes the frames; see ``EncodingOptions/framing``.
-    public func encode(
+    package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
         var reader = try EncodableFrameReader(
-            animation, format: .webp, maximumDimension: WebPPictureEncoder.maximumDimension,
+            animation, format: .webp, maximumDimension: WebPImageEncoder.maximumDimension,
             cancellation: options.cancellation)
-        let encoder = try WebPPictureEncoder(options: options)
+        let encoder = try WebPImageEncoder(options: options)
         var differences = FrameDifferences(canErase: true, startsAtEvenPixels: true, options: options)
         var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: 0xFF_FFFF)
         var writer: WebPAnimationWriter?
@@ -38,7 +36,7 @@ public struct WebPEncoder: AnimationEncoder {
         func append(_ patch: FramePatch) throws(WebImageError) {
             // Holes would cost a lossy picture an alpha plane, and blur at their edges.
             let (pixels, blend) = try patch.pixels(
-                mayBlend: options.webP.isLossless, cancellation: options.cancellation)
+                mayBlend: options.isLossless, cancellation: options.cancellation)
             let milliseconds = clock.units(for: animation.frames[index].duration)
             if writer == nil { writer = WebPAnimationWriter(size: patch.frame.size, loopCount: animation.loopCount) }
             try writer?.append(encoder.encode(pixels), of: patch, blend: blend, milliseconds: milliseconds)
@@ -55,21 +53,21 @@ public struct WebPEncoder: AnimationEncoder {
 }
 
 /// Encodes pictures, or the frames of an animation, with libwebp.
-struct WebPPictureEncoder {
+struct WebPImageEncoder {
     private var config = WebPConfig()
     private let cancellation: Cancellation?
 
     init(options: EncodingOptions) throws(WebImageError) {
         cancellation = options.cancellation
         guard WebPConfigInit(&config) != 0 else { throw Self.wrongVersion }
-        config.method = Int32(options.webP.effort)
+        config.method = Int32(options.webPEffort)
         config.quality = Float(options.quality * 100)
-        if options.webP.isLossless {
+        if options.isLossless {
             config.lossless = 1
             // In lossless pictures it is another kind of effort; these pairs are near those of libwebp's own presets.
-            config.quality = [0, 20, 25, 50, 75, 90, 100][options.webP.effort]
+            config.quality = [0, 20, 25, 50, 75, 90, 100][options.webPEffort]
         }
-        config.alpha_quality = Int32((options.webP.alphaQuality * 100).rounded())
+        config.alpha_quality = Int32((options.alphaQuality * 100).rounded())
     }
 
     /// A whole file.

@@ -2,38 +2,34 @@ internal import CWebImageWebP
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Decodes a WebP while its bytes arrive: the rows of a still or of a first frame, and frames that are whole.
+/// Decodes a WebP while its bytes arrive: the rows of a still image or of a first frame, and complete frames.
 ///
-/// Metadata come last in a file, so that probe and previews lie as they are stored until it is whole.
+/// Metadata come last in a file, so the probe and previews aren't rotated before it is complete.
 final class WebPIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
-    private let slots: IncrementalDecodingSlots
     private var data = Data()
-    /// Known once there is a header.
+    /// Set once the header has arrived.
     private var file: WebPFile?
-    /// Of the first picture, from when its bytes come; a lossless one waits for a slot.
-    private var picture: WebPPictureDecoder?
-    private var slot: IncrementalDecodingSlot?
-    /// What it holds of the process's memory since there is a picture.
+    /// Decodes the first image once its bytes arrive and there is memory.
+    private var decoder: WebPImageDecoder?
     private var share: DecodingShare?
-    /// What the first picture is, once its header is there.
+    /// Whether the first image is lossless; set once its header has arrived.
     private var isLossless: Bool?
-    /// What it takes with previews, once that is known: working it out may mean to read a color profile.
+    /// The memory for previews, cached because computing it may read a color profile.
     private var previewByteCount: Int?
-    /// With how many bytes it is worth looking again for a header that was not there: it may stand behind any number of
-    /// chunks, and libwebp goes through all of them each time.
+    /// The number of bytes at which to look for a missing header again. It may follow any number of chunks, and libwebp
+    /// reads all of them each time.
     private var nextLookCount = 0
     private var frames = ArrivingAnimation()
 
-    init(options: DecodingOptions, slots: IncrementalDecodingSlots) {
+    init(options: DecodingOptions) {
         self.options = options
         self.options.animationIdentity = AnimationIdentity()
-        self.slots = slots
     }
 
     var probe: ImageProbe? { file.map { ImageProbe($0) } }
 
-    /// The frames so far. Whoever keeps it keeps its bytes: the next ``append(_:)`` copies them.
+    /// The frames so far. While a caller holds it, the next ``append(_:)`` copies its bytes.
     var animation: (any AnimationSource)? {
         guard let file else { return nil }
         return try? frames.source(frameCount: file.frames.count, isComplete: file.isComplete(at: data.count)) {
@@ -47,12 +43,12 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         try options.checkCancellation()
         data.append(bytes)
         try readChunks()
-        try decodePicture()
+        try decodeFirstImage()
     }
 
     func preview() throws(WebImageError) -> Image? {
         try options.checkCancellation()
-        guard let file, let pixels = try picture?.preview(cancellation: options.cancellation) else { return nil }
+        guard let file, let pixels = try decoder?.preview(cancellation: options.cancellation) else { return nil }
         let canvas = try file.canvas(with: pixels, options: options)
         var image = try DecodingPlan(file, in: data.bytes, options: options).image(of: canvas, format: .webp)
         image.isPartial = true
@@ -61,20 +57,19 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
 
     func finish() throws(WebImageError) -> Image {
         try options.checkCancellation()
-        defer { forgetPicture() }
-        // How far libwebp gets in a file that is cut off depends on how it came; frames have to be composed anyway.
-        guard let file, let picture, picture.isComplete, !file.isAnimation, file.isComplete(at: data.count) else {
-            // That asks for memory anew.
-            forgetPicture()
+        defer { releaseDecoder() }
+        // In a truncated file, how far libwebp gets depends on the pieces. Frames have to be composed anyway.
+        guard let file, let decoder, decoder.isComplete, !file.isAnimation, file.isComplete(at: data.count) else {
+            // Decoding requests its own memory.
+            releaseDecoder()
             return try WebPDecoder().decode(data, options: options)
         }
-        let pixels = try picture.finish(damage: options.damage, cancellation: options.cancellation).pixels
+        let pixels = try decoder.finish(damage: options.damage, cancellation: options.cancellation).pixels
         return try DecodingPlan(file, in: data.bytes, options: options).image(of: pixels, format: .webp)
     }
 
-    private func forgetPicture() {
-        picture = nil
-        slot = nil
+    private func releaseDecoder() {
+        decoder = nil
         share = nil
     }
 
@@ -95,48 +90,34 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
         }
     }
 
-    private func decodePicture() throws(WebImageError) {
+    private func decodeFirstImage() throws(WebImageError) {
         guard let file else { return }
         let isEnd = file.isComplete(at: data.count)
-        try file.withFirstPicture(in: data.bytes) { (bytes) throws(WebImageError) in
-            if picture == nil { picture = try makePicture(file, bytes) }
-            guard let picture else { return }
-            // Pieces are those of a decode of the whole file: how libwebp takes damaged data depends on where they end.
-            try picture.decode(bytes, wholePiecesOnly: !isEnd, cancellation: options.cancellation)
-            if picture.isComplete { slot = nil }
+        try file.withFirstImage(in: data.bytes) { (bytes) throws(WebImageError) in
+            if decoder == nil { decoder = try makeDecoder(file, bytes) }
+            guard let decoder else { return }
+            // The pieces are those of decoding the whole file: libwebp's result for damaged data depends on them.
+            try decoder.decode(bytes, wholePiecesOnly: !isEnd, cancellation: options.cancellation)
+            if decoder.isComplete { share?.endLargePreview() }
         }
     }
 
-    private func makePicture(
+    private func makeDecoder(
         _ file: WebPFile, _ bytes: UnsafeRawBufferPointer
-    ) throws(WebImageError) -> WebPPictureDecoder? {
+    ) throws(WebImageError) -> WebPImageDecoder? {
         if isLossless == nil, data.count >= nextLookCount {
             isLossless = (try? WebPBitstreamFeatures(of: bytes, isWhole: false))?.isLossless
             if isLossless == nil { lookAgainLater() }
         }
         guard let isLossless else { return nil }
-        if let previewByteCount, previewByteCount > options.limits.memoryByteCount { return nil }
-        if isLossless {
-            slot = slots.take()
-            if slot == nil { return nil }
+        if previewByteCount == nil {
+            previewByteCount = try DecodingPlan(file, in: data.bytes, options: options)
+                .byteCountWithPreviews(of: file, imageSize: file.firstPart.size, isLossless: isLossless)
         }
-        let byteCount = try byteCountWithPreviews(of: file, isLossless: isLossless)
-        if byteCount <= options.limits.memoryByteCount { share = options.budget.previewShare(byteCount) }
-        guard share != nil else {
-            slot = nil
-            return nil
-        }
-        return try file.makeFirstPictureDecoder()
+        share = previewByteCount.flatMap { options.previewShare($0, isLarge: isLossless) }
+        return share == nil ? nil : try file.makeFirstImageDecoder()
     }
 
-    private func byteCountWithPreviews(of file: WebPFile, isLossless: Bool) throws(WebImageError) -> Int {
-        if let previewByteCount { return previewByteCount }
-        let byteCount = try DecodingPlan(file, in: data.bytes, options: options)
-            .byteCountWithPreviews(of: file, pictureSize: file.firstPart.size, isLossless: isLossless)
-        previewByteCount = byteCount
-        return byteCount
-    }
-
-    /// With a sixteenth more: all looks together then go through a few times as much as there is.
+    /// Waits for a sixteenth more bytes, so that all attempts together read only a few times the file.
     private func lookAgainLater() { nextLookCount = data.count + data.count / 16 }
 }

@@ -75,7 +75,8 @@ import WebImageCore
     }
 
     private func encoding(_ chunks: [(name: String, content: [UInt8])]) throws -> ColorEncoding {
-        PNGColorChunks(reading: try png(chunks).bytes).encoding
+        let data = try png(chunks)
+        return try PNGHeader(reading: data.bytes).colors.encoding(in: data.bytes)
     }
 
     private func profileChunk(_ bytes: [UInt8], name: String = "name", method: UInt8 = 0) -> (String, [UInt8]) {
@@ -120,7 +121,8 @@ import WebImageCore
     @Test func looksOnlyBeforeThePixelsOfAPNG() throws {
         var data = try Fixture("rgb-8.png").data()
         data.insert(contentsOf: pngChunk("gAMA".utf8, number(100_000, count: 4)), at: data.count - 12)
-        #expect(PNGColorChunks(reading: data.bytes).encoding == .sRGB)
+        let encoding = try PNGHeader(reading: data.bytes).colors.encoding(in: data.bytes)
+        #expect(encoding == .sRGB)
     }
 
     @Test func boundsWhatAProfileUnpacksTo() throws {
@@ -133,7 +135,7 @@ import WebImageCore
     }
 
     private func unpackedCount(_ bytes: [UInt8], byteLimit: Int) -> Int? {
-        ZlibStream.unpacked(bytes.span.bytes, byteLimit: byteLimit)?.count
+        PNGColors.decompressed(bytes.span.bytes, byteLimit: byteLimit)?.count
     }
 
     @Test func appliesAGammaToGraysAsToColors() throws {

@@ -1,9 +1,8 @@
 import Foundation
 import Testing
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// Each limit has an error of its own, one-shot and in pieces.
 @Suite struct DecodingLimitsTests {
@@ -125,9 +124,13 @@ import WebImageTestSupport
     /// A profile never makes a picture fail; one that unpacks to more counts as none.
     @Test func leavesOutAProfileThatUnpacksToMoreThanAllowed() throws {
         let data = try Data(contentsOf: Fixture.directory.appending(path: "../color/adobe.png"))
-        let profile = try #require(PNGColorChunks(reading: data.bytes).profile)
-        #expect(PNGColorChunks(reading: data.bytes, profileByteLimit: profile.bytes.count).profile == profile)
-        #expect(PNGColorChunks(reading: data.bytes, profileByteLimit: profile.bytes.count - 1).profile == nil)
+        let colors = try PNGHeader(reading: data.bytes).colors
+        let unlimited = colors.profile(in: data.bytes)
+        let profile = try #require(unlimited)
+        let allowed = colors.profile(in: data.bytes, byteLimit: profile.bytes.count)
+        let tooLong = colors.profile(in: data.bytes, byteLimit: profile.bytes.count - 1)
+        #expect(allowed == profile)
+        #expect(tooLong == nil)
     }
 
     /// A frame of 12 bytes is remembered in ten times as much.
@@ -136,5 +139,134 @@ import WebImageTestSupport
         for _ in 0..<60_000 { file += [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 0] }
         #expect(throws: WebImageError.tooManyFrames(limit: 50_000)) { try registry.decode(file) }
         #expect(throws: WebImageError.tooManyFrames(limit: 50_000)) { try registry.info(of: file) }
+    }
+}
+
+/// Small files that ask for large work: little memory, an end, and a clear answer.
+@Suite struct BombTests {
+    private let registry = CodecRegistry()
+    private static let size = PixelSize(width: 100, height: 100)
+    /// What bombs unpack to, of a thousandth as many bytes.
+    private static let bombByteCount = 64 << 20
+    /// An eighth of it; half of that is the longest profile that is read.
+    private static let memoryLimit = 8 << 20
+
+    private func png(chunks: Data = Data(), filteredByteCount: Int = (size.width + 1) * size.height) -> Data {
+        PNGWriter.file(
+            header: PNGWriter.header(Self.size, color: .gray), chunks: chunks,
+            filtered: [UInt8](repeating: 0, count: filteredByteCount))
+    }
+
+    private func expectBlack(_ data: Data) throws {
+        #expect(data.count < 150_000)
+        let image = try registry.decode(data, options: DecodingOptions(damage: .refuse))
+        #expect(Pixels(image.pixels).bytes == (0..<Self.size.pixelCount * 4).map { $0 % 4 == 3 ? 255 : 0 })
+        // Beside a harmless file: code takes memory too, once it runs.
+        let plain = try DecodingMemory.peak(of: png(), side: 50)
+        #expect(try DecodingMemory.peak(of: data, side: 50) - plain < Self.memoryLimit)
+    }
+
+    @Test func unpacksOfAnIDATBombWhatThePictureTakes() throws {
+        try expectBlack(png(filteredByteCount: Self.bombByteCount))
+    }
+
+    @Test(arguments: ["zTXt", "iTXt"]) func leavesTextBombsPacked(_ name: String) throws {
+        let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: Self.bombByteCount))
+        // A keyword; of iTXt also that it is compressed, in which way, and no language and translation.
+        let start = Data(name == "zTXt" ? [65, 0, 0] : [65, 0, 1, 0, 0, 0])
+        try expectBlack(png(chunks: PNGWriter.chunk(name, start + bomb)))
+    }
+
+    /// It unpacks to more than any profile has, which is found out at 4 MiB, and counts as none.
+    @Test func leavesOutAnICCPBomb() throws {
+        let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: Self.bombByteCount))
+        let data = png(chunks: PNGWriter.chunk("iCCP", Data([65, 0, 0]) + bomb))
+        try expectBlack(data)
+        #expect(try registry.info(of: data).hasColorProfile)
+        #expect(try registry.info(of: data).colorProfileName == nil)
+    }
+
+    /// No code ends the data, and a megabyte of codes follows those that fill the picture.
+    @Test func endsAGIFWhoseCodesDoNot() throws {
+        let plain = solidGIF(width: Self.size.width, height: Self.size.height)
+        var data = plain.dropLast(2)
+        var random = SplitMix64(seed: 8)
+        for _ in 0..<4000 { data += [255] + (0..<255).map { _ in UInt8.random(in: 0...255, using: &random) } }
+        data += [0, 0x3B]
+        let checkpoints = Checkpoints()
+        let image = try registry.decode(data, options: DecodingOptions(cancellation: checkpoints.cancellation))
+        #expect(try Pixels(image.pixels) == Pixels(registry.decode(plain).pixels))
+        #expect(!image.isPartial)
+        #expect(checkpoints.count < 20)
+    }
+
+    @Test func refusesAJPEGOf8000Scans() throws {
+        var data = try Fixture("scan-bomb.jpg").data()
+        let last = data[try #require(data.scanOffsets.last)..<data.count - 2]
+        let more = Data((0..<8000).flatMap { _ in last })
+        data.insert(contentsOf: more, at: data.count - 2)
+        #expect(data.scanCount > 8000)
+        let expected = WebImageError.tooManyScans(limit: 100)
+        #expect(throws: expected) { try registry.decode(data) }
+        let decoder = try #require(JPEGDecoder().makeIncrementalDecoder(options: DecodingOptions()))
+        #expect(throws: expected) { try decoder.decode(data, inPiecesOf: 5000) }
+    }
+
+    // MARK: Impossible sizes
+
+    private enum Size: CaseIterable { case noWidth, noHeight, largest }
+
+    private func number(_ size: Size, isWidth: Bool, byteCount: Int, largest: Int) -> Data {
+        switch size {
+        case .noWidth: PNGWriter.number(isWidth ? 0 : 1, byteCount: byteCount)
+        case .noHeight: PNGWriter.number(isWidth ? 1 : 0, byteCount: byteCount)
+        case .largest: PNGWriter.number(largest, byteCount: byteCount)
+        }
+    }
+
+    private func expectRefusal(_ data: Data, _ size: Size, largest: Int) {
+        let error = #expect(throws: WebImageError.self) { try registry.decode(data) }
+        switch (error, size) {
+        case (.imageTooLarge(let claimed, _), .largest):
+            #expect(claimed == PixelSize(width: largest, height: largest))
+        case (.decoding(_, .corrupt), .noWidth), (.decoding(_, .corrupt), .noHeight): break
+        default: Issue.record("\(size): \(error.map { "\($0)" } ?? "no error")")
+        }
+    }
+
+    @Test(arguments: Size.allCases) private func refusesAJPEGOfAnImpossibleSize(_ size: Size) throws {
+        var data = try Fixture("baseline-420.jpg").data()
+        let header = try #require(data.baselineFrameHeader)
+        let height = number(size, isWidth: false, byteCount: 2, largest: 65_535)
+        let width = number(size, isWidth: true, byteCount: 2, largest: 65_535)
+        data.replaceSubrange(header + 5..<header + 9, with: height + width)
+        expectRefusal(data, size, largest: 65_535)
+    }
+
+    @Test(arguments: Size.allCases) private func refusesAPNGOfAnImpossibleSize(_ size: Size) throws {
+        let largest = Int(Int32.max)
+        let width = number(size, isWidth: true, byteCount: 4, largest: largest)
+        let height = number(size, isWidth: false, byteCount: 4, largest: largest)
+        let header = PNGWriter.chunk("IHDR", width + height + [8, 0, 0, 0, 0])
+        expectRefusal(PNGWriter.file(header: header, filtered: [0, 0]), size, largest: largest)
+    }
+
+    @Test(arguments: Size.allCases) private func refusesAGIFWithAFrameOfAnImpossibleSize(_ size: Size) throws {
+        var data = solidGIF(width: 1, height: 1)
+        let start = try #require(data.firstIndex(of: 0x2C)) + 5
+        let width = number(size, isWidth: true, byteCount: 2, largest: 65_535)
+        let height = number(size, isWidth: false, byteCount: 2, largest: 65_535)
+        data.replaceSubrange(start..<start + 4, with: Data(width.reversed()) + Data(height.reversed()))
+        expectRefusal(data, size, largest: 65_535)
+    }
+
+    /// Its sides have 14 bits, behind the frame's signature.
+    @Test(arguments: Size.allCases) private func refusesAWebPOfAnImpossibleSize(_ size: Size) throws {
+        var data = try Fixture("lossy.webp").data()
+        let start = try #require(data.range(of: Data([0x9D, 0x01, 0x2A]))).upperBound
+        let width = number(size, isWidth: true, byteCount: 2, largest: 16_383)
+        let height = number(size, isWidth: false, byteCount: 2, largest: 16_383)
+        data.replaceSubrange(start..<start + 4, with: Data(width.reversed()) + Data(height.reversed()))
+        expectRefusal(data, size, largest: 16_383)
     }
 }

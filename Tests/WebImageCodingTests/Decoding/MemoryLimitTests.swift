@@ -114,7 +114,7 @@ import WebImageTestSupport
     /// Three megapixels: the coefficients of luma take three windows.
     private func progressive() throws -> Data {
         let image = try LargePicture.picture(size: PixelSize(width: 2000, height: 1500))
-        return try JPEGEncoder().encode(image, options: EncodingOptions(jpeg: .init(isProgressive: true)))
+        return try JPEGEncoder().encode(image, options: EncodingOptions(isProgressive: true))
     }
 
     @Test(arguments: [nil, 1100, 700, 100]) func theFileMakesNoDifferenceToThePixels(side: Int?) throws {

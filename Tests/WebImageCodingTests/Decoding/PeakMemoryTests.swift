@@ -1,9 +1,8 @@
 import Foundation
 import Testing
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// What decoding takes, measured in a process of its own, is what was counted before: where the limit is what the decoder says
 /// it needs, the peak is no higher. ``MemoryLimitTests`` test the rules.
@@ -69,5 +68,75 @@ import WebImageTestSupport
         let limits = side == 0 ? DecodingLimits.default : .server
         let peak = try DecodingMemory.peak(of: data, side: side, limit: limits.memoryByteCount)
         #expect(peak < limits.memoryByteCount + Self.slack, "\(peak >> 20) MiB")
+    }
+}
+
+/// The most memory that a thumbnail of 12 megapixels takes, in a process of its own, above what the process takes without
+/// a picture: whole, the pixels are 46 MiB. Each limit is a few MiB above what was measured.
+@Suite(.serialized) struct ThumbnailMemoryTests {
+    private static let side = 200
+
+    /// What libraries touch, the file and a few rows: 6 to 7 MiB.
+    @Test(arguments: [false, true]) func ofABaselineJPEGIsThatOfAnEighthOfIt(isRotated: Bool) throws {
+        let file = try isRotated ? LargePicture.rotatedJPEG() : LargePicture.jpeg()
+        #expect(try peak(of: file) < 10 << 20)
+    }
+
+    /// All coefficients, 16 bits each, of 12 million pixels of luma and a quarter as many of each colour: 34 MiB, and 6 more.
+    @Test func ofAProgressiveJPEGIsItsCoefficients() throws {
+        #expect(try peak(of: LargePicture.progressiveJPEG()) < 44 << 20)
+    }
+
+    /// Two times the rows under the resampler's filter, 3 MiB, and 6 more.
+    @Test(arguments: [(PNGLayout.ColorType.rgb, 8), (.rgba, 8), (.palette, 8), (.rgb, 16)])
+    func ofAPNGIsAFewRows(_ color: PNGLayout.ColorType, depth: Int) throws {
+        #expect(try peak(of: LargePicture.png(color, depth: depth)) < 12 << 20)
+    }
+
+    /// The last pass has rows between all others: 46 MiB of pixels, and 5 more.
+    @Test func ofAnInterlacedPNGIsThePicture() throws {
+        #expect(try peak(of: LargePicture.png(.rgb, isInterlaced: true)) < 55 << 20)
+    }
+
+    /// The rows under the filter, those of one piece of the file (a 64th of it), and huge pages that are in part behind or ahead:
+    /// 13 MiB.
+    @Test func ofALossyWebPIsTheRowsOfAPiece() throws {
+        #expect(try peak(of: LargePicture.lossyWebP()) < 18 << 20)
+    }
+
+    /// libwebp keeps all alpha, a byte a pixel and as much to unpack it: 23 MiB, and what a lossy one takes.
+    @Test func ofALossyWebPWithAlphaIsTheAlpha() throws {
+        #expect(try peak(of: LargePicture.lossyWebP(hasAlpha: true)) < 44 << 20)
+    }
+
+    /// libwebp keeps 4 bytes a pixel: 46 MiB, and what a lossy one takes.
+    @Test func ofALosslessWebPIsThePictureWithinLibwebp() throws {
+        #expect(try peak(of: LargePicture.losslessWebP()) < 65 << 20)
+    }
+
+    /// A byte for each of 8 megapixels, the rows under the resampler's filter, and 6 MiB.
+    @Test func ofAGIFIsItsIndices() throws {
+        #expect(try peak(of: LargePicture.gif()) < 20 << 20)
+    }
+
+    /// The first frame of an animation takes what a still takes where it covers the canvas.
+    @Test func ofAnAnimationsFirstFrameIsThatOfAStill() throws {
+        #expect(try peak(of: LargePicture.gif(frameCount: 2)) < 20 << 20)
+        #expect(try peak(of: LargePicture.png(.rgb, frameCount: 2)) < 12 << 20)
+        // Not of WebP: its frames lie anywhere, and are composed. The canvas, and what libwebp keeps.
+        #expect(try peak(of: LargePicture.animatedWebP(frameCount: 2)) < 105 << 20)
+    }
+
+    /// The canvas that shows the frame before, the part that is drawn on it, and what decoding that takes beside: of GIF
+    /// the indices (8 megapixels here), of WebP libwebp's 4 bytes a pixel.
+    @Test func ofFramesIsTheCanvasAndOnePart() throws {
+        #expect(try peak(of: LargePicture.gif(frameCount: 2), frameCount: 2) < 84 << 20)
+        #expect(try peak(of: LargePicture.png(.rgb, frameCount: 2), frameCount: 2) < 105 << 20)
+        #expect(try peak(of: LargePicture.animatedWebP(frameCount: 2), frameCount: 2) < 156 << 20)
+    }
+
+    /// In bytes, above what the process has without a picture.
+    private func peak(of file: Data, frameCount: Int = 0) throws -> Int {
+        try DecodingMemory.peak(of: file, side: Self.side, frameCount: frameCount)
     }
 }

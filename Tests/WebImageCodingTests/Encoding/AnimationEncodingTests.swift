@@ -1,13 +1,14 @@
+import CWebImageKernels
 import Foundation
 import Testing
-import WebImageCore
-
 @testable import WebImageCoding
+import WebImageCore
+import WebImageTestSupport
 
 /// Animations that are written come back frame by frame.
 @Suite struct AnimationEncodingTests {
     private let registry = CodecRegistry()
-    private let lossless = EncodingOptions(webP: .init(isLossless: true, effort: 0))
+    private let lossless = EncodingOptions(isLossless: true).with { $0.webPEffort = 0 }
 
     private func expectRoundTrip(
         _ animation: PixelAnimation, as format: ImageFormat, _ options: EncodingOptions, _ comment: Comment
@@ -35,11 +36,14 @@ import WebImageCore
     }
 
     @Test(
-        arguments: [EncodingOptions.Framing.changes, .whole], [EncodingOptions.GIF.Palette.perFrame, .global])
+        arguments: [EncodingOptions.Framing.changes, .whole], [EncodingOptions.Palette.perFrame, .global])
     func keepsEveryPixelOfFewColorsInGIF(
-        framing: EncodingOptions.Framing, palette: EncodingOptions.GIF.Palette
+        framing: EncodingOptions.Framing, palette: EncodingOptions.Palette
     ) throws {
-        let options = EncodingOptions(framing: framing, gif: .init(palette: palette))
+        let options = EncodingOptions().with {
+            $0.framing = framing
+            $0.palette = palette
+        }
         for seed in 1...25 as ClosedRange<UInt64> {
             let count = [1, 2, 3, 4, 5, 16, 100, 255][Int(seed % 8)]
             var animation = PixelAnimation(
@@ -93,7 +97,7 @@ import WebImageCore
         let webp = try WebPFile(reading: registry.encode(animation, as: .webp, options: lossless).bytes)
         // From the even pixel before.
         #expect(webp.frames.map(\.part.size) == [size, PixelSize(width: 2, height: 2), PixelSize(width: 1, height: 1)])
-        let whole = try registry.encode(animation, as: .gif, options: EncodingOptions(framing: .whole))
+        let whole = try registry.encode(animation, as: .gif, options: EncodingOptions().with { $0.framing = .whole })
         #expect(try GIFFile(whole: whole).frames.allSatisfy { $0.size == size })
     }
 
@@ -193,5 +197,179 @@ extension GIFFile {
         self.init(frameLimit: 100_000)
         try append(data)
         finish()
+    }
+}
+
+/// What can't be written is refused, and work that nobody wants any more stops.
+@Suite struct AnimationInputTests {
+    private let registry = CodecRegistry()
+    private static let formats = [ImageFormat.gif, .png, .webp]
+
+    private func image(_ width: Int, _ height: Int) throws -> Image {
+        Image(pixels: try Pixels(PixelSize(width: width, height: height), [1, 2, 3, 255]).buffer(isOpaque: true))
+    }
+
+    private func expect(
+        _ reason: WebImageError.EncodingFailure, of animation: EncodableAnimation, as format: ImageFormat
+    ) {
+        #expect(throws: WebImageError.encoding(format: format, reason: reason)) {
+            try registry.encode(animation, as: format)
+        }
+    }
+
+    @Test(arguments: formats)
+    func refusesNoFrames(_ format: ImageFormat) { expect(.noFrames, of: EncodableAnimation(), as: format) }
+
+    @Test(arguments: formats, [-1, Double.infinity, -Double.infinity])
+    func refusesDurationsThatAreNone(format: ImageFormat, duration: Double) throws {
+        var animation = EncodableAnimation()
+        animation.append(try image(2, 2), duration: 1)
+        animation.append(try image(2, 2), duration: duration)
+        expect(.duration(duration, frame: 1), of: animation, as: format)
+        animation.frames[1].duration = .nan
+        #expect(throws: WebImageError.self) { try registry.encode(animation, as: format) }
+    }
+
+    @Test(arguments: formats)
+    func refusesFramesOfSeveralSizes(_ format: ImageFormat) throws {
+        var animation = EncodableAnimation()
+        animation.append(try image(2, 2), duration: 1)
+        animation.append(try image(3, 2), duration: 1)
+        let sizes = (PixelSize(width: 3, height: 2), PixelSize(width: 2, height: 2))
+        expect(.frameSize(sizes.0, frame: 1, expected: sizes.1), of: animation, as: format)
+    }
+
+    @Test func refusesFramesLargerThanTheFormatHolds() throws {
+        var animation = EncodableAnimation()
+        for _ in 0..<2 { animation.append(try image(16_384, 1), duration: 1) }
+        let size = PixelSize(width: 16_384, height: 1)
+        expect(.tooLarge(size, maximumDimension: 16_383), of: animation, as: .webp)
+        #expect(try registry.info(of: registry.encode(animation, as: .gif)).size == size)
+    }
+
+    @Test func refusesAnAnimationInAFormatThatHoldsNone() throws {
+        var animation = EncodableAnimation()
+        animation.append(try image(8, 8), duration: 1)
+        // One frame is a still.
+        #expect(try registry.info(of: registry.encode(animation, as: .jpeg)).format == .jpeg)
+        animation.append(try image(8, 8), duration: 1)
+        expect(.noAnimation, of: animation, as: .jpeg)
+        expect(.noEncoder, of: animation, as: ImageFormat(name: "none", mimeType: "image/none", fileExtension: "none"))
+        #expect(registry.canEncodeAnimation(as: .gif) && !registry.canEncodeAnimation(as: .jpeg))
+        #expect(registry.canEncode(.jpeg))
+    }
+
+    @Test func writesTheFirstFrameOfAnAnimationInAFormatThatHoldsOne() throws {
+        let moving = try registry.decode(Fixture("animated.gif").data())
+        #expect(try registry.info(of: registry.encode(moving, as: .jpeg)).size == moving.pixels.size)
+        var still = moving
+        still.animation = nil
+        #expect(try registry.info(of: registry.encode(still, as: .gif)).frameCount == 1)
+    }
+
+    @Test(arguments: formats)
+    func passesOnWhyAFrameCanNotBeRead(_ format: ImageFormat) throws {
+        var animation = EncodableAnimation()
+        animation.append(try image(2, 2), duration: 1)
+        animation.append(Data("no picture".utf8), duration: 1)
+        #expect {
+            try registry.encode(animation, as: format)
+        } throws: {
+            if case .unrecognizedFormat? = $0 as? WebImageError { true } else { false }
+        }
+        animation.frames.removeLast()
+        animation.append(contentsOfFile: URL(filePath: "/nowhere/at/all.png"), duration: 1)
+        #expect(throws: WebImageError.file(path: "/nowhere/at/all.png", errno: ENOENT)) {
+            try registry.encode(animation, as: format)
+        }
+        animation.frames.removeLast()
+        animation.append(contentsOfFile: URL(filePath: "/tmp"), duration: 1)
+        #expect(throws: WebImageError.self) { try registry.encode(animation, as: format) }
+    }
+
+    @Test(arguments: formats)
+    func stopsAtEachCheckpoint(_ format: ImageFormat) throws {
+        let animation = try PixelAnimation(seed: 7, frameCount: 3).encodable()
+        try Checkpoints.expectCancellationAtEach(atLeast: 9) { checkpoints in
+            let options = EncodingOptions(cancellation: checkpoints.cancellation).with { $0.palette = .global }
+            _ = try registry.encode(animation, as: format, options: options)
+        }
+    }
+}
+
+/// The kernels that compare frames, beside their definitions.
+@Suite struct FrameChangesTests {
+    private static let rows: [(before: [UInt32], after: [UInt32])] = {
+        var generator = SplitMix64(seed: 11)
+        let words: [UInt32] = [0, 0xFF00_0000, 0xFF12_3456, 0x8040_4040, 0x0100_0000]
+        return (0..<300).map { index in
+            let before = (0..<1 + index % 37).map { _ in words.randomElement(using: &generator) ?? 0 }
+            let after = before.map { word in
+                Int.random(in: 0..<3, using: &generator) == 0 ? words.randomElement(using: &generator) ?? 0 : word
+            }
+            return (before, index % 9 == 0 ? before : after)
+        }
+    }()
+
+    private func columns(
+        _ row: (before: [UInt32], after: [UInt32]),
+        _ kernel: (
+            UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int>?
+        )
+            -> Bool
+    ) -> Range<Int>? {
+        var (first, end) = (0, 0)
+        let isFound = row.before.withUnsafeBytes { before in
+            row.after.withUnsafeBytes { after in
+                kernel(
+                    before.bindMemory(to: UInt8.self).baseAddress, after.bindMemory(to: UInt8.self).baseAddress,
+                    row.before.count, &first, &end)
+            }
+        }
+        return isFound ? first..<end : nil
+    }
+
+    private func range(_ row: (before: [UInt32], after: [UInt32]), _ isOne: (UInt32, UInt32) -> Bool) -> Range<Int>? {
+        let places = row.before.indices.filter { isOne(row.before[$0], row.after[$0]) }
+        return places.first.map { $0..<(places.last ?? $0) + 1 }
+    }
+
+    @Test func findsChangedAndClearedColumns() {
+        for row in Self.rows {
+            #expect(columns(row, cwi_changed_columns) == range(row) { $0 != $1 })
+            #expect(columns(row, cwi_cleared_columns) == range(row) { $0 != 0 && $1 == 0 })
+        }
+    }
+
+    @Test func copiesWhatChanges() {
+        for row in Self.rows {
+            let count = row.before.count
+            var changes = [UInt32](repeating: 7, count: count)
+            var unchangedCount = 0
+            let gives = changes.withUnsafeMutableBytes { changes in
+                row.before.withUnsafeBytes { before in
+                    row.after.withUnsafeBytes { after in
+                        cwi_copy_changes(
+                            before.bindMemory(to: UInt8.self).baseAddress, after.bindMemory(to: UInt8.self).baseAddress,
+                            changes.bindMemory(to: UInt8.self).baseAddress, count, &unchangedCount)
+                    }
+                }
+            }
+            let pairs = Array(zip(row.before, row.after))
+            #expect(changes == pairs.map { $0 == $1 ? 0 : $1 })
+            #expect(unchangedCount == pairs.filter { $0 == $1 }.count)
+            #expect(gives == pairs.allSatisfy { $0 == $1 || $1 >> 24 == 255 || $0 == 0 })
+        }
+    }
+
+    @Test func cutsAlphaInTwo() {
+        let source = (0..<256).flatMap { alpha -> [UInt8] in [0, 0, 0, UInt8(alpha)] }
+        var pixels = [UInt8](repeating: 5, count: 1024)
+        #expect(!cwi_cut_alpha(source, &pixels, 256))
+        for alpha in 0..<256 {
+            #expect(Array(pixels[alpha * 4..<alpha * 4 + 4]) == (alpha < 128 ? [0, 0, 0, 0] : [5, 5, 5, 255]))
+        }
+        var opaque = [UInt8](repeating: 5, count: 512)
+        #expect(cwi_cut_alpha(Array(source.suffix(512)), &opaque, 128))
     }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
-import WebImageCore
-
 @testable import WebImageCoding
+import WebImageCore
 
 /// What each format's options change.
 @Suite struct EncodingOptionsTests {
@@ -20,7 +19,7 @@ import WebImageCore
 
     @Test func writesProgressiveJPEGOfTheSamePixels() throws {
         let baseline = try encode(.jpeg) { _ in }
-        let progressive = try encode(.jpeg) { $0.jpeg.isProgressive = true }
+        let progressive = try encode(.jpeg) { $0.isProgressive = true }
         #expect(baseline.scanCount == 1)
         #expect(progressive.scanCount > 5)
         #expect(progressive.count < baseline.count)
@@ -29,35 +28,35 @@ import WebImageCore
 
     @Test func makesHuffmanCodesForThePicture() throws {
         let standard = try encode(.jpeg) { _ in }
-        let optimized = try encode(.jpeg) { $0.jpeg.optimizesHuffmanCodes = true }
+        let optimized = try encode(.jpeg) { $0.optimizesHuffmanCodes = true }
         #expect(optimized.count < standard.count)
         #expect(try Pixels(registry.decode(optimized).pixels) == Pixels(registry.decode(standard).pixels))
     }
 
     @Test(arguments: [
-        (EncodingOptions.JPEG.Chroma.full, 0x11 as UInt8), (.halved, 0x21), (.quartered, 0x22), (.automatic, 0x22),
+        (EncodingOptions.Chroma.full, 0x11 as UInt8), (.halved, 0x21), (.quartered, 0x22), (.automatic, 0x22),
     ])
-    func keepsAsMuchChromaAsAsked(chroma: EncodingOptions.JPEG.Chroma, sampling: UInt8) throws {
-        let data = try encode(.jpeg) { $0.jpeg.chroma = chroma }
+    func keepsAsMuchChromaAsAsked(chroma: EncodingOptions.Chroma, sampling: UInt8) throws {
+        let data = try encode(.jpeg) { $0.chroma = chroma }
         #expect(data[try #require(data.baselineFrameHeader) + 11] == sampling)
     }
 
     @Test func compressesPNGHarderAtHigherLevels() throws {
         var sizes: [Int] = []
         for level in [0, 1, 6, 12] {
-            let data = try encode(.png) { $0.png.level = level }
+            let data = try encode(.png) { $0.pngLevel = level }
             #expect(try Pixels(registry.decode(data).pixels) == Pixels(photo().pixels))
             sizes.append(data.count)
         }
         #expect(sizes == sizes.sorted(by: >) && Set(sizes).count == 4)
     }
 
-    @Test(arguments: [(EncodingOptions.PNG.Filter.none, 0 as UInt8), (.sub, 1), (.up, 2), (.average, 3), (.paeth, 4)])
-    func filtersEveryRowAsAsked(filter: EncodingOptions.PNG.Filter, number: UInt8) throws {
+    @Test(arguments: [(EncodingOptions.PNGFilter.none, 0 as UInt8), (.sub, 1), (.up, 2), (.average, 3), (.paeth, 4)])
+    func filtersEveryRowAsAsked(filter: EncodingOptions.PNGFilter, number: UInt8) throws {
         let image = try photo()
         for hasAlpha in [true, false] {
             let pixels = try Pixels(image.pixels).buffer(isOpaque: !hasAlpha)
-            let options = EncodingOptions(png: .init(filter: filter))
+            let options = EncodingOptions().with { $0.pngFilter = filter }
             let fast = try PNGEncoder().encode(Image(pixels: pixels), options: options)
             let slow = try PNGEncoder().encodeRowByRow(pixels, hasAlpha: hasAlpha, options: options)
             for data in [fast, slow] {
@@ -65,7 +64,7 @@ import WebImageCore
                 file.read(data.bytes)
                 let chunks = try #require(file.still).chunks
                 let stream = chunks.reduce(into: Data()) { $0 += data[$1.content] }
-                let unpacked = ZlibStream.unpacked(stream.bytes, byteLimit: 1 << 26)
+                let unpacked = PNGColors.decompressed(stream.bytes, byteLimit: 1 << 26)
                 let rows = try #require(unpacked)
                 let rowByteCount = image.width * (hasAlpha ? 4 : 3) + 1
                 #expect(rows.count == rowByteCount * image.height)
@@ -79,23 +78,23 @@ import WebImageCore
         for name in ["photo.jpg", "rgba-8.png", "rgb-8.png", "transparent.gif"] {
             let original = try registry.decode(Fixture(name).data())
             let data = try encode(.webp, original) {
-                $0.webP.isLossless = true
-                $0.webP.effort = 1
+                $0.isLossless = true
+                $0.webPEffort = 1
                 // It means nothing here.
                 $0.quality = 0
             }
             #expect(try Pixels(registry.decode(data).pixels) == Pixels(original.pixels), "\(name)")
         }
         #expect(WebPEncoder().usesQuality(EncodingOptions()))
-        #expect(!WebPEncoder().usesQuality(EncodingOptions(webP: .init(isLossless: true))))
+        #expect(!WebPEncoder().usesQuality(EncodingOptions(isLossless: true)))
     }
 
     @Test func compressesWebPHarderWithMoreEffort() throws {
         for isLossless in [true, false] {
             let sizes = try [0, 6].map { effort in
                 try encode(.webp) {
-                    $0.webP.isLossless = isLossless
-                    $0.webP.effort = effort
+                    $0.isLossless = isLossless
+                    $0.webPEffort = effort
                 }.count
             }
             #expect(sizes[1] < sizes[0])
@@ -108,7 +107,7 @@ import WebImageCore
         for place in 0..<size.pixelCount { smooth.bytes[place * 4 + 3] = UInt8(place % 64 * 3 + place / 64 % 7) }
         let image = Image(pixels: try smooth.buffer())
         let whole = try encode(.webp, image) { _ in }
-        let coarse = try encode(.webp, image) { $0.webP.alphaQuality = 0 }
+        let coarse = try encode(.webp, image) { $0.alphaQuality = 0 }
         #expect(try Pixels(registry.decode(whole).pixels) == smooth)
         #expect(try Pixels(registry.decode(coarse).pixels) != smooth)
         #expect(coarse.count < whole.count)
@@ -125,15 +124,130 @@ import WebImageCore
     }
 
     @Test func bringsValuesIntoTheirRanges() {
-        var options = EncodingOptions(
-            png: .init(level: 99), webP: .init(effort: -1, alphaQuality: 7), gif: .init(colorLimit: 1))
-        #expect(options.png.level == 12 && options.webP.effort == 0 && options.webP.alphaQuality == 1)
-        #expect(options.gif.colorLimit == 2)
-        options.png.level = -1
-        options.webP.effort = 9
-        options.webP.alphaQuality = .nan
-        options.gif.colorLimit = 1000
-        #expect(options.png.level == 0 && options.webP.effort == 6 && options.webP.alphaQuality == 1)
-        #expect(options.gif.colorLimit == 256)
+        var options = EncodingOptions()
+        options.pngLevel = 99
+        options.webPEffort = -1
+        options.alphaQuality = 7
+        options.colorLimit = 1
+        #expect(options.pngLevel == 12 && options.webPEffort == 0 && options.alphaQuality == 1)
+        #expect(options.colorLimit == 2)
+        options.pngLevel = -1
+        options.webPEffort = 9
+        options.alphaQuality = .nan
+        options.colorLimit = 1000
+        #expect(options.pngLevel == 0 && options.webPEffort == 6 && options.alphaQuality == 1)
+        #expect(options.colorLimit == 256)
+    }
+}
+
+/// Files that must not be larger than so and so.
+@Suite struct EncodingLimitsTests {
+    private let registry = CodecRegistry()
+
+    private func photo() throws -> Image { try registry.decode(Fixture("photo.jpg").data()) }
+
+    @Test func fitsPicturesInABox() throws {
+        let image = try photo()
+        let limits = EncodingOptions(bounds: Thumbnail(width: 40, height: 40))
+        for format in [ImageFormat.jpeg, .png, .webp, .gif] {
+            let size = try registry.info(of: registry.encode(image, as: format, options: limits)).size
+            #expect(size == Thumbnail(width: 40, height: 40).targetSize(of: image.pixels.size))
+        }
+        let large = EncodingOptions(bounds: Thumbnail(width: 5_000, height: 5_000))
+        #expect(try registry.info(of: registry.encode(image, as: .png, limits: large)).size == image.pixels.size)
+    }
+
+    @Test(arguments: [ImageFormat.gif, .png, .webp])
+    func fitsEveryFrameInABox(_ format: ImageFormat) throws {
+        let image = try registry.decode(Fixture("animated.webp").data())
+        let limits = EncodingOptions(bounds: Thumbnail(width: 16, height: 0))
+        let copy = try registry.decode(registry.encode(image, as: format, options: limits))
+        #expect(copy.width == 16 && copy.frameCount == 3)
+        #expect(copy.animation?.frames.map(\.duration) == image.animation?.frames.map(\.duration))
+    }
+
+    @Test(arguments: [ImageFormat.jpeg, .webp])
+    func lowersQualityFirst(_ format: ImageFormat) throws {
+        let image = try photo()
+        let best = try registry.encode(image, as: format).count
+        let worst = try registry.encode(image, as: format, options: EncodingOptions(quality: 0.4)).count
+        let limit = (best + worst) / 2
+        let data = try registry.encode(image, as: format, options: EncodingOptions(byteLimit: limit))
+        #expect(data.count <= limit && data.count > worst)
+        #expect(try registry.info(of: data).size == image.pixels.size)
+    }
+
+    @Test(arguments: [ImageFormat.jpeg, .webp, .png, .gif])
+    func lowersTheSizeThen(_ format: ImageFormat) throws {
+        let image = try photo()
+        let limit = format == .webp ? 500 : 1_500
+        let data = try registry.encode(image, as: format, options: EncodingOptions(byteLimit: limit))
+        let info = try registry.info(of: data)
+        #expect(data.count <= limit && data.count > limit / 5, "\(data.count)")
+        #expect(info.size.width < image.width)
+        let proportions = Double(info.size.width * image.height) / Double(info.size.height * image.width)
+        #expect(abs(proportions - 1) < 0.2)
+    }
+
+    @Test(arguments: [ImageFormat.gif, .png, .webp])
+    func shrinksAnimations(_ format: ImageFormat) throws {
+        let image = try registry.decode(Fixture("animated.webp").data())
+        let whole = try registry.encode(image, as: format).count
+        let limit = format == .webp ? 700 : whole / 2
+        let data = try registry.encode(image, as: format, options: EncodingOptions(byteLimit: limit))
+        #expect(data.count <= limit)
+        #expect(try registry.info(of: data).frameCount == 3)
+    }
+
+    /// Also where a box has changed the proportions.
+    @Test(arguments: [ImageFormat.gif, .png]) func keepsTheProportionsOfStretchedAnimations(_ format: ImageFormat)
+        throws
+    {
+        let image = try registry.decode(Fixture("animated.webp").data())
+        let bounds = Thumbnail(width: image.width, height: image.height / 4, mode: .stretch)
+        let whole = try registry.encode(image, as: format, limits: EncodingOptions(bounds: bounds)).count
+        let limits = EncodingOptions(bounds: bounds, byteLimit: whole * 2 / 3)
+        let size = try registry.info(of: registry.encode(image, as: format, options: limits)).size
+        #expect(size.width < image.width)
+        let expected = bounds.targetSize(of: image.pixels.size)
+        #expect(abs(size.height * expected.width / size.width - expected.height) <= 2)
+    }
+
+    @Test func leavesAloneWhatIsShortEnough() throws {
+        let image = try photo()
+        let data = try registry.encode(image, as: .jpeg)
+        #expect(try registry.encode(image, as: .jpeg, options: EncodingOptions(byteLimit: data.count)) == data)
+    }
+
+    @Test(arguments: [ImageFormat.jpeg, .webp, .png, .gif])
+    func saysHowShortItGets(_ format: ImageFormat) throws {
+        let image = try photo()
+        let encoder = CountingEncoder(try registry.encoder(for: format))
+        let registry = CodecRegistry(encoders: [encoder])
+        #expect {
+            try registry.encode(image, as: format, options: EncodingOptions(byteLimit: 10))
+        } throws: { error in
+            guard case .encoding(format, .tooLong(let byteCount, 10))? = error as? WebImageError else { return false }
+            return byteCount > 10 && byteCount < 2_000
+        }
+        #expect(encoder.count <= 16)
+    }
+}
+
+/// Counts what it is asked for.
+private final class CountingEncoder: ImageEncoder {
+    private let encoder: any ImageEncoder
+    private let calls = Lock(0)
+
+    init(_ encoder: any ImageEncoder) { self.encoder = encoder }
+
+    var format: ImageFormat { encoder.format }
+    var count: Int { calls.withLock { $0 } }
+
+    func usesQuality(_ options: EncodingOptions) -> Bool { encoder.usesQuality(options) }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        calls.withLock { $0 += 1 }
+        return try encoder.encode(image, options: options)
     }
 }

@@ -1,6 +1,8 @@
+import CWebImageJPEG
+import CWebImagePNG
 import Foundation
 import Testing
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
 
 /// What is written can be read back.
@@ -96,5 +98,49 @@ import WebImageCore
         #expect(png.suffix(8).prefix(4) == Data("IEND".utf8))
         let jpeg = try registry.encode(original, as: .jpeg)
         #expect(jpeg.suffix(2) == Data([0xFF, 0xD9]))
+    }
+}
+
+/// What the C encoders answer that Swift's checks before them keep from happening.
+@Suite struct EncoderShimTests {
+    @Test func passesLibjpegsWordsOnWhenItDoesNotStart() {
+        let encoder = cwi_jpeg_encoder_create()
+        defer { cwi_jpeg_encoder_destroy(encoder) }
+        let settings = cwi_jpeg_encoder_settings(
+            quality: 85, chroma_columns: 2, chroma_rows: 2, is_progressive: false, optimizes_codes: false)
+        #expect(cwi_jpeg_encoder_start(encoder, 70_000, 1, settings) == CWI_JPEG_CORRUPT)
+        #expect(String(cString: cwi_jpeg_encoder_message(encoder)).contains("65500"))
+    }
+
+    @Test func passesLibpngsWordsOnWhenItDoesNotStart() {
+        let encoder = cwi_png_encoder_create()
+        defer { cwi_png_encoder_destroy(encoder) }
+        #expect(cwi_png_encoder_start(encoder, 0, 1, false, 3, -1) == CWI_PNG_CORRUPT)
+        #expect(String(cString: cwi_png_encoder_message(encoder)) == "Invalid IHDR data")
+    }
+
+    @Test func endsAnEncoderThatWasNeverStarted() {
+        cwi_jpeg_encoder_destroy(cwi_jpeg_encoder_create())
+        cwi_png_encoder_destroy(cwi_png_encoder_create())
+    }
+}
+
+/// Pictures that show a part of another's memory, whose rows have gaps.
+@Suite struct PartEncodingTests {
+    @Test(arguments: [ImageFormat.png, .jpeg, .webp], [true, false])
+    func areEncodedAsCopiesAre(format: ImageFormat, isOpaque: Bool) throws {
+        let bytes = (0..<60 * 40).flatMap { index -> [UInt8] in
+            let alpha = isOpaque ? 255 : index % 256
+            return [UInt8(index % 60 * 4 * alpha / 255), UInt8(index / 60 * 6 * alpha / 255), 0, UInt8(alpha)]
+        }
+        let whole = try Pixels(size: PixelSize(width: 60, height: 40), bytes: bytes).buffer(isOpaque: isOpaque)
+        let part = try #require(try whole.cropped(to: PixelRect(x: 5, y: 3, width: 51, height: 35)))
+        #expect(part.bytesPerRow == 240)
+        var copied: [UInt8] = []
+        for row in 3..<38 { copied += bytes[(row * 60 + 5) * 4..<(row * 60 + 56) * 4] }
+        let copy = try Pixels(size: part.size, bytes: copied).buffer(isOpaque: isOpaque)
+        let options = EncodingOptions(quality: 0.9)
+        let encoded = try CodecRegistry.shared.encode(Image(pixels: part), as: format, options: options)
+        #expect(encoded == (try CodecRegistry.shared.encode(Image(pixels: copy), as: format, options: options)))
     }
 }

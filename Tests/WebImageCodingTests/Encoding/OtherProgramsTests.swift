@@ -10,7 +10,7 @@ import WebImageTestSupport
 struct OtherProgramsTests {
     private let registry = CodecRegistry()
     private let directory: TemporaryDirectory
-    private let options = EncodingOptions(webP: .init(isLossless: true))
+    private let options = EncodingOptions(isLossless: true)
 
     init() throws { directory = try TemporaryDirectory() }
 
@@ -64,7 +64,7 @@ struct OtherProgramsTests {
     func webpmuxReadsTheSameTimes() throws {
         let animation = animation(3)
         for isLossless in [true, false] {
-            let options = EncodingOptions(webP: .init(isLossless: isLossless))
+            let options = EncodingOptions(isLossless: isLossless)
             let data = try registry.encode(animation.encodable(), as: .webp, options: options)
             let file = try directory.write(data, to: "a.webp")
             let text = String(
@@ -98,19 +98,22 @@ struct OtherProgramsTests {
         let image = try registry.decode(Fixture("photo.jpg").data())
         let expected = Pixels(image.pixels)
         let kinds: [(ImageFormat, EncodingOptions, Double)] = [
-            (.jpeg, EncodingOptions(quality: 0.95, jpeg: .init(isProgressive: true, chroma: .full)), 35),
-            (.jpeg, EncodingOptions(quality: 0.95, jpeg: .init(optimizesHuffmanCodes: true, chroma: .halved)), 34),
-            (.png, EncodingOptions(png: .init(level: 12, filter: .paeth)), .infinity),
-            (.png, EncodingOptions(png: .init(level: 0, filter: .none)), .infinity),
-            (.webp, EncodingOptions(webP: .init(isLossless: true, effort: 6)), .infinity),
-            (.webp, EncodingOptions(quality: 0.9, webP: .init(effort: 0)), 33),
+            (.jpeg, EncodingOptions(quality: 0.95, isProgressive: true).with { $0.chroma = .full }, 35),
+            (
+                .jpeg, EncodingOptions(quality: 0.95).with { ($0.optimizesHuffmanCodes, $0.chroma) = (true, .halved) },
+                34
+            ),
+            (.png, EncodingOptions().with { ($0.pngLevel, $0.pngFilter) = (12, .paeth) }, .infinity),
+            (.png, EncodingOptions().with { ($0.pngLevel, $0.pngFilter) = (0, .none) }, .infinity),
+            (.webp, EncodingOptions(isLossless: true).with { $0.webPEffort = 6 }, .infinity),
+            (.webp, EncodingOptions(quality: 0.9).with { $0.webPEffort = 0 }, 33),
         ]
         for (format, options, psnr) in kinds {
             let file = try directory.write(registry.encode(image, as: format, options: options), to: "a")
             let reading = try OtherProgram.pillowReading(of: file)
             let pixels = Pixels(size: image.pixels.size, bytes: [UInt8](try #require(reading.frames.first)))
             #expect(try #require(pixels.psnr(against: expected)) >= psnr, "\(format)")
-            #expect(reading.isProgressive == (options.jpeg.isProgressive && format == .jpeg))
+            #expect(reading.isProgressive == (options.isProgressive && format == .jpeg))
         }
     }
 
@@ -119,7 +122,7 @@ struct OtherProgramsTests {
         let image = try registry.decode(Fixture("photo.jpg").data())
         let original = Pixels(image.pixels)
         let png = try directory.write(registry.encode(image, as: .png), to: "photo.png")
-        for dithering in [EncodingOptions.GIF.Dithering.none, .floydSteinberg] {
+        for dithering in [EncodingOptions.Dithering.none, .floydSteinberg] {
             let theirs = directory.url("theirs.gif")
             let script = """
                 import sys
@@ -130,7 +133,7 @@ struct OtherProgramsTests {
                 reduced.save(sys.argv[2])
                 """
             try OtherProgram.run(OtherProgram.python, ["-c", script, png.path, theirs.path, dithering.rawValue])
-            let options = EncodingOptions(gif: .init(dithering: dithering))
+            let options = EncodingOptions().with { $0.dithering = dithering }
             let ours = try registry.decode(registry.encode(image, as: .gif, options: options))
             let psnr = try #require(Pixels(ours.pixels).psnr(against: original))
             let theirPSNR = try #require(

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import WebImageCoding
+@testable import WebImageCoding
 import WebImageCore
+import WebImageTestSupport
 
 /// GIFs that are not as the specification has them, read as browsers read them.
 @Suite struct GIFDecoderTests {
@@ -69,5 +70,260 @@ import WebImageCore
         #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("a byte that begins no block"))) {
             try registry.decode(data.dropLast() + [0x00], options: options)
         }
+    }
+}
+
+/// All frames of a GIF, as ImageMagick and gif2webp compose them; see Tests/Fixtures/gif_animations.py.
+@Suite struct AnimatedGIFTests {
+    private let decoder = GIFDecoder()
+
+    private static let fixtures = [
+        "gif-dispose-0.gif", "gif-dispose-1.gif", "gif-dispose-2.gif", "gif-dispose-3.gif", "gif-mixed.gif",
+        "gif-outside.gif",
+    ].map(Fixture.init)
+
+    private func animation(_ data: Data, options: DecodingOptions = DecodingOptions()) throws -> any AnimationSource {
+        try #require(try decoder.animation(of: data, options: options))
+    }
+
+    /// Reference frames, which stand one below the other in their file.
+    private func referenceFrames(_ fixture: Fixture) throws -> [Pixels] {
+        let all = try Pixels(named: fixture.name + ".frames.rgba")
+        let size = try #require(try decoder.probe(fixture.data())).size
+        return stride(from: 0, to: all.bytes.count, by: size.pixelCount * 4).map { start in
+            Pixels(size: size, bytes: Array(all.bytes[start..<start + size.pixelCount * 4]))
+        }
+    }
+
+    @Test(arguments: fixtures)
+    func composesFramesLikeOtherPrograms(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let expected = try referenceFrames(fixture)
+        let animation = try animation(data)
+        #expect(animation.frameCount == expected.count)
+        #expect(animation.isComplete)
+        #expect(animation.loopCount == 0)
+        #expect(animation.frames.allSatisfy { $0.duration == 0.1 })
+        #expect(animation.byteCount == data.count)
+        let reader = animation.makeFrameReader()
+        for index in Array(expected.indices) + expected.indices.reversed() {
+            #expect(try Pixels(reader.frame(at: index, cancellation: nil)) == expected[index], "frame \(index)")
+        }
+        let image = try decoder.decode(data, options: DecodingOptions())
+        #expect(Pixels(image.pixels) == expected[0])
+        #expect(image.frameCount == expected.count)
+        #expect(image.animation?.frames == animation.frames)
+        #expect(!image.isPartial)
+    }
+
+    @Test(arguments: [(4, 3), (5, 1), (6, 1), (7, 1)] as [(UInt8, UInt8)])
+    func treatsReservedDisposalsAsBrowsersDo(reserved: UInt8, meaning: UInt8) throws {
+        let data = try Fixture("gif-dispose-\(meaning).gif").data()
+        var other = data
+        for index in data.indices.dropLast(3) where data[index...].starts(with: [0x21, 0xF9, 4]) {
+            let flags = data[index + 3]
+            if flags >> 2 & 7 == meaning { other[index + 3] = flags & 0xE3 | reserved << 2 }
+        }
+        #expect(other != data)
+        let (first, second) = try (animation(data).makeFrameReader(), animation(other).makeFrameReader())
+        for index in 0..<6 {
+            let frame = try Pixels(first.frame(at: index, cancellation: nil))
+            #expect(try Pixels(second.frame(at: index, cancellation: nil)) == frame, "frame \(index)")
+        }
+    }
+
+    @Test func knowsTheKeyframes() throws {
+        let animation = try animation(Fixture("gif-dispose-2.gif").data())
+        // The third leaves pixels of the second; the fourth covers all, but with holes; it leaves the canvas clear.
+        #expect(animation.frames.map(\.isKeyframe) == [true, false, false, false, true, true])
+    }
+
+    @Test func leavesTheAnimationOutIfTheFirstFrameIsEnough() throws {
+        let image = try decoder.decode(
+            Fixture("gif-mixed.gif").data(), options: DecodingOptions(firstFrameOnly: true))
+        #expect(image.animation == nil)
+        #expect(image.frameCount == 16)
+    }
+
+    @Test func isNoAnimationWithOneFrame() throws {
+        let data = try Fixture("interlaced.gif").data()
+        #expect(try decoder.animation(of: data, options: DecodingOptions()) == nil)
+        #expect(try decoder.decode(data, options: DecodingOptions()).animation == nil)
+    }
+
+    @Test func makesThumbnailsOfEveryFrame() throws {
+        let data = try Fixture("gif-mixed.gif").data()
+        let options = DecodingOptions(thumbnail: Thumbnail(width: 8, height: 8))
+        let small = try animation(data, options: options)
+        #expect(small.frameSize == PixelSize(width: 8, height: 6))
+        let (reader, whole) = try (small.makeFrameReader(), animation(data).makeFrameReader())
+        for index in 0..<16 {
+            let expected = try whole.frame(at: index, cancellation: nil).resampled(to: small.frameSize)
+            #expect(try Pixels(reader.frame(at: index, cancellation: nil)) == Pixels(expected))
+        }
+        #expect(try decoder.decode(data, options: options).isThumbnail)
+    }
+
+    /// Each loop count: none asked for, for ever, and repetitions, which come after the first play (as in Chrome and
+    /// Firefox; SDWebImage takes a missing one for 1, too).
+    @Test(arguments: [(nil, 1), (0, 0), (1, 2), (5, 6), (65_535, 65_536)] as [(Int?, Int)])
+    func playsAsOftenAsTheFileAsks(repeatCount: Int?, playCount: Int) throws {
+        var data = try Fixture("gif-mixed.gif").data()
+        let block = try #require(data.firstRange(of: Data("NETSCAPE2.0".utf8))).lowerBound
+        if let repeatCount {
+            data.replaceSubrange(block + 13..<block + 15, with: [UInt8(repeatCount & 255), UInt8(repeatCount >> 8)])
+        } else {
+            data[block] = 0x6E
+        }
+        #expect(try animation(data).loopCount == playCount)
+        #expect(try decoder.info(of: data).loopCount == playCount)
+    }
+
+    /// One of the frames has a code that means nothing; those that follow are shown without it.
+    @Test func goesOnBehindADamagedFrame() throws {
+        let fixture = Fixture("gif-dispose-1.gif")
+        var data = try fixture.data()
+        // The third frame: its first code after the one that clears the table means nothing yet.
+        let descriptors = data.indices.filter { data[$0...].starts(with: [0x2C, 6, 0, 4, 0, 10, 0, 8, 0, 0, 4]) }
+        let start = try #require(descriptors.first) + 10
+        #expect(data[start] == 4)
+        data[start + 2] = 0xF0
+        data[start + 3] |= 0x03
+        let expected = try referenceFrames(fixture)
+        for damage in [DecodingOptions.Damage.showGoodPart, .refuse] {
+            let reader = try animation(data, options: DecodingOptions(damage: damage)).makeFrameReader()
+            #expect(throws: WebImageError.self) { try reader.frame(at: 2, cancellation: nil) }
+            #expect(try Pixels(reader.frame(at: 1, cancellation: nil)) == expected[1])
+            let fourth = try Pixels(reader.frame(at: 3, cancellation: nil))
+            let anew = try animation(data).makeFrameReader()
+            #expect(try Pixels(anew.frame(at: 3, cancellation: nil)) == fourth)
+        }
+    }
+
+    @Test func refusesAFrameLargerThanAllowedWhenItIsAskedFor() throws {
+        var data = try Fixture("gif-dispose-1.gif").data()
+        let second = try #require(data.indices.first { data[$0...].starts(with: [0x2C, 2, 0, 1, 0, 9, 0, 7, 0]) })
+        data.replaceSubrange(second + 5..<second + 9, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        let reader = try animation(data).makeFrameReader()
+        let size = PixelSize(width: 65_535, height: 65_535)
+        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+            try reader.frame(at: 1, cancellation: nil)
+        }
+        #expect(throws: Never.self) { try reader.frame(at: 2, cancellation: nil) }
+    }
+}
+
+/// GIFs with something wrong in them, at once and in pieces.
+@Suite struct DamagedGIFTests {
+    private let decoder = GIFDecoder()
+
+    private func options(_ damage: DecodingOptions.Damage = .showGoodPart) -> DecodingOptions {
+        var options = DecodingOptions(damage: damage)
+        options.limits.pixelCount = 10_000
+        return options
+    }
+
+    /// Decodes `data` in random pieces, with previews in between.
+    private func decodeInPieces(
+        _ data: Data, options: DecodingOptions, using generator: inout SplitMix64
+    ) throws(WebImageError) -> Image {
+        let decoder = GIFIncrementalDecoder(options: options)
+        var rest = data
+        while !rest.isEmpty {
+            let piece = rest.prefix(Int.random(in: 1...300, using: &generator))
+            try decoder.append(piece)
+            rest = rest.dropFirst(piece.count)
+            _ = try decoder.preview()
+            if let animation = decoder.animation {
+                _ = try? animation.makeFrameReader().frame(at: animation.frameCount - 1, cancellation: nil)
+            }
+        }
+        return try decoder.finish()
+    }
+
+    /// Every bit pattern has an end, and the same one however it arrives.
+    @Test(
+        arguments: ["gif-mixed.gif", "gif-outside.gif", "animated.gif", "interlaced.gif"],
+        [DecodingOptions.Damage.showGoodPart, .refuse])
+    func survivesFlippedBitsInEveryFrame(_ name: String, damage: DecodingOptions.Damage) throws {
+        let options = options(damage)
+        let data = try Fixture(name).data()
+        var generator = SplitMix64(seed: 77)
+        for position in stride(from: damage == .refuse ? 6 : 7, to: data.count, by: 8) {
+            var damaged = data
+            damaged[position] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+            let atOnce = Result { () throws(WebImageError) in try decoder.decode(damaged, options: options) }
+            let inPieces = Result { () throws(WebImageError) in
+                try decodeInPieces(damaged, options: options, using: &generator)
+            }
+            switch (atOnce, inPieces) {
+            case (.success(let image), .success(let other)):
+                #expect(Pixels(image.pixels) == Pixels(other.pixels), "byte \(position)")
+                #expect(image.isPartial == other.isPartial, "byte \(position)")
+                #expect(image.animation?.frames == other.animation?.frames, "byte \(position)")
+            case (.failure(let error), .failure(let other)):
+                // In pieces, one thing is found to be wrong before the other.
+                #expect(error == other || damage == .refuse, "byte \(position)")
+            default: Issue.record("byte \(position): \(atOnce) at once, \(inPieces) in pieces")
+            }
+            guard let animation = try? decoder.animation(of: damaged, options: options) else { continue }
+            let reader = animation.makeFrameReader()
+            for index in animation.frames.indices.reversed() {
+                if let frame = try? reader.frame(at: index, cancellation: nil) {
+                    #expect(frame.size == animation.frameSize)
+                }
+            }
+        }
+    }
+
+    /// The first frame's codes make no sense from somewhere on: the rows before are shown, and the other frames.
+    @Test func showsTheGoodRowsOfADamagedFirstFrame() throws {
+        let data = try Fixture("gif-dispose-1.gif").data()
+        let whole = try decoder.decode(data, options: DecodingOptions())
+        let codes =
+            try #require(data.indices.first { data[$0...].starts(with: [0x2C, 0, 0, 0, 0, 16, 0, 12, 0]) }) + 10
+        // Of its 16 × 12 pixels, some 8 rows come before this byte. Codes of all ones end by meaning nothing.
+        var damaged = data
+        damaged.replaceSubrange(codes + 80..<codes + 90, with: Array(repeating: 0xFF, count: 10))
+        let image = try decoder.decode(damaged, options: DecodingOptions())
+        #expect(image.isPartial)
+        #expect(image.animation?.frameCount == 6)
+        #expect(image.animation?.isComplete == true)
+        for column in 0..<16 {
+            #expect(image.pixels[column, 0] == whole.pixels[column, 0])
+            #expect(image.pixels[column, 11] == .zero)
+        }
+        #expect(throws: WebImageError.self) {
+            try decoder.decode(damaged, options: DecodingOptions(damage: .refuse))
+        }
+    }
+
+    /// Codes that only clear the table stand for no pixel, however many there are.
+    @Test func endsWithCodesThatMakeNoPixels() throws {
+        var data = Data("GIF89a".utf8) + [100, 0, 100, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6]
+        data += [0x2C, 0, 0, 0, 0, 100, 0, 100, 0, 0, 2]
+        // Codes of 3 bits: 4, over and over.
+        for _ in 0..<4000 { data += [255] + (0..<85).flatMap { _ in [0x24, 0x49, 0x92] as [UInt8] } }
+        data += [0, 0x3B]
+        let reason = WebImageError.DecodingFailure.corrupt("10000 pixels short")
+        #expect(throws: WebImageError.decoding(format: .gif, reason: reason)) {
+            try decoder.decode(data, options: DecodingOptions())
+        }
+        let checkpoints = Checkpoints(cancellingAt: 4)
+        #expect(throws: WebImageError.cancelled) {
+            try decoder.decode(data, options: DecodingOptions(cancellation: checkpoints.cancellation))
+        }
+    }
+
+    @Test func probesAsSoonAsTheFirstFrameIsDescribed() throws {
+        let data = try Fixture("gif-dispose-1.gif").data()
+        let descriptor = try #require(data.indices.first { data[$0...].starts(with: [0x2C, 0, 0, 0, 0, 16, 0]) })
+        #expect(try decoder.probe(data.prefix(descriptor + 9)) == nil)
+        let expected = ImageProbe(
+            format: .gif, size: PixelSize(width: 16, height: 12), isAnimated: nil, hasAlpha: false)
+        #expect(try decoder.probe(data.prefix(descriptor + 10)) == expected)
+        #expect(try decoder.probe(data) == expected)
+        #expect(try decoder.probe(Fixture("offset.gif").data())?.hasAlpha == true)
+        #expect(throws: WebImageError.self) { try decoder.probe(Data(repeating: 0x47, count: 20)) }
     }
 }

@@ -14,14 +14,15 @@ import WebImageTestSupport
             Fixture("photo.jpg").data(), options: DecodingOptions(thumbnail: Thumbnail(width: 90, height: 0)))
     }
 
-    private func gif(of image: Image, _ gif: EncodingOptions.GIF) throws -> Pixels {
-        Pixels(try registry.decode(registry.encode(image, as: .gif, options: EncodingOptions(gif: gif))).pixels)
+    private func gif(of image: Image, _ dithering: EncodingOptions.Dithering, colorLimit: Int) throws -> Pixels {
+        let options = EncodingOptions().with { ($0.dithering, $0.colorLimit) = (dithering, colorLimit) }
+        return Pixels(try registry.decode(registry.encode(image, as: .gif, options: options)).pixels)
     }
 
     @Test func usesNoMoreColorsThanAllowed() throws {
         for limit in [2, 3, 16, 17, 256] {
-            for dithering in EncodingOptions.GIF.Dithering.allCases {
-                let copy = try gif(of: photo(), .init(dithering: dithering, colorLimit: limit))
+            for dithering in EncodingOptions.Dithering.allCases {
+                let copy = try gif(of: photo(), dithering, colorLimit: limit)
                 let colors = Set(stride(from: 0, to: copy.bytes.count, by: 4).map { Array(copy.bytes[$0..<$0 + 4]) })
                 #expect(colors.count <= limit && colors.count > limit / 2, "\(limit), \(dithering)")
             }
@@ -31,14 +32,14 @@ import WebImageTestSupport
     @Test func leavesLessErrorWithMoreColors() throws {
         let original = Pixels(try photo().pixels)
         let psnrs = try [2, 4, 16, 64, 256].map { limit in
-            try #require(gif(of: photo(), .init(dithering: .none, colorLimit: limit)).psnr(against: original))
+            try #require(gif(of: photo(), .none, colorLimit: limit).psnr(against: original))
         }
         #expect(psnrs == psnrs.sorted())
         #expect(psnrs[4] > 31, "\(psnrs)")
     }
 
-    @Test(arguments: [EncodingOptions.GIF.Dithering.ordered, .floydSteinberg])
-    func mixesColorsThatThePaletteLacks(_ dithering: EncodingOptions.GIF.Dithering) throws {
+    @Test(arguments: [EncodingOptions.Dithering.ordered, .floydSteinberg])
+    func mixesColorsThatThePaletteLacks(_ dithering: EncodingOptions.Dithering) throws {
         // A slope of 200 greys in 4 colours: means over 8 by 8 pixels come near.
         let size = PixelSize(width: 256, height: 64)
         let slope = Pixels(
@@ -47,9 +48,8 @@ import WebImageTestSupport
                 let level = UInt8(place % 256)
                 return [level, level, level, 255]
             })
-        func error(_ dithering: EncodingOptions.GIF.Dithering) throws -> Double {
-            let copy = try gif(
-                of: Image(pixels: slope.buffer(isOpaque: true)), .init(dithering: dithering, colorLimit: 4))
+        func error(_ dithering: EncodingOptions.Dithering) throws -> Double {
+            let copy = try gif(of: Image(pixels: slope.buffer(isOpaque: true)), dithering, colorLimit: 4)
             func mean(_ pixels: Pixels, _ left: Int) -> Double {
                 let sum = (0..<64).flatMap { y in (left..<left + 8).map { Int(pixels.bytes[(y * 256 + $0) * 4]) } }
                 return Double(sum.reduce(0, +)) / 512
@@ -68,8 +68,8 @@ import WebImageTestSupport
         var changed = Pixels(image.pixels)
         changed.bytes[0] = changed.bytes[0] &+ 90
         animation.append(Image(pixels: try changed.buffer(isOpaque: true)), duration: 0.1)
-        for palette in EncodingOptions.GIF.Palette.allCases {
-            let options = EncodingOptions(gif: .init(dithering: .ordered, palette: palette))
+        for palette in EncodingOptions.Palette.allCases {
+            let options = EncodingOptions().with { ($0.dithering, $0.palette) = (.ordered, palette) }
             let copy = try PixelAnimation(reading: registry.encode(animation, as: .gif, options: options))
             #expect(copy.frames[0].bytes.dropFirst(4) == copy.frames[1].bytes.dropFirst(4))
         }
@@ -101,8 +101,8 @@ import WebImageTestSupport
                 })
         }
         let animation = try PixelAnimation(frames: [noise(0...60), noise(180...255)], durations: [1, 1]).encodable()
-        for palette in EncodingOptions.GIF.Palette.allCases {
-            let options = EncodingOptions(gif: .init(palette: palette))
+        for palette in EncodingOptions.Palette.allCases {
+            let options = EncodingOptions().with { $0.palette = palette }
             let file = try GIFFile(whole: registry.encode(animation, as: .gif, options: options))
             let isShared = file.frames[0].palette == file.frames[1].palette
             #expect(isShared == (palette == .global))

@@ -1,9 +1,8 @@
 import Foundation
 import Testing
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// JPEGs whose bytes arrive in pieces.
 @Suite struct JPEGIncrementalDecoderTests {
@@ -17,9 +16,11 @@ import WebImageTestSupport
     private static let others = ["arithmetic.jpg", "arithmetic-progressive.jpg", "orientation-6.jpg"].map(Fixture.init)
 
     private func makeDecoder(
-        _ options: DecodingOptions = DecodingOptions(), slots: Int = 1
+        _ options: DecodingOptions = DecodingOptions()
     ) -> JPEGIncrementalDecoder {
-        JPEGIncrementalDecoder(options: options, slots: IncrementalDecodingSlots(count: slots))
+        var options = options
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        return JPEGIncrementalDecoder(options: options)
     }
 
     private func decode(_ data: Data, _ options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
@@ -206,15 +207,16 @@ import WebImageTestSupport
     @Test func waitsForASlotAndTakesItWhenOneIsFree() throws {
         let data = try Fixture("progressive-420.jpg").data()
         let half = data.count / 2
-        let slots = IncrementalDecodingSlots(count: 1)
-        let first = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
-        let second = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
-        let third = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        var options = DecodingOptions()
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        let first = JPEGIncrementalDecoder(options: options)
+        let second = JPEGIncrementalDecoder(options: options)
+        let third = JPEGIncrementalDecoder(options: options)
         for decoder in [first, second, third] { try decoder.append(data.prefix(half)) }
         #expect(try first.preview() != nil)
         #expect(try second.preview() == nil)
         // Baseline needs none.
-        let baseline = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let baseline = JPEGIncrementalDecoder(options: options)
         let baselineData = try Fixture("baseline-420.jpg").data()
         try baseline.append(baselineData.dropLast(10))
         #expect(try baseline.preview() != nil)
@@ -228,16 +230,17 @@ import WebImageTestSupport
         #expect(try third.preview() == nil)
         #expect(try Pixels(third.finish().pixels) == whole)
         #expect(try Pixels(second.finish().pixels) == whole)
-        #expect(slots.freeCount == 1)
+        #expect(options.budget.largePreviewCount == 0)
     }
 
     @Test func givesItsSlotBackWhenItIsDropped() throws {
-        let slots = IncrementalDecodingSlots(count: 1)
-        var decoder: JPEGIncrementalDecoder? = JPEGIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        var options = DecodingOptions()
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        var decoder: JPEGIncrementalDecoder? = JPEGIncrementalDecoder(options: options)
         try decoder?.append(Fixture("progressive-420.jpg").data().dropLast(100))
-        #expect(slots.freeCount == 0)
+        #expect(options.budget.largePreviewCount == 1)
         decoder = nil
-        #expect(slots.freeCount == 1)
+        #expect(options.budget.largePreviewCount == 0)
     }
 
     @Test func showsNothingOfArithmeticCodingBeforeTheEnd() throws {
@@ -335,4 +338,39 @@ import WebImageTestSupport
             }
         }
     }
+}
+
+/// Segments whose length is wrong: what libjpeg passes over is passed over, and what it can't read is damage.
+@Suite struct JPEGSegmentTests {
+    /// A length below 2 counts not even itself; others end before or behind the comment's end.
+    @Test(arguments: [0xFE, 0xE1, 0xE2, 0xEE, 0xDC] as [UInt8], [0, 1, 2, 5])
+    func aCommentOfAWrongLengthIsPassedOver(_ marker: UInt8, length: UInt8) throws {
+        for name in ["baseline-420.jpg", "progressive-420.jpg", "orientation-6.jpg"] {
+            var data = try Fixture(name).data()
+            let whole = try JPEGDecoder().decode(data, options: DecodingOptions())
+            data.insert(contentsOf: [0xFF, marker, 0, length] + Data("a comment".utf8), at: 2)
+            let image = try JPEGDecoder().decode(data, options: DecodingOptions(damage: .refuse))
+            #expect(Pixels(image.pixels) == Pixels(whole.pixels), "\(name)")
+            #expect(try JPEGDecoder().info(of: data).size == whole.pixels.size)
+            #expect(try JPEGDecoder().probe(data)?.size == whole.pixels.size)
+            let decoder = try #require(JPEGDecoder().makeIncrementalDecoder(options: DecodingOptions()))
+            #expect(try Pixels(decoder.decode(data, inPiecesOf: 100).pixels) == Pixels(whole.pixels), "\(name)")
+        }
+    }
+
+    @Test(arguments: [0xDB, 0xC4, 0xDD, 0xC0] as [UInt8]) func aTableOfAWrongLengthIsDamage(_ marker: UInt8) throws {
+        var data = try Fixture("baseline-420.jpg").data()
+        data.insert(contentsOf: [0xFF, marker, 0, 1], at: 2)
+        #expect(throws: WebImageError.self) { try JPEGDecoder().decode(data, options: DecodingOptions()) }
+    }
+}
+
+extension Data {
+    /// Where a baseline JPEG's frame header (SOF0, ITU-T T.81, B.2.2) begins.
+    var baselineFrameHeader: Int? { indices.dropLast().first { self[$0] == 0xFF && self[$0 + 1] == 0xC0 } }
+
+    /// Where a JPEG's scan headers (SOS) begin. Thumbnails in its metadata would be counted as well.
+    var scanOffsets: [Int] { indices.dropLast().filter { self[$0] == 0xFF && self[$0 + 1] == 0xDA } }
+    /// How many scans a JPEG has.
+    var scanCount: Int { scanOffsets.count }
 }

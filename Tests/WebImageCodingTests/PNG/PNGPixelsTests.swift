@@ -10,7 +10,7 @@ import WebImageTestSupport
 @Suite struct PNGPixelsTests {
     private static let sizes = [(1, 1), (1, 9), (2, 3), (3, 2), (5, 5), (7, 1), (16, 4), (33, 17), (101, 13)]
 
-    private static func picture(in data: Data) -> PNGPicture? {
+    private static func picture(in data: Data) -> PNGImage? {
         var file = PNGFile()
         file.read(data.bytes)
         return file.end == .whole ? file.still : nil

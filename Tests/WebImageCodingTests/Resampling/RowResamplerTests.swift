@@ -97,7 +97,7 @@ import WebImageTestSupport
         _ file: Data, resampledTo target: PixelSize?
     ) throws -> (pixels: PixelBuffer, isPartial: Bool)? {
         let size = try WebPFile(reading: file.bytes).size
-        let decoder = try WebPPictureDecoder(size: size, byteCount: file.count, resampledTo: target)
+        let decoder = try WebPImageDecoder(size: size, byteCount: file.count, resampledTo: target)
         do throws(WebImageError) {
             try file.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
                 try decoder.decode(bytes, cancellation: nil)
@@ -126,7 +126,7 @@ import WebImageTestSupport
         }
         let data = try WebPEncoder().encode(
             Image(pixels: pixels.freeze(isOpaque: !hasAlpha)),
-            options: EncodingOptions(quality: 0.3, webP: EncodingOptions.WebP(isLossless: isLossless, effort: 0)))
+            options: EncodingOptions(quality: 0.3, isLossless: isLossless).with { $0.webPEffort = 0 })
         // Of a lossy one, all alpha comes before the first row.
         for file in [data, data.prefix(data.count * 9 / 10)] {
             let whole = try WebPDecoder().decode(file, options: DecodingOptions())

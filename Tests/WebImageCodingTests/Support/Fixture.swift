@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebImageCoding
 import WebImageCore
 
 /// A committed picture and the pixels another program gets from it; see Tests/Fixtures/make_fixtures.py.
@@ -64,5 +65,30 @@ struct Pixels: Equatable {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         buffer.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
         return buffer.freeze(isOpaque: isOpaque)
+    }
+}
+
+extension Pixels {
+    /// How many rows from the top equal those of `whole`, if all others are clear; `nil` if one is neither, or another
+    /// size.
+    func goodRowCount(of whole: Pixels) -> Int? {
+        guard size == whole.size else { return nil }
+        let length = size.width * 4
+        func row(_ index: Int, of pixels: Pixels) -> ArraySlice<UInt8> {
+            pixels.bytes[index * length..<(index + 1) * length]
+        }
+        let count = (0..<size.height).first { row($0, of: self) != row($0, of: whole) } ?? size.height
+        return (count..<size.height).allSatisfy { row($0, of: self).allSatisfy { $0 == 0 } } ? count : nil
+    }
+}
+
+extension IncrementalImageDecoder {
+    /// The whole picture of bytes that arrive in pieces of `length`, with a preview after each.
+    func decode(_ data: Data, inPiecesOf length: Int) throws(WebImageError) -> Image {
+        for start in stride(from: 0, to: data.count, by: length) {
+            try append(data[start..<min(start + length, data.count)])
+            _ = try preview()
+        }
+        return try finish()
     }
 }

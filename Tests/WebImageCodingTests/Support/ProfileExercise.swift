@@ -22,7 +22,7 @@ struct ProfileExercise {
     }
 
     private func faults(of profile: Data, in picture: Data) throws(WebImageError) -> [String] {
-        let decoder = JPEGDecoder()
+        let decoder = CodecRegistry.shared
         let data = Self.picture(picture, with: profile)
         let name = try decoder.info(of: data).colorProfileName
         let plain = try decoder.decode(picture, options: DecodingOptions())

@@ -15,9 +15,11 @@ import WebImageTestSupport
     ].map(Fixture.init)
 
     private func makeDecoder(
-        _ options: DecodingOptions = DecodingOptions(), slots: Int = 1
+        _ options: DecodingOptions = DecodingOptions()
     ) -> WebPIncrementalDecoder {
-        WebPIncrementalDecoder(options: options, slots: IncrementalDecodingSlots(count: slots))
+        var options = options
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        return WebPIncrementalDecoder(options: options)
     }
 
     private func decode(_ data: Data, _ options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
@@ -111,7 +113,7 @@ import WebImageTestSupport
             size: PixelSize(width: 64, height: 64),
             bytes: (0..<64 * 64 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
         var data = try WebPEncoder().encode(
-            Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions(webP: .init(isLossless: true)))
+            Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions(isLossless: true))
         let chunk = try #require(data.webpChunks.first { $0.name == "VP8L" }).range
         func setLength(_ length: Int, at offset: Int) {
             data.replaceSubrange(offset..<offset + 4, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })
@@ -201,23 +203,24 @@ import WebImageTestSupport
     }
 
     @Test func waitsForASlotIfItIsLossless() throws {
-        let slots = IncrementalDecodingSlots(count: 1)
+        var options = DecodingOptions()
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
         let data = try Fixture("lossless.webp").data()
-        let first = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
-        let second = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
-        let lossy = WebPIncrementalDecoder(options: DecodingOptions(), slots: slots)
+        let first = WebPIncrementalDecoder(options: options)
+        let second = WebPIncrementalDecoder(options: options)
+        let lossy = WebPIncrementalDecoder(options: options)
         for decoder in [first, second] { try decoder.append(data.prefix(100)) }
-        #expect(slots.freeCount == 0)
+        #expect(options.budget.largePreviewCount == 1)
         try lossy.append(Fixture("lossy.webp").data())
         #expect(try lossy.preview() != nil)
         try second.append(data[100..<200])
         // A picture that is whole gives its slot back.
         try first.append(data[100...])
-        #expect(slots.freeCount == 1)
+        #expect(options.budget.largePreviewCount == 0)
         try second.append(data[200...])
         #expect(try second.preview() != nil)
         #expect(try Pixels(second.finish().pixels) == Pixels(first.finish().pixels))
-        #expect(slots.freeCount == 1)
+        #expect(options.budget.largePreviewCount == 0)
     }
 
     /// Four gigabytes by its own account: pieces are no longer for that.

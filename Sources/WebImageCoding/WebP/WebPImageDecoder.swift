@@ -6,7 +6,7 @@ internal import WebImageCore
 ///
 /// libwebp decodes as far as the bytes reach: rows from the top, of a lossy picture with alpha none before all of its
 /// alpha is there.
-final class WebPPictureDecoder {
+final class WebPImageDecoder {
     /// Not `private(set)`: libwebp writes it behind Swift's back, through the address that it was given.
     private var output: MutablePixelBuffer?
     /// In its stead, for a thumbnail of a large picture.
@@ -181,5 +181,16 @@ final class WebPPictureDecoder {
             isOpaque = isOpaque && areOpaque
         }
         return buffer.freeze(isOpaque: isOpaque)
+    }
+
+    /// The memory of libwebp besides the output, in bytes.
+    static func workingByteCount(of size: PixelSize, isLossless: Bool, hasAlpha: Bool) -> Int {
+        // Rows of blocks, and data about each block.
+        let rows = size.width * 256 + (1 << 20)
+        // Lossless pixels have 4 bytes, and up to half a byte of predictors and colors. Alpha has one byte, and may be coded
+        // as lossless pixels are.
+        let lossless = size.pixelCount * 4 + size.pixelCount / 2
+        if isLossless { return lossless + rows }
+        return (hasAlpha ? size.pixelCount + lossless : 0) + rows
     }
 }

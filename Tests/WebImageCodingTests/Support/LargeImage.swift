@@ -1,8 +1,7 @@
 import Foundation
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// Files of 12 megapixels, made in a moment: of one colour where their format then takes the memory that it always takes.
 enum LargePicture {

@@ -1,10 +1,9 @@
 import CWebImageDeflate
 import Foundation
 import Testing
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// PNG files that arrive in pieces.
 @Suite struct PNGIncrementalTests {

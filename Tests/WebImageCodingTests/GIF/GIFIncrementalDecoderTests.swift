@@ -1,9 +1,8 @@
 import Foundation
 import Testing
+@testable import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
-
-@testable import WebImageCoding
 
 /// GIFs whose bytes arrive in pieces.
 @Suite struct IncrementalGIFTests {
