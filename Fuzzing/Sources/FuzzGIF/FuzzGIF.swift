@@ -1,5 +1,4 @@
 import FuzzSupport
-import WebImageCore
 
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,16 +1,15 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Reads GIF 87a and 89a: still and animated, interlaced, transparent, with palettes of the file or the frame.
+/// Decodes GIF 87a and 89a: still and animated, interlaced, transparent, with global and local palettes.
 ///
-/// The canvas begins clear, and is cleared where a frame asks for the background: the background colour is ignored, as
-/// browsers do. What a frame has outside the canvas is cut off; only the first enlarges it.
+/// The canvas starts transparent, and becomes transparent where a frame asks for the background: like browsers, the
+/// decoder ignores the background color. Frames are cropped to the canvas; only the first frame enlarges it.
 package struct GIFDecoder: ImageDecoder {
     package init() {}
 
     package var format: ImageFormat { .gif }
 
-    /// Hops over all blocks and counts the frames.
     package func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let file = try finishedFile(data, limits: .default)
         let size = try file.checkedSize()
@@ -21,7 +20,6 @@ package struct GIFDecoder: ImageDecoder {
             frameDurations: isAnimation ? file.frames.map(\.duration) : [], hasAlpha: file.hasAlpha)
     }
 
-    /// Decodes the first frame and resamples the canvas to the size wanted.
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
     }
@@ -38,7 +36,6 @@ package struct GIFDecoder: ImageDecoder {
         }
     }
 
-    /// The frames, found by hopping over all blocks; none is decoded.
     package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
@@ -47,7 +44,7 @@ package struct GIFDecoder: ImageDecoder {
         return try ComposedAnimation(file, plan: plan)
     }
 
-    /// Shows the rows of the first frame as they come, then the frames that are whole.
+    /// Shows the rows of the first frame as they arrive, then the complete frames.
     package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { GIFIncrementalDecoder(options: $0) })
     }
@@ -62,7 +59,7 @@ package struct GIFDecoder: ImageDecoder {
 }
 
 extension GIFDecoder {
-    /// Hops over the blocks up to the first frame, which may enlarge the canvas.
+    /// Reads the blocks up to the first frame, which may enlarge the canvas.
     package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         var file = GIFFile()
         try file.append(prefix.prefix(ImageProbe.byteLimit), stopsAtFrame: true)
@@ -71,10 +68,9 @@ extension GIFDecoder {
 }
 
 extension GIFFile {
-    /// Why not every block is there, once the file is finished; `nil` if they are.
+    /// Why a finished file is incomplete; `nil` if it's complete.
     ///
-    /// Only a still may lack its trailer, as browsers show it then: it has no more to come, while an animation may have
-    /// lost any number of frames.
+    /// As in browsers, only a still image may lack its trailer: an animation may have lost frames.
     var damage: WebImageError? {
         let isStill = frames.count == 1 && frames[0].isWhole && repeatCount == nil
         return switch end {
@@ -85,7 +81,7 @@ extension GIFFile {
         }
     }
 
-    /// The canvas of a finished file.
+    /// Returns the canvas size of a finished file.
     func checkedSize() throws(WebImageError) -> PixelSize {
         guard let size else { throw .decoding(format: .gif, reason: .truncated) }
         guard size.width > 0, size.height > 0 else {
@@ -95,7 +91,7 @@ extension GIFFile {
         return size
     }
 
-    /// What is known already; `nil` before the first frame.
+    /// Returns what is known so far; `nil` before the first frame.
     func probe() throws(WebImageError) -> ImageProbe? {
         guard let size else { return nil }
         guard size.width > 0, size.height > 0 else {
@@ -106,14 +102,14 @@ extension GIFFile {
             hasAlpha: hasAlpha)
     }
 
-    /// The first frame of a finished file.
+    /// Returns the first frame of a finished file.
     func checkedFirstFrame(_ damageAllowed: DecodingOptions.Damage) throws(WebImageError) -> GIFFrame {
         if let damage, damageAllowed == .refuse || frames.isEmpty { throw damage }
         guard let frame = frames.first else { throw .decoding(format: .gif, reason: .corrupt("no frame")) }
         return frame
     }
 
-    /// What the way to the picture takes at the most that is tried first: a thumbnail's, or the whole canvas's.
+    /// The most memory of the way that is tried first.
     func firstByteCount(plan: DecodingPlan) -> Int {
         guard let size, let frame = frames.first ?? openFrame else { return 0 }
         guard plan.targetSize != size, frame.size == size, frame.part(on: size).covers(size) else {
@@ -122,26 +118,26 @@ extension GIFFile {
         return GIFFrameDecoder.workingByteCount(of: size) + plan.byteCount(resamplingRowsOf: size)
     }
 
-    /// What the whole canvas takes with the first frame on it.
+    /// The memory of the whole canvas with the first frame on it.
     private func wholeByteCount(plan: DecodingPlan) -> Int {
         guard let size, let frame = frames.first ?? openFrame else { return 0 }
-        // Of a frame that sticks out, all is unpacked and a part is shown.
+        // A frame that extends beyond the canvas is decompressed completely.
         return plan.byteCount(
             ofFirst: frame.part(on: size), on: size, workingByteCount: GIFFrameDecoder.workingByteCount(of: frame.size))
     }
 
-    /// The same with previews: a canvas made of the rows so far, and the last preview, which the caller still has.
+    /// The memory with previews: a canvas of the rows so far, and the last preview, which the caller still holds.
     func byteCountWithPreviews(plan: DecodingPlan) -> Int {
         wholeByteCount(plan: plan) + plan.targetSize.pixelByteCount
     }
 
-    /// The picture of a file, finished or not, whose first frame is unpacked as far as it is there.
+    /// Returns the image of a file, finished or not, from the part of the first frame that is decompressed.
     ///
-    /// - Parameter share: of the process's memory, for ``firstByteCount(plan:)`` at least.
+    /// - Parameter share: memory of at least ``firstByteCount(plan:)``.
     func image(
         first: GIFFrameDecoder, plan: DecodingPlan, share: DecodingShare
     ) throws(WebImageError) -> Image {
-        // One that is still arriving lacks rows, which is no damage yet.
+        // In a file that is still arriving, missing rows aren't damage.
         if end != nil { try first.check(plan.options.damage, isWhole: frames.first?.isWhole == true) }
         guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
@@ -162,18 +158,18 @@ extension GIFFile {
     ) throws(WebImageError) -> Image {
         let pixels = try first.pixels(of: file.parts[0], cancellation: plan.options.cancellation)
         var image = try plan.image(of: file.with(firstPixels: pixels))
-        // Without those pixels, of which the picture has a copy or what was made of them.
+        // Without those pixels, which the image has copied.
         if image.animation != nil { image.animation = try ComposedAnimation(file, plan: plan) }
         return image
     }
 
-    /// The same of another size, without a canvas in memory; `nil` unless the first frame is all of it.
+    /// Returns the thumbnail without a canvas in memory; `nil` unless the first frame is the whole canvas.
     private func thumbnail(
         of file: GIFAnimationFile, first: GIFFrameDecoder, plan: DecodingPlan
     ) throws(WebImageError) -> Image? {
         guard plan.targetSize != file.canvasSize, first.size == file.canvasSize, file.parts[0].covers(file.canvasSize)
         else { return nil }
-        // Made before the pixels: it looks at the limits.
+        // Created before the pixels because it checks the limits.
         let isAnimated = file.parts.count > 1 && !plan.options.firstFrameOnly
         let animation = isAnimated ? try ComposedAnimation(file, plan: plan) : nil
         guard let pixels = try first.resampled(to: plan.targetSize, cancellation: plan.options.cancellation) else {
@@ -185,7 +181,7 @@ extension GIFFile {
     }
 }
 
-/// The whole frames of a GIF, for composing.
+/// The complete frames of a GIF.
 struct GIFAnimationFile: AnimationFile {
     let canvasSize: PixelSize
     let parts: [FramePart]
@@ -195,11 +191,10 @@ struct GIFAnimationFile: AnimationFile {
     private let frames: [GIFFrame]
     private let limits: DecodingLimits
     private let damage: DecodingOptions.Damage
-    /// The first frame, where it is decoded already.
+    /// The pixels of the first frame, if it's decoded already.
     private var firstPixels: PixelBuffer?
 
-    /// - Parameter file: finished or not; of its frames, the first as far as it is there, of the others those that are
-    ///   whole. `nil` if there is none.
+    /// - Parameter file: finished or not. Its first frame may be incomplete; others are left out. `nil` without frames.
     init?(_ file: GIFFile, options: DecodingOptions) {
         guard let size = file.size, let first = file.frames.first ?? file.openFrame else { return nil }
         canvasSize = size
@@ -215,7 +210,7 @@ struct GIFAnimationFile: AnimationFile {
     var format: ImageFormat { .gif }
     var orientation: ImageOrientation { .up }
 
-    /// The same file, which need not decode its first frame again.
+    /// Returns a copy that doesn't decode the first frame again.
     func with(firstPixels: PixelBuffer) -> GIFAnimationFile {
         var copy = self
         copy.firstPixels = firstPixels

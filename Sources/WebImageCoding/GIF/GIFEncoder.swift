@@ -2,27 +2,24 @@ internal import CWebImageKernels
 package import FoundationEssentials
 package import WebImageCore
 
-/// Writes GIF: stills and animations, with palettes of its own making, as ``EncodingOptions/gif`` says.
+/// Encodes GIF: still images and animations, with optimized palettes.
 ///
-/// A frame of at most 256 colours keeps every one. A pixel is there or not: those of an alpha of at least a half are laid
-/// over ``EncodingOptions/background``, the others are clear. Times are multiples of 10 ms, from 20 ms (players take less for
-/// 100 ms) to 655.35 s.
+/// Frames of at most 256 colors are lossless. Pixels with at least half alpha are blended over
+/// ``EncodingOptions/background``, the others become transparent. Durations are multiples of 10 ms, from 20 ms (players
+/// show less for 100 ms) to 655.35 s.
 package struct GIFEncoder: AnimationEncoder {
     package init() {}
 
     package var format: ImageFormat { .gif }
 
-    /// `false`.
     package func usesQuality(_ options: EncodingOptions) -> Bool { false }
 
-    /// Encodes the picture.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         var animation = EncodableAnimation()
         animation.append(Image(pixels: image.pixels), duration: 0)
         return try encode(animation, options: options)
     }
 
-    /// Encodes the frames; see ``EncodingOptions/framing``.
     package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
@@ -54,16 +51,16 @@ package struct GIFEncoder: AnimationEncoder {
     }
 }
 
-/// A GIF in the making: gives each patch its palette and its indices.
+/// Encodes one patch after the other: chooses its palette, then its indices.
 ///
 ///     patch ─▶ content: opaque or clear pixels ─▶ its own palette, or the file's ─▶ indices ─▶ LZW codes
 struct GIFEncoding {
     private let animation: EncodableAnimation
     private let options: EncodingOptions
     private let isAnimation: Bool
-    /// Of all frames, where they share a palette.
+    /// The colors of all frames, if they share a palette.
     private var histogram = ColorHistogram()
-    /// That of the file: of all frames, or of the first and those whose colours there was room for.
+    /// The global palette: of all frames, or of the first one and of those whose colors fit too.
     private var palette: GIFPalette?
     private var mapper: PaletteMapper?
     private var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 0xFFFF)
@@ -76,7 +73,7 @@ struct GIFEncoding {
         isAnimation = animation.frames.count > 1
     }
 
-    /// Whether ``countColors(of:)`` has to see every patch, and ``choosePalette()`` be called, before any is written.
+    /// Whether ``countColors(of:)`` has to be called for every patch, then ``choosePalette()``, before ``append(_:)``.
     var hasOnePalette: Bool { isAnimation && options.palette == .global }
 
     mutating func countColors(of patch: FramePatch) throws(WebImageError) {
@@ -115,8 +112,8 @@ struct GIFEncoding {
         return writer.finish(palette: palette)
     }
 
-    /// The palette of a frame for which the file's does not do; the first frame's becomes the file's, and grows as long as it
-    /// has every colour of the frames that use it.
+    /// Returns the local palette of a frame for which the global one isn't enough. The first frame's palette is the
+    /// global one, and grows as long as it has every color of the frames that use it.
     private mutating func ownPalette(
         for content: PixelBuffer
     ) throws(WebImageError) -> (palette: GIFPalette, mapper: PaletteMapper)? {
@@ -143,8 +140,8 @@ struct GIFEncoding {
         mapper = PaletteMapper(palette, dithering: options.dithering)
     }
 
-    /// The pixels to be written, opaque or clear: unchanged ones are left out if some pixels may be, unless only that
-    /// takes one colour more than there can be.
+    /// Returns the pixels to store, opaque or transparent. Unchanged ones are left out, unless transparency would be
+    /// one color too many.
     private func content(of patch: FramePatch, mayHaveHoles: Bool) throws(WebImageError) -> PixelBuffer {
         let isWhole = patch.area == PixelArea(patch.frame.size)
         let whole =
@@ -161,14 +158,14 @@ struct GIFEncoding {
     private static let noFrames = WebImageError.encoding(format: .gif, reason: .noFrames)
 }
 
-/// Puts a GIF together, block by block (GIF 89a, appendix A).
+/// Writes a GIF block by block (GIF 89a, appendix A).
 struct GIFFileWriter {
     private let sides: [UInt8]
-    /// What stands behind the palette.
+    /// The blocks after the global palette.
     private var blocks = Data()
 
-    /// - Parameter loopCount: how often it plays, 0 for ever; the file counts repetitions, after the first play. `nil` for a
-    ///   still.
+    /// - Parameter loopCount: how often it plays, 0 means forever; the file stores the number of repetitions. `nil` for
+    ///   a still image.
     init(width: Int, height: Int, loopCount: Int?) {
         sides = Self.bytes(of: width) + Self.bytes(of: height)
         guard let loopCount, loopCount != 1 else { return }
@@ -176,11 +173,11 @@ struct GIFFileWriter {
         blocks += [0x21, 0xFF, 11] + Data("NETSCAPE2.0".utf8) + [3, 1] + Self.bytes(of: repeatCount) + [0]
     }
 
-    /// Adds a frame.
+    /// Appends a frame.
     ///
     /// - Parameters:
-    ///   - ownPalette: `nil` if it uses the file's.
-    ///   - codes: of its indices, from the minimum code size on.
+    ///   - ownPalette: the local palette, if any.
+    ///   - codes: the compressed indices, starting with the minimum code size.
     mutating func append(
         _ area: PixelArea, ownPalette: GIFPalette?, transparentIndex: UInt8?, hundredths: Int,
         disposal: FramePart.Disposal, codes: [UInt8]
@@ -200,9 +197,9 @@ struct GIFFileWriter {
         blocks += codes
     }
 
-    /// The whole file.
+    /// Returns the file.
     ///
-    /// - Parameter palette: that of all frames that brought none of their own.
+    /// - Parameter palette: the global palette.
     func finish(palette: GIFPalette) -> Data {
         var file = Data("GIF89a".utf8) + sides + [0xF0 | UInt8(palette.bitCount - 1), 0, 0]
         file += palette.table
@@ -211,14 +208,15 @@ struct GIFFileWriter {
         return file
     }
 
-    /// Lowest first.
+    /// Little-endian.
     private static func bytes(of number: Int) -> [UInt8] {
         [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
     }
 }
 
 extension PixelBuffer {
-    /// The same with every pixel opaque or clear: those that are half there or more are laid over `background`.
+    /// Returns the image with every pixel opaque or transparent: those with at least half alpha are blended over
+    /// `background`.
     func withoutTranslucency(over background: Color, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         guard !isOpaque else { return self }
         var output = try MutablePixelBuffer(width: width, height: height)

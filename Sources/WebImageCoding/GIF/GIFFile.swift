@@ -1,82 +1,77 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The blocks of a GIF (CompuServe GIF 89a), found by hopping from length to length as the bytes arrive; no pixel is
-/// unpacked.
+/// The blocks of a GIF (CompuServe GIF 89a), read as the bytes arrive, without decompressing pixels.
 ///
-/// Whole frames are slices of the bytes they came in, so that a file that comes in one piece is never copied, and one
-/// that comes in many pieces once.
+/// Complete frames are slices of the appended bytes: a file appended at once is never copied, one in many pieces once.
 struct GIFFile: Sendable {
-    /// The frames that are whole; behind ``finish()`` also the last that is not.
+    /// The complete frames; after ``finish()`` also an incomplete last one.
     private(set) var frames: [GIFFrame] = []
-    /// The frame whose descriptor is there, but not all of its blocks; without its codes.
+    /// The frame whose descriptor has arrived, but not all of its blocks; without its codes.
     private(set) var openFrame: GIFFrame?
-    /// Extra plays, 0 for ever; `nil` where the file does not ask to be repeated.
+    /// The number of repetitions, 0 means forever; `nil` if the file doesn't specify it.
     private(set) var repeatCount: Int?
-    /// How many bytes have come.
+    /// The number of bytes appended.
     private(set) var byteCount = 0
-    /// How many bytes of blocks that say nothing about the frames were passed over.
+    /// The bytes of skipped blocks.
     private(set) var metadataByteCount = 0
-    /// Whether any frame has a transparent colour.
+    /// Whether any frame has a transparent color.
     private var hasTransparentColor = false
-    /// What stopped the reading; `nil` before ``finish()`` while nothing has.
+    /// Why reading stopped; `nil` if it hasn't.
     private(set) var end: End?
 
-    /// The logical screen.
     private var screen: PixelSize?
     private var globalPalette: Data?
     private var control = GIFFrame.Control()
-    /// What is not read yet, and before it the codes of ``openFrame``.
+    /// The codes of ``openFrame``, then the bytes not yet read.
     private var bytes = Data()
-    /// Where to read on, counted from the first of ``bytes``.
+    /// The offset of the next block in ``bytes``.
     private var offset = 0
     private var stage = Stage.header
-    /// The most frames that are remembered.
     private let frameLimit: Int
 
     init(frameLimit: Int = DecodingLimits.default.frameCount) { self.frameLimit = frameLimit }
 
-    /// What is to be read next.
+    /// What to read next.
     private enum Stage {
         case header
-        /// The colours of the file, in so many bytes.
+        /// The global palette and its length.
         case globalPalette(Int)
-        /// The colours of the open frame.
+        /// The palette of the open frame and its length.
         case localPalette(Int)
-        /// The byte that begins a block.
+        /// The first byte of a block.
         case introducer
-        /// A block behind Netscape's name.
+        /// The block after Netscape's extension name.
         case repeatCount
-        /// Blocks that say nothing to us.
+        /// Blocks to skip.
         case ignored
-        /// The minimum code size, then blocks.
+        /// The minimum code size.
         case codeSize
         case codes
     }
 
-    /// What stands behind the last whole block.
     enum End: Sendable {
-        /// The block that ends the file.
+        /// The trailer.
         case trailer
-        /// Nothing.
+        /// The file ends between blocks.
         case missingTrailer
-        /// A byte that begins no block.
+        /// A byte that starts no block.
         case strayByte
-        /// A part of a block.
+        /// The file ends within a block.
         case cutBlock
     }
 
-    /// Takes the next bytes and reads as far as they reach.
+    /// Appends bytes and reads as far as possible.
     ///
-    /// - Parameter stopsAtFrame: whether a descriptor is enough.
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` for what is no GIF.
+    /// - Parameter stopsAtFrame: whether to stop after the first frame's descriptor.
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` if this isn't a GIF.
     mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
         byteCount += next.count
         guard end == nil else { return }
         if bytes.isEmpty {
             bytes = next
         } else {
-            // A slice keeps all of its memory: that of what is read grows no larger than what is left.
+            // A slice keeps all of its memory, so it's copied when most of it has been read.
             if bytes.startIndex > bytes.count { bytes = bytes.withUnsafeBytes { Data($0) } }
             bytes.append(next)
         }
@@ -84,7 +79,7 @@ struct GIFFile: Sendable {
         if openCodes == nil { drop() }
     }
 
-    /// Says that no more bytes come.
+    /// Marks the end of the file.
     mutating func finish() {
         guard end == nil else { return }
         if case .introducer = stage, bytes.count == offset { end = .missingTrailer } else { end = .cutBlock }
@@ -96,8 +91,8 @@ struct GIFFile: Sendable {
         bytes = Data()
     }
 
-    /// The canvas: the logical screen, or more where the first frame reaches beyond it. Some programs leave the screen at
-    /// 0×0; browsers show the frame whole. `nil` before the first frame, or the end.
+    /// The canvas: the logical screen, extended to include the first frame. Some programs set the screen to 0×0, and
+    /// browsers show the whole frame. `nil` before the first frame or the end.
     var size: PixelSize? {
         guard var size = screen, let first = frames.first ?? openFrame else { return end == nil ? nil : screen }
         size.width = max(size.width, first.left + first.size.width)
@@ -105,8 +100,8 @@ struct GIFFile: Sendable {
         return size
     }
 
-    /// The first frame with its codes so far; `nil` before there are any. They share the memory that the next bytes are
-    /// added to, which is copied if they are kept longer than that.
+    /// The first frame with its codes so far; `nil` before there are any. If a caller holds it, the next append copies
+    /// its bytes.
     var firstFrame: GIFFrame? {
         if let first = frames.first { return first }
         guard var frame = openFrame, let codes = openCodes else { return nil }
@@ -118,7 +113,7 @@ struct GIFFile: Sendable {
         if case .codes = stage, openFrame != nil { bytes } else { nil }
     }
 
-    /// How often it plays, 0 for ever: the file counts repetitions, after the first play.
+    /// How often it plays, 0 means forever; the file stores the number of repetitions.
     var loopCount: Int {
         switch repeatCount {
         case nil: 1
@@ -127,7 +122,7 @@ struct GIFFile: Sendable {
         }
     }
 
-    /// Whether the first frame may leave pixels of the canvas clear.
+    /// Whether the first frame may leave pixels of the canvas transparent.
     var hasAlpha: Bool {
         guard let size, let first = frames.first ?? openFrame else { return false }
         return hasTransparentColor || !first.part(on: size).covers(size)
@@ -135,9 +130,9 @@ struct GIFFile: Sendable {
 
     // MARK: Reading
 
-    /// Reads one block; `false` if it is not all there, or ends the file.
+    /// Reads one block; returns `false` if it's incomplete or ends the file.
     private mutating func readNext() throws(WebImageError) -> Bool {
-        // A reference of its own: the span must not hold on to `self`.
+        // A separate reference, so that the span doesn't borrow `self`.
         let bytes = bytes
         let data = bytes.bytes
         switch stage {
@@ -210,7 +205,7 @@ struct GIFFile: Sendable {
         else { return false }
         let start = offset + 3
         if label == 0xF9, length >= 4 { control = GIFFrame.Control(reading: data, at: start) }
-        // Netscape's extension, which every browser obeys, and a copy of it.
+        // Netscape's extension, and a copy of it.
         let asksToRepeat =
             label == 0xFF && length == 11
             && (data.hasText("NETSCAPE2.0", at: start) || data.hasText("ANIMEXTS1.0", at: start))
@@ -249,7 +244,7 @@ struct GIFFile: Sendable {
         stage = .introducer
     }
 
-    /// Moves behind the next block and returns where its bytes stand; `nil` if it is not all there.
+    /// Skips the next block and returns its range; `nil` if it's incomplete.
     private mutating func nextBlock(_ data: RawSpan) -> Range<Int>? {
         guard let length = data.byte(at: offset), offset + 1 + Int(length) <= data.byteCount else { return nil }
         let start = offset + 1
@@ -257,36 +252,35 @@ struct GIFFile: Sendable {
         return start..<offset
     }
 
-    /// How many bytes of colours the `flags` announce, if any.
+    /// The length of the palette that `flags` announce.
     private static func paletteLength(_ flags: UInt8) -> Int? { flags & 0x80 != 0 ? 3 << (Int(flags & 7) + 1) : nil }
 
-    /// Lets go of what is read.
+    /// Drops the bytes that have been read.
     private mutating func drop() {
         bytes = bytes.dropFirst(offset)
         offset = 0
     }
 }
 
-/// One frame of a GIF as it is stored; nothing is unpacked.
+/// A frame of a GIF as stored.
 struct GIFFrame: Sendable {
-    /// On the canvas, which it may exceed.
+    /// The position on the canvas; the frame may extend beyond it.
     let left: Int
     let top: Int
     let size: PixelSize
     let isInterlaced: Bool
-    /// Three bytes a colour; its own, or the file's.
+    /// Three bytes per color; local or global.
     var palette: Data?
-    /// In seconds.
     let duration: Double
     let transparentIndex: UInt8?
     let disposal: FramePart.Disposal
-    /// The minimum code size, then blocks of codes, each with its length before it, up to the one of length 0. Fewer while
-    /// they are still arriving, or where the file is cut.
+    /// The minimum code size, then blocks of codes, each preceded by its length, up to one of length 0. Incomplete
+    /// while the frame is arriving, or if the file is truncated.
     var codes = Data()
-    /// Whether all blocks are there.
+    /// Whether ``codes`` is complete.
     var isWhole = false
 
-    /// What it changes on a canvas of `canvasSize`; what lies outside is cut off, as browsers do.
+    /// Returns the part of a canvas of `canvasSize` that the frame changes.
     func part(on canvasSize: PixelSize) -> FramePart {
         let width = min(size.width, canvasSize.width - left)
         let height = min(size.height, canvasSize.height - top)
@@ -297,7 +291,7 @@ struct GIFFrame: Sendable {
             duration: duration, blend: .over, disposal: disposal, isOpaque: isOpaque)
     }
 
-    /// Whether every index there can be has a solid colour.
+    /// Whether every possible index has an opaque color.
     private var isOpaque: Bool {
         guard transparentIndex == nil, let palette, let minimumCodeSize = codes.first, minimumCodeSize <= 8 else {
             return false
@@ -305,7 +299,7 @@ struct GIFFrame: Sendable {
         return palette.count >= 3 << minimumCodeSize
     }
 
-    /// The graphic control extension, which belongs to the frame that follows it.
+    /// The graphic control extension of the next frame.
     struct Control {
         var duration = FrameDuration.played(0)
         var transparentIndex: UInt8?
@@ -313,15 +307,15 @@ struct GIFFrame: Sendable {
 
         init() {}
 
-        /// - Parameter offset: where the block's first byte stands, behind its length.
+        /// - Parameter offset: the offset of the block's content.
         init(reading data: RawSpan, at offset: Int) {
             guard let flags = data.byte(at: offset),
                 let hundredths = data.integer(at: offset + 1, count: 2, isBigEndian: false)
             else { return }
             duration = FrameDuration.played(Double(hundredths) / 100)
             transparentIndex = flags & 1 != 0 ? data.byte(at: offset + 3) : nil
-            // 4 means the same as 3 to browsers: some old programs took the value for a set of bits. Larger ones are
-            // reserved, and keep.
+            // Browsers treat 4 like 3, since some old programs took the value for a set of bits. Larger values are
+            // reserved and mean keep.
             disposal =
                 switch flags >> 2 & 7 {
                 case 2: .clear

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Unpacks one frame, at once or as its codes arrive, and paints what there is of it.
+/// Decompresses one frame, at once or as its codes arrive, and paints its pixels.
 final class GIFFrameDecoder {
     private var frame: GIFFrame
     private let lzw: LZWDecoder
-    /// Where to go on in the frame's codes, and where the block ends that is there.
+    /// The offset of the next code byte, and the end of its block.
     private var offset = 1
     private var blockEnd = 1
     private var unpackedSinceCheck = 0
 
-    /// - Parameter frame: with the first of its codes, which tells their size.
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)`` where the
-    ///   frame is larger than `limits` allow, ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Parameter frame: needs the first of its codes, which contains their size.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
+    ///   ``WebImageError/outOfMemory(byteCount:)``.
     init(_ frame: GIFFrame, limits: DecodingLimits) throws(WebImageError) {
         guard frame.size.width > 0, frame.size.height > 0 else {
             throw .decoding(format: .gif, reason: .corrupt("an empty frame"))
@@ -21,15 +21,15 @@ final class GIFFrameDecoder {
         guard let minimumCodeSize = frame.codes.first else { throw .decoding(format: .gif, reason: .truncated) }
         guard frame.palette != nil else { throw .decoding(format: .gif, reason: .corrupt("no palette")) }
         self.frame = frame
-        // Not kept: the memory they lie in may still grow.
+        // Not kept, since their memory may still grow.
         self.frame.codes = Data()
         lzw = try LZWDecoder(minimumCodeSize: minimumCodeSize, capacity: frame.size.pixelCount)
     }
 
-    /// What unpacking a frame of `size` takes, in bytes: an index a pixel, and the table of strings.
+    /// The memory of decompressing a frame, in bytes: one index per pixel, and the string table.
     static func workingByteCount(of size: PixelSize) -> Int { size.pixelCount + (1 << 18) }
 
-    /// Unpacks what is new in `codes`, which begin as the frame's and may end anywhere.
+    /// Decompresses the new bytes of `codes`, which start like those of the last call and may end anywhere.
     func unpack(_ codes: Data, cancellation: Cancellation?) throws(WebImageError) {
         let data = codes.bytes
         try cancellation?.check()
@@ -43,7 +43,7 @@ final class GIFFrameDecoder {
             guard offset < end else { return }
             let count = lzw.count
             data.extracting(offset..<end).withUnsafeBytes { lzw.unpack($0) }
-            // A byte can stand for thousands of pixels, or, with codes that only clear the table, for none.
+            // A byte can produce thousands of pixels, or none.
             unpackedSinceCheck += lzw.count - count + end - offset
             offset = end
             if unpackedSinceCheck >= Self.pixelsBetweenChecks {
@@ -53,18 +53,18 @@ final class GIFFrameDecoder {
         }
     }
 
-    /// As stored: a part of it may lie outside the canvas.
+    /// The size as stored, which may exceed the canvas.
     var size: PixelSize { frame.size }
 
-    /// How many rows are there, in the order in which they are stored.
+    /// The number of complete rows, in storage order.
     var rowCount: Int { lzw.count / frame.size.width }
 
     var isComplete: Bool { lzw.count == lzw.capacity }
 
-    /// Whether further codes could add anything.
+    /// Whether further codes can add pixels.
     var isWaiting: Bool { lzw.state == .needsBytes }
 
-    /// Throws unless every pixel is there, or, if `damage` allows it, at least a row.
+    /// Throws unless every pixel is there, or at least one row if `damage` allows it.
     ///
     /// - Parameter isWhole: whether all codes were there.
     func check(_ damage: DecodingOptions.Damage, isWhole: Bool) throws(WebImageError) {
@@ -78,10 +78,9 @@ final class GIFFrameDecoder {
         throw .decoding(format: .gif, reason: reason)
     }
 
-    /// The rows that are there, as far as they lie in `part`; the rest is clear.
+    /// Returns the decoded rows within `part`; the rest is transparent.
     ///
-    /// Until the last row of an interlaced frame is there, each of those that are stands in for the missing ones below it,
-    /// as browsers show it.
+    /// Of an incomplete interlaced frame, each row is repeated for the missing ones below it, as in browsers.
     func pixels(of part: FramePart, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var output = try MutablePixelBuffer(width: part.size.width, height: part.size.height)
         if !isComplete { try output.clear(cancellation: cancellation) }
@@ -107,8 +106,8 @@ final class GIFFrameDecoder {
         return output.freeze(isOpaque: isComplete && alphas >> 24 == 0xFF)
     }
 
-    /// The frame at `size`, painted row by row, so that only its indices are in memory as a whole; `nil` unless every pixel is
-    /// there. The pixels are those of resampling the whole.
+    /// Returns the frame at `size`, painted row by row so that only its indices are in memory; `nil` if pixels are
+    /// missing. The pixels are those of resampling the whole frame.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func resampled(to size: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
@@ -132,7 +131,7 @@ final class GIFFrameDecoder {
         return resampler.finish(isOpaque: alphas >> 24 == 0xFF)
     }
 
-    /// Writes one row and returns its pixels' bits as far as they are all set.
+    /// Paints a row and returns the bitwise AND of its pixels.
     private func paint(
         _ storedRow: Int, with colors: [UInt32], into pixels: UnsafeMutableBufferPointer<UInt32>
     ) -> UInt32 {
@@ -148,8 +147,8 @@ final class GIFFrameDecoder {
         }
     }
 
-    /// The pixel for each of 256 indices, red in the lowest byte; the transparent one and those behind the palette's end
-    /// are clear.
+    /// The pixel for each index, red in the lowest byte. The transparent index and those beyond the palette are
+    /// transparent.
     private var colors: [UInt32] {
         var colors = [UInt32](repeating: 0, count: 256)
         guard let palette = frame.palette else { return colors }
@@ -165,16 +164,16 @@ final class GIFFrameDecoder {
     private static let pixelsBetweenChecks = 1 << 18
 }
 
-/// Where the rows of a frame belong: interlaced, every eighth is stored first, then those in between (GIF 89a, appendix E).
+/// The order of stored rows; interlaced frames have four passes (GIF 89a, appendix E).
 private struct StoredRows {
     private var passes: [Pass] = []
 
     private struct Pass {
         let storedRows: Range<Int>
-        /// Where its first row belongs, and how far apart they are.
+        /// The image row of its first row, and the distance between rows.
         let first: Int
         let step: Int
-        /// A row of it, and those below that only later passes have.
+        /// A row and the following ones that only later passes contain.
         let count: Int
     }
 
@@ -188,13 +187,13 @@ private struct StoredRows {
         }
     }
 
-    /// The row of the picture that a stored row is, and for how many from there on it stands in.
+    /// Returns the image row of a stored row, and for how many rows it stands in.
     func position(of storedRow: Int) -> (first: Int, count: Int) {
         guard let pass = passes.first(where: { $0.storedRows.contains(storedRow) }) else { return (storedRow, 1) }
         return (pass.first + (storedRow - pass.storedRows.lowerBound) * pass.step, pass.count)
     }
 
-    /// Where the picture's row is stored.
+    /// Returns the stored row of an image row.
     func storedRow(at row: Int) -> Int {
         guard let pass = passes.first(where: { row >= $0.first && (row - $0.first).isMultiple(of: $0.step) }) else {
             return row

@@ -3,22 +3,21 @@ internal import WebImageCore
 
 /// Decodes a GIF while its bytes arrive.
 ///
-/// Blocks are read once. The first frame is unpacked as they come; the others are kept packed, for the animation. What a call
-/// does is in proportion to the bytes that are new, not to the frames that are there.
+/// The first frame is decompressed as it arrives; the others are kept compressed for the animation. The cost of a call
+/// depends on the new bytes, not on the number of frames.
 final class GIFIncrementalDecoder: IncrementalImageDecoder {
     private var options: DecodingOptions
     private var file: GIFFile
     private var plan: DecodingPlan?
     private var first: GIFFrameDecoder?
-    /// What it holds of the process's memory since that is there.
+    /// The memory for previews.
     private var share: DecodingShare?
-    /// The first frame's picture, once it will not change any more.
+    /// The image of the first frame, once it's complete.
     private var firstPicture: Image?
     private var frames = ArrivingAnimation()
-    /// What the last preview had.
+    /// The state shown by the last preview.
     private var previewed = Progress()
 
-    /// What there is to show: more of either is news.
     private struct Progress: Equatable {
         var rowCount = 0
         var frameCount = 1
@@ -94,7 +93,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoder {
         try first?.unpack(frame.codes, cancellation: options.cancellation)
     }
 
-    /// The first frame as far as it is there, for a preview.
+    /// Returns the first frame so far.
     private func picture(
         _ first: GIFFrameDecoder, _ plan: DecodingPlan, _ share: DecodingShare
     ) throws(WebImageError) -> Image {
@@ -108,7 +107,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoder {
         return image
     }
 
-    /// The frames that are whole, if there is more than a still.
+    /// Returns the complete frames, unless the file is a still image.
     private func arrivedFrames() throws(WebImageError) -> ComposedAnimation? {
         guard let plan, !options.firstFrameOnly, isAnimated, file.frames.first?.isWhole == true else { return nil }
         return try frames.source(frameCount: file.frames.count, isComplete: file.end != nil) {

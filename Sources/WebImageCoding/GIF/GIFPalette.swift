@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The colours of a GIF's table.
+/// The color table of a GIF.
 struct GIFPalette: Sendable {
-    /// Red in the lowest byte; at most 256, the transparent one not among them.
+    /// Red in the lowest byte; at most 256, without the transparent color.
     let colors: [UInt32]
-    /// Where each colour is, if they are all there are: then nothing is lost.
+    /// The index of each color, if the palette has all colors and so is lossless.
     let exact: ColorSet?
-    /// The index behind the colours that stands for clear pixels, if there is room.
+    /// The index of the transparent color, after all others; `nil` if there is none.
     let transparentIndex: UInt8?
 
     /// - Parameters:
-    ///   - limit: the most colours, the transparent one included.
-    ///   - mayHaveHoles: whether a transparent index is wanted if it costs no colour, not only for clear pixels.
+    ///   - limit: the most colors, including the transparent one.
+    ///   - mayHaveHoles: whether to add a transparent index even without transparent pixels, if it costs no color.
     init(for histogram: ColorHistogram, limit: Int, mayHaveHoles: Bool) {
         let room = histogram.hasClearPixels ? limit - 1 : limit
         if let exact = histogram.exact, exact.colors.count <= room {
@@ -26,8 +26,7 @@ struct GIFPalette: Sendable {
         transparentIndex = wantsIndex ? UInt8(colors.count) : nil
     }
 
-    /// The same with the colours of another frame behind its own, so that indices stay; `nil` if they are too many to keep
-    /// each.
+    /// Returns this palette with the colors of another frame appended; `nil` if they are too many.
     func extended(for histogram: ColorHistogram, limit: Int) -> GIFPalette? {
         guard var exact, let others = histogram.exact else { return nil }
         for color in others.colors where !exact.insert(color) { return nil }
@@ -41,20 +40,20 @@ struct GIFPalette: Sendable {
         transparentIndex = colors.count < limit ? UInt8(colors.count) : nil
     }
 
-    /// Bits of an index: 1 to 8.
+    /// The bits of an index: 1 to 8.
     var bitCount: Int {
         let count = colors.count + (transparentIndex == nil ? 0 : 1)
         return max(1, Int.bitWidth - max(count - 1, 1).leadingZeroBitCount)
     }
 
-    /// The table as the file has it: three bytes a colour, black up to a power of two.
+    /// The stored table: three bytes per color, padded with black to a power of two.
     var table: [UInt8] {
         var table = colors.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8 & 0xFF), UInt8($0 >> 16 & 0xFF)] }
         table += [UInt8](repeating: 0, count: (3 << bitCount) - table.count)
         return table
     }
 
-    /// Whether it has every colour that was counted, and an index for clear pixels if there were some.
+    /// Whether it has every counted color, and a transparent index if needed.
     func holds(_ histogram: ColorHistogram) -> Bool {
         guard let exact, let wanted = histogram.exact, !histogram.hasClearPixels || transparentIndex != nil else {
             return false
@@ -63,19 +62,18 @@ struct GIFPalette: Sendable {
     }
 }
 
-/// How often which colours occur, in boxes of 8 levels a side; and, as long as they are few, which exactly.
+/// The frequency of colors in boxes of 8 levels a side, and the exact colors while there are few.
 struct ColorHistogram {
-    /// All colours; `nil` once there are more than 256.
+    /// The exact colors; `nil` once there are more than 256.
     private(set) var exact: ColorSet? = ColorSet()
-    /// Whether a pixel was clear.
+    /// Whether there was a transparent pixel.
     private(set) var hasClearPixels = false
-    /// Of each box, how many pixels there are and the sums of their red, green and blue.
+    /// For each box, the number of pixels and the sums of their red, green and blue.
     private(set) var boxes = [SIMD4<Double>](repeating: .zero, count: side * side * side)
 
-    /// Boxes a side.
     static let side = 32
 
-    /// Counts pixels, which are opaque or clear.
+    /// Counts pixels, which are opaque or transparent.
     mutating func add(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) {
         try pixels.forEachWordBatch(cancellation: cancellation) { words in
             var last: UInt32 = 0
@@ -95,7 +93,7 @@ struct ColorHistogram {
 }
 
 extension PixelBuffer {
-    /// Calls `body` with rows of pixels, red in the lowest byte, from the top on.
+    /// Calls `body` with each row of pixels, red in the lowest byte.
     func forEachWordBatch(
         cancellation: Cancellation?, _ body: (UnsafeBufferPointer<UInt32>) -> Void
     ) throws(WebImageError) {
@@ -108,13 +106,13 @@ extension PixelBuffer {
     }
 }
 
-/// Up to 256 colours and a number for each, in the order in which they came.
+/// A hash set of up to 256 colors, with an index for each, in insertion order.
 struct ColorSet: Sendable {
     private(set) var colors: [UInt32] = []
-    /// A colour's number plus 1 at a place near its hash; 0 where there is none.
+    /// A color's index plus 1 near its hash; 0 if empty.
     private var slots = [UInt16](repeating: 0, count: 1024)
 
-    /// Adds a colour unless it is there; `false` if there is no room.
+    /// Inserts a color; returns `false` if the set is full.
     mutating func insert(_ color: UInt32) -> Bool {
         let slot = slot(of: color)
         if slots[slot] != 0 { return true }
@@ -124,13 +122,12 @@ struct ColorSet: Sendable {
         return true
     }
 
-    /// The number of a colour, if it is there.
     func index(of color: UInt32) -> UInt8? {
         let entry = slots[slot(of: color)]
         return entry == 0 ? nil : UInt8(entry - 1)
     }
 
-    /// Where the colour is, or would be.
+    /// The slot of the color, or where it would be.
     private func slot(of color: UInt32) -> Int {
         var slot = Int((color &* 0x9E37_79B1) >> 22)
         while slots[slot] != 0, colors[Int(slots[slot]) - 1] != color { slot = (slot + 1) & 1023 }

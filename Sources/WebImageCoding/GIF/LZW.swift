@@ -1,29 +1,28 @@
 internal import WebImageCore
 
-/// Unpacks GIF's variant of LZW as its bytes arrive: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit first.
+/// Decompresses GIF's variant of LZW as its bytes arrive: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit
+/// first.
 ///
-/// A code stands for a string of palette indices: that of the code before (its string), and the first index of the one
-/// behind. Both stand side by side in the output already, so that a table entry is a place there, and unpacking a code
-/// one copy:
+/// A code stands for a string of palette indices: the previous code's string and the first index of the next. Both are
+/// adjacent in the output already, so a table entry is a position there, and decoding a code is one copy:
 ///
 ///     output   … a b c d e f g …        codes 40, 41, 42
 ///                └─40┘└41┘└42┘
 ///                └─ new ┘ = "abc" + "d", 4 indices from a
 ///
-/// The memory is its own, with room behind the last index, since copies go eight bytes at a time. Positions come from
-/// lengths that are checked where they arise: a string lies before the place it is copied to, and no copy starts
-/// behind the last index.
+/// The buffer has space after the last index, since copies write eight bytes at a time. Positions are derived from
+/// lengths that are checked: a string precedes the position it's copied to, and no copy starts after the last index.
 final class LZWDecoder {
-    /// How many indices are unpacked.
+    /// The number of decompressed indices.
     private(set) var count = 0
-    /// How many it takes.
+    /// The number of indices that fit.
     let capacity: Int
     private(set) var state = State.needsBytes
 
-    /// Every index up to ``count`` is written.
+    /// Initialized up to ``count``.
     let indices: UnsafeMutablePointer<UInt8>
 
-    /// Holds the strings, then the indices.
+    /// The strings, then the indices.
     private let memory: ScratchMemory
     private let strings: UnsafeMutablePointer<OutputString>
     private let minimumCodeSize: Int
@@ -33,13 +32,12 @@ final class LZWDecoder {
     private var bits: UInt64 = 0
     private var bitCount = 0
 
-    /// What becomes of further bytes.
     enum State: Equatable {
-        /// They are wanted.
+        /// More bytes are needed.
         case needsBytes
-        /// They are not: there are as many indices as there can be, or the code that ends them came.
+        /// All indices are there, or the end code was read.
         case ended
-        /// They are not: this code means nothing yet.
+        /// An undefined code was read.
         case undefinedCode(Int)
     }
 
@@ -48,7 +46,7 @@ final class LZWDecoder {
         var length: UInt32
     }
 
-    /// - Parameter minimumCodeSize: 1 to 8, since an index has 8 bits.
+    /// - Parameter minimumCodeSize: 1 to 8.
     /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``.
     init(minimumCodeSize: UInt8, capacity: Int) throws(WebImageError) {
         guard (1...8).contains(minimumCodeSize) else {
@@ -65,7 +63,7 @@ final class LZWDecoder {
         codeSize = self.minimumCodeSize + 1
     }
 
-    /// Unpacks the codes in `bytes`; bits of one that is not all there are kept for the next call.
+    /// Decompresses `bytes`; the bits of an incomplete code are kept for the next call.
     func unpack(_ bytes: UnsafeRawBufferPointer) {
         guard state == .needsBytes, let source = bytes.baseAddress else { return }
         let clearCode = 1 << minimumCodeSize
@@ -82,7 +80,7 @@ final class LZWDecoder {
                 if position <= byteCount - 8 {
                     let word = UInt64(littleEndian: source.loadUnaligned(fromByteOffset: position, as: UInt64.self))
                     bits |= word << UInt64(bitCount)
-                    // As many whole bytes as fit above those that are there.
+                    // As many whole bytes as fit.
                     position += (63 - bitCount) >> 3
                     bitCount |= 56
                 } else {
@@ -105,7 +103,7 @@ final class LZWDecoder {
                 continue
             }
             if code == clearCode + 1 { break }
-            // This code may be the one that its own step defines. A full table stays as it is until a clear code.
+            // This may define the code just read. A full table stays unchanged until a clear code.
             if let previous, nextCode < Self.codeLimit {
                 strings[nextCode] = OutputString(start: previous.start, length: previous.length + 1)
                 nextCode += 1
@@ -130,14 +128,14 @@ final class LZWDecoder {
         state = .ended
     }
 
-    /// Copies indices to behind themselves; the two ranges may overlap, and up to ``slack`` bytes behind are overwritten.
+    /// Copies indices forward; the ranges may overlap, and up to ``slack`` bytes after the target are overwritten.
     private func copy(from source: Int, to target: Int, count: Int) {
         let (from, to) = (UnsafeMutableRawPointer(indices + source), UnsafeMutableRawPointer(indices + target))
         guard target - source >= 8 || count <= target - source else {
             for index in 0..<count { indices[target + index] = indices[source + index] }
             return
         }
-        // Eight at a time never read what the same step writes.
+        // Steps of eight never read what the same step writes.
         var index = 0
         while index < count {
             to.storeBytes(
@@ -150,13 +148,13 @@ final class LZWDecoder {
     private static let slack = 8
 }
 
-/// Packs palette indices with GIF's variant of LZW; see ``LZWDecoder``.
+/// Compresses palette indices with GIF's variant of LZW; see ``LZWDecoder``.
 ///
-/// Strings are found by their hash: that of the code for all but the last index, and that index. When all 4096 codes mean
-/// something, it starts anew.
+/// Strings are found by a hash of the code for all but the last index, and that index. When all 4096 codes are used,
+/// the table is cleared.
 struct LZWEncoder {
     private let minimumCodeSize: Int
-    /// Packed codes, lowest bit first.
+    /// The codes, lowest bit first.
     private var bytes: [UInt8] = []
     private var bits: UInt64 = 0
     private var bitCount = 0
@@ -164,7 +162,7 @@ struct LZWEncoder {
     /// - Parameter minimumCodeSize: 2 to 8.
     init(minimumCodeSize: Int) { self.minimumCodeSize = minimumCodeSize }
 
-    /// The content of an image block: the minimum code size, then codes in blocks of at most 255 bytes.
+    /// Returns the content of an image block: the minimum code size, then codes in blocks of at most 255 bytes.
     static func packed(
         _ indices: [UInt8], minimumCodeSize: Int, cancellation: Cancellation?
     ) throws(WebImageError) -> [UInt8] {
@@ -186,7 +184,7 @@ struct LZWEncoder {
         let firstCode = clearCode + 2
         var nextCode = firstCode
         var codeSize = minimumCodeSize + 1
-        // What a slot is for, shifted left by 12, and the code for it; 0 is none, since no code follows itself so.
+        // The string, shifted left by 12, and its code; 0 if empty, since no code is its own prefix.
         var table = [UInt32](repeating: 0, count: Self.slotCount)
         bytes.reserveCapacity(indices.count / 2)
         put(clearCode, codeSize)
@@ -216,7 +214,7 @@ struct LZWEncoder {
             }
         }
         put(prefix, codeSize)
-        // A decoder adds a string with each code that it reads.
+        // A decoder adds a string for each code that it reads.
         if nextCode == 1 << UInt32(codeSize), codeSize < 12 { codeSize += 1 }
         put(clearCode + 1, codeSize)
         if bitCount > 0 { bytes.append(UInt8(truncatingIfNeeded: bits)) }
@@ -233,7 +231,7 @@ struct LZWEncoder {
     }
 
     private static let codeLimit: UInt32 = 4096
-    /// Half of them are used at most.
+    /// At most half of the slots are used.
     private static let slotBits: UInt32 = 13
     private static let slotCount = 1 << 13
     private static let indicesBetweenChecks = 1 << 18

@@ -1,13 +1,13 @@
 internal import CWebImageKernels
 
-/// Chooses the colours that stand for all of a histogram with the least error, in squares of 8-bit levels.
+/// Chooses the colors that represent a histogram with the least squared error.
 ///
-/// It cuts the cube of colours in two where that takes away most of the error, then the part where a cut takes away most of
-/// what is left, and so on (Wu, "Efficient Statistical Computations for Optimal Color Quantization", Graphics Gems II,
-/// 1991). Then each colour moves to the mean of those nearest to it, a few times (Lloyd, 1982).
+/// It repeatedly splits the part of the color cube where a split removes most of the error (Wu, "Efficient Statistical
+/// Computations for Optimal Color Quantization", Graphics Gems II, 1991). Then each color moves to the mean of those
+/// nearest to it, a few times (Lloyd, 1982).
 struct PaletteMaker {
     private let histogram: ColorHistogram
-    /// Sums over all boxes from the origin up to each, so that any cuboid's sum is one of eight of them.
+    /// Sums over all boxes from the origin to each, so that a cuboid's sum takes eight of them.
     private var sums: [SIMD4<Double>]
 
     init(_ histogram: ColorHistogram) {
@@ -26,7 +26,7 @@ struct PaletteMaker {
         }
     }
 
-    /// At most `count` colours, red in the lowest byte, opaque.
+    /// Returns at most `count` opaque colors, red in the lowest byte.
     func colors(count: Int) -> [UInt32] {
         var parts = [part(Cuboid())]
         while parts.count < count {
@@ -38,7 +38,7 @@ struct PaletteMaker {
         return refined(parts.map { Self.mean(sum(of: $0.cuboid)) })
     }
 
-    /// Boxes with numbers above the lower and up to the upper bound.
+    /// The boxes above the lower and up to the upper bound.
     private struct Cuboid {
         var lower = SIMD3<Int>(repeating: 0)
         var upper = SIMD3<Int>(repeating: ColorHistogram.side)
@@ -46,7 +46,7 @@ struct PaletteMaker {
 
     private struct Part {
         let cuboid: Cuboid
-        /// The best way to cut it, and how much error that takes away.
+        /// The best split, and how much error it removes.
         var cut: (Cuboid, Cuboid)?
         var gain = 0.0
     }
@@ -82,7 +82,7 @@ struct PaletteMaker {
         return upper - lower
     }
 
-    /// What is taken from the sum of squares by choosing the mean: the more, the less error is left.
+    /// The error removed by choosing the mean.
     private static func weight(_ sum: SIMD4<Double>) -> Double {
         (sum[1] * sum[1] + sum[2] * sum[2] + sum[3] * sum[3]) / sum[0]
     }
@@ -107,11 +107,11 @@ struct PaletteMaker {
     private static func place(_ red: Int, _ green: Int, _ blue: Int) -> Int { (red * side + green) * side + blue }
 
     private static let side = ColorHistogram.side + 1
-    /// Each brings less than the one before.
+    /// Each refinement brings less than the previous one.
     private static let refinementCount = 3
 }
 
-/// Finds the nearest of some colours by looking at all.
+/// Finds the nearest color by comparing all.
 struct NearestColor {
     /// All reds, then all greens, then all blues.
     private let levels: [Int16]
@@ -122,7 +122,7 @@ struct NearestColor {
         levels = [0, 8, 16].flatMap { shift in colors.map { Int16($0 >> shift & 0xFF) } }
     }
 
-    /// The first of those that are nearest.
+    /// Returns the first of the nearest colors.
     func index(of color: UInt32) -> Int {
         cwi_nearest_color(levels, count, Int32(color & 0xFF), Int32(color >> 8 & 0xFF), Int32(color >> 16 & 0xFF))
     }

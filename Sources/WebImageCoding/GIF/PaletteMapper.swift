@@ -1,13 +1,11 @@
 internal import WebImageCore
 
-/// Turns pixels into palette indices.
-///
-/// The nearest colour is looked for once in a box of 4 levels a side and remembered.
+/// Maps pixels to palette indices. The nearest color is computed once for each box of 4 levels a side.
 struct PaletteMapper {
     private let palette: GIFPalette
     private let dithering: EncodingOptions.Dithering
     private let nearest: NearestColor
-    /// An index plus 1 for each box; 0 where nobody has asked.
+    /// An index plus 1 for each box; 0 if not yet computed.
     private var remembered: [UInt16]
 
     init(_ palette: GIFPalette, dithering: EncodingOptions.Dithering) {
@@ -17,11 +15,11 @@ struct PaletteMapper {
         remembered = [UInt16](repeating: 0, count: palette.exact == nil ? 1 << 18 : 0)
     }
 
-    /// One index a pixel; the pixels are opaque or clear.
+    /// Returns one index per pixel; the pixels are opaque or transparent.
     ///
     /// - Parameters:
-    ///   - left: where in the whole picture their first column is: patterns belong to that, so that parts fit in.
-    ///   - top: where their first row is.
+    ///   - left: the column of the first pixel in the whole image, to align patterns.
+    ///   - top: the row of the first pixel.
     mutating func indices(
         of pixels: PixelBuffer, left: Int = 0, top: Int = 0, cancellation: Cancellation?
     ) throws(WebImageError) -> [UInt8] {
@@ -74,7 +72,7 @@ struct PaletteMapper {
         }
     }
 
-    /// How far apart neighbouring colours of the palette are, in levels of a channel.
+    /// The distance between neighboring palette colors, in levels of a channel.
     private var spread: Int32 {
         let colors = palette.colors.map { SIMD3(Int32($0 & 0xFF), Int32($0 >> 8 & 0xFF), Int32($0 >> 16 & 0xFF)) }
         let distances = colors.indices.map { index in
@@ -83,12 +81,12 @@ struct PaletteMapper {
                 return other == index ? least : min(least, (difference &* difference).wrappedSum())
             }
         }
-        // That of the median colour, so that a few outliers do not make noise everywhere.
+        // The median, so that a few outliers don't cause noise.
         let median = distances.sorted()[distances.count / 2]
         return Int32((Double(min(median, 3 * 255 * 255)) / 3).squareRoot().rounded()) * 2
     }
 
-    /// Bayer's matrix: each number from 0 to 63 as far as possible from those next to it.
+    /// Bayer's matrix.
     private static let pattern: [UInt8] = (0..<64).map { place in
         let (x, y) = (place & 7, place >> 3)
         return (0..<3).reduce(0) { number, bit in
@@ -99,12 +97,12 @@ struct PaletteMapper {
 
     // MARK: Diffused
 
-    /// Every second row runs backwards, so that no pattern leans to one side.
+    /// Every second row runs backward, so that patterns don't slant.
     private mutating func appendDiffused(
         _ pixels: PixelBuffer, to indices: inout [UInt8], cancellation: Cancellation?
     ) throws(WebImageError) {
         let width = pixels.width
-        // Sixteenths of errors owed to this row and the one below, with a place before and one behind.
+        // Sixteenths of errors carried to this row and the next, with a margin of one pixel.
         var owed = [SIMD3<Int32>](repeating: .zero, count: width + 2)
         var below = owed
         var line = [UInt8](repeating: 0, count: width)
@@ -139,7 +137,7 @@ struct PaletteMapper {
         SIMD3(Int32(color & 0xFF), Int32(color >> 8 & 0xFF), Int32(color >> 16 & 0xFF))
     }
 
-    /// A colour with other levels, cut to those there are.
+    /// Returns the color with an offset, clamped.
     private static func shifted(_ color: UInt32, by offset: SIMD3<Int32>) -> UInt32 {
         let sum = (levels(color) &+ offset).clamped(
             lowerBound: .zero, upperBound: SIMD3(repeating: 255))

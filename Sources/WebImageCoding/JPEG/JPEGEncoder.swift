@@ -4,15 +4,14 @@ package import FoundationEssentials
 internal import Glibc
 package import WebImageCore
 
-/// Writes JPEG with libjpeg-turbo: baseline, or progressive, as ``EncodingOptions/jpeg`` says.
-///
-/// Transparent pixels are laid over ``EncodingOptions/background``.
+/// Encodes JPEG with libjpeg-turbo, baseline or progressive. Transparent pixels are blended over
+/// ``EncodingOptions/background``.
 package struct JPEGEncoder: ImageEncoder {
     package init() {}
 
     package var format: ImageFormat { .jpeg }
 
-    /// Encodes the picture. ``EncodingOptions/quality`` 0 to 1 becomes libjpeg's 1 to 100.
+    /// Maps ``EncodingOptions/quality`` to libjpeg's 1 to 100.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
         guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
@@ -57,7 +56,7 @@ package struct JPEGEncoder: ImageEncoder {
         return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
     }
 
-    /// libjpeg's own limit, JPEG_MAX_DIMENSION.
+    /// JPEG_MAX_DIMENSION.
     private static let maximumDimension = 65_500
 }
 
@@ -77,9 +76,9 @@ extension cwi_jpeg_encoder_settings {
 }
 
 extension Color {
-    /// The colour over black, in 8 bits.
+    /// The color over black, in 8 bits.
     var opaqueBytes: (red: UInt8, green: UInt8, blue: UInt8) {
-        // Written so that a component that is no number counts as 0.
+        // NaN counts as 0.
         func byte(_ component: Double) -> UInt8 {
             component * alpha > 0 ? UInt8(min(component * alpha, 1) * 255 + 0.5) : 0
         }

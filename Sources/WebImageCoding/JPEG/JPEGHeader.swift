@@ -1,18 +1,18 @@
 internal import WebImageCore
 
-/// What the markers before a JPEG's first scan tell (ITU-T T.81, annex B).
+/// The markers before a JPEG's first scan (ITU-T T.81, annex B).
 struct JPEGHeader {
-    /// As stored.
+    /// The size as stored.
     let size: PixelSize
     let orientation: ImageOrientation
-    /// 1 for grey, 3 for colours, 4 for ink.
+    /// 1 for gray, 3 for color, 4 for CMYK.
     let componentCount: Int
-    /// Where the pieces of a colour profile are, in the order of the file: APP2 segments, from their signature on.
+    /// The pieces of a color profile in file order: APP2 segments, starting at their signature.
     let profileSegments: [Range<Int>]
 
-    /// How many bytes stand before the first scan, as far as they are there.
+    /// The number of bytes before the first scan, as far as they have arrived.
     let byteCount: Int
-    /// Whether all markers before the first scan were there.
+    /// Whether all markers before the first scan have arrived.
     let reachesScan: Bool
 
     init(reading data: RawSpan) throws(WebImageError) {
@@ -30,7 +30,7 @@ struct JPEGHeader {
             }
             if Self.standalone.contains(marker) { continue }
             guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { break }
-            // libjpeg goes on behind the length of a segment that it passes over, and looks for the next marker there.
+            // libjpeg continues after the length of a segment that it skips, and looks for the next marker there.
             if length < 2, Self.isPassedOver(marker) {
                 offset += 2
                 continue
@@ -52,7 +52,7 @@ struct JPEGHeader {
             case 0xE1 where xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
                 let end = min(offset + length, data.byteCount)
                 xmp = ImageOrientation(xmp: data.extracting(offset + 2..<end))
-            // A profile has 255 pieces at most: with one more it is none.
+            // A profile has at most 255 pieces: with more it's invalid.
             case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
                 profileSegments.append(offset + 2..<offset + length)
             default:
@@ -68,7 +68,7 @@ struct JPEGHeader {
             throw .decoding(format: .jpeg, reason: .corrupt("a picture of \(size) pixels"))
         }
         self.size = size
-        // Programs that turn a picture often forget the one or the other; viewers go by EXIF.
+        // Programs that rotate an image often update only one of them. EXIF takes precedence, as in viewers.
         orientation = exif ?? xmp ?? .up
         self.componentCount = componentCount
         self.profileSegments = profileSegments
@@ -76,7 +76,7 @@ struct JPEGHeader {
         reachesScan = !isCut
     }
 
-    /// Moves `offset` behind the next marker and returns its code, passing over stray bytes as libjpeg does.
+    /// Moves `offset` past the next marker and returns its code, skipping stray bytes as libjpeg does.
     private static func nextMarker(in data: RawSpan, from offset: inout Int) -> UInt8? {
         while let byte = data.byte(at: offset) {
             offset += 1
@@ -91,12 +91,12 @@ struct JPEGHeader {
         return nil
     }
 
-    /// COM, APP0 to APP15 and DNL: what stands in others has to fit their length.
+    /// COM, APP0 to APP15 and DNL; the content of others must fit their length.
     private static func isPassedOver(_ marker: UInt8) -> Bool {
         marker == 0xFE || (0xE0...0xEF).contains(marker) || marker == 0xDC
     }
 
-    /// SOF0 to SOF15, without the three codes among them that mean something else.
+    /// SOF0 to SOF15, without the three codes among them with another meaning.
     private static func startsFrame(_ marker: UInt8) -> Bool {
         (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
     }
@@ -109,15 +109,15 @@ struct JPEGHeader {
 }
 
 extension JPEGHeader {
-    /// Whether there is a colour profile, or a piece of one.
+    /// Whether there is at least a piece of a color profile.
     var hasColorProfile: Bool { !profileSegments.isEmpty }
 
-    /// The way from its colours, or its ink, to sRGB.
+    /// Returns the conversion of its colors to sRGB.
     func colorConversion(in data: RawSpan) -> ColorConversion {
         ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB, model: colorModel)
     }
 
-    /// What the samples stand for once libjpeg has undone YCbCr and YCCK.
+    /// The color model after libjpeg has converted YCbCr and YCCK.
     private var colorModel: ColorModel {
         switch componentCount {
         case 1: .gray
@@ -126,8 +126,8 @@ extension JPEGHeader {
         }
     }
 
-    /// The profile put together from its pieces (ICC.1:2022, B.4): each says which it is, from 1, and of how many. They may
-    /// come in any order; if one is missing, there twice, or of another opinion about their number, there is no profile.
+    /// Returns the profile joined from its pieces (ICC.1:2022, B.4). Each has its number, from 1, and the number of
+    /// pieces; the order doesn't matter. If pieces are missing, duplicated or contradictory, there is no profile.
     func colorProfile(in data: RawSpan) -> ColorProfile? {
         let headerLength = Self.profileSignature.utf8CodeUnitCount + 2
         guard let first = profileSegments.first,
@@ -151,6 +151,6 @@ extension JPEGHeader {
         return ColorProfile(bytes)
     }
 
-    /// Before a piece's number and their count.
+    /// Followed by the piece's number and the number of pieces.
     static let profileSignature: StaticString = "ICC_PROFILE\0"
 }

@@ -1,42 +1,42 @@
 internal import CWebImageJPEG
 internal import WebImageCore
 
-/// One libjpeg-turbo decoder, which reads a file all at once or in pieces; either way comes to the same pixels.
+/// A libjpeg-turbo decoder that reads a file at once or in pieces, with the same result.
 ///
 ///     readHeader ──▶ start ──▶ decode, again with each piece ──▶ finish
 ///                                 └──▶ preview
 ///
-/// Everything but ``preview(cancellation:)`` and ``finish(options:)`` is called inside ``reading(_:isEnd:_:)``.
+/// All but ``preview(cancellation:)`` and ``finish(options:)`` are called inside ``reading(_:isEnd:_:)``.
 final class JPEGReader {
     private let decoder: OpaquePointer
     private var header = cwi_jpeg_header()
-    /// What comes out, scaled down perhaps; known after ``start(atLeast:)``.
+    /// The size of the output, perhaps scaled down; set by ``start(atLeast:ink:spool:resamplesRows:)``.
     private var outputSize: PixelSize?
-    /// Of one scan, taken at the start; of several, memory is held only for the coefficients until the end.
+    /// Allocated at the start for a single scan; at the end for several, which are kept as coefficients.
     private var output: MutablePixelBuffer?
-    /// In its stead, where the pixels go on to another size row by row.
+    /// Replaces ``output`` if rows are resampled one by one.
     private var passingRows: PassingRows?
-    /// Where the coefficients are that don't fit into memory.
+    /// Holds coefficients that don't fit in memory.
     private var spool: UnnamedFile?
-    /// How many of the output's rows are there, from the top.
+    /// The number of output rows, from the top.
     private var rowCount = 0
-    /// Whether the compressed data of all scans is read; there may be pixels to make of it yet.
+    /// Whether the compressed data of all scans have been read.
     private var isComplete = false
-    /// What ended decoding early, with good pixels before it perhaps.
+    /// What ended decoding early; there may be good pixels before it.
     private(set) var damage: WebImageError?
-    /// Whether ``damage`` might have gone unnoticed with more bytes at hand, so that only a decode of the whole file tells.
+    /// Whether ``damage`` might be tolerated with more bytes, so that the whole file has to be decoded to tell.
     ///
-    /// libjpeg-turbo has a fast loop for Huffman codes, for which half a kilobyte has to follow for each block of its step,
-    /// and a slow one. They differ only in codes that do not exist: to the fast one such a code is a zero, the slow one
-    /// warns. Fewer bytes never make it fast, so what is good in pieces is good as a whole. Where the fast one comes upon a
-    /// marker, the step before it is done again by the slow one; what the first attempt left of a damaged step is seen
-    /// where several scans fill one picture.
+    /// libjpeg-turbo has a fast loop for Huffman codes, which needs half a kilobyte after each block of its step, and a
+    /// slow one. They differ only for invalid codes: the fast loop reads a zero, the slow one warns. Fewer bytes never
+    /// enable the fast loop, so what is good in pieces is good as a whole. At a marker, the fast loop's step is
+    /// repeated by the slow one; if several scans fill one image, remains of the first attempt at a damaged step are
+    /// visible.
     private(set) var isDamageInDoubt = false
-    /// How much of it was in the last preview: rows, or scans.
+    /// The rows or scans of the last preview.
     private var shownCount = 0
     private var memoryLimit = 0
     private var scanLimit = 0
-    /// The way from CMYK to sRGB.
+    /// The conversion from CMYK to sRGB.
     private var ink = ColorConversion.none
 
     init() throws(WebImageError) {
@@ -46,20 +46,21 @@ final class JPEGReader {
 
     deinit { cwi_jpeg_decoder_destroy(decoder) }
 
-    /// As stored.
+    /// The size as stored.
     var size: PixelSize { PixelSize(width: Int(header.width), height: Int(header.height)) }
-    /// Whether it keeps coefficients of the whole picture: a progressive one, or one with a scan for each component.
+    /// Whether coefficients of the whole image are kept: for a progressive file, or a scan for each component.
     var hasMultipleScans: Bool { header.has_multiple_scans }
-    /// Whether ``decode(options:)`` can stop where a piece ends: libjpeg can't in the middle of arithmetic coding.
+    /// Whether ``decode(options:)`` can stop at the end of a piece; libjpeg can't within arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
-    /// Whether damage may be noticed in pieces that a decode of the whole file passes over: see ``isDamageInDoubt``.
+    /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageInDoubt``.
     var mayDoubtDamage: Bool { header.is_sequential_huffman }
-    /// Whether more bytes can change anything: not behind the last row or scan, nor behind damage.
+    /// Whether more bytes can change the result: not after the last row or scan, nor after damage.
     var wantsBytes: Bool { !isComplete && damage == nil }
 
-    /// Calls `body`, whose calls read `bytes`, and returns how many of them are done with.
+    /// Calls `body`, which reads `bytes`, and returns how many of them were read. The next piece has to start with the
+    /// rest.
     ///
-    /// The next piece begins with those that are not. `isEnd` tells that the file ends with `bytes`.
+    /// - Parameter isEnd: whether the file ends with `bytes`.
     func reading(
         _ bytes: UnsafeRawBufferPointer, isEnd: Bool, _ body: () throws(WebImageError) -> Void
     ) throws(WebImageError) -> Int {
@@ -73,7 +74,7 @@ final class JPEGReader {
         return bytes.count - cwi_jpeg_release_source(decoder)
     }
 
-    /// Reads the markers before the first scan; `false` while they are not all there.
+    /// Reads the markers before the first scan; returns `false` if they are incomplete.
     func readHeader() throws(WebImageError) -> Bool {
         switch cwi_jpeg_read_header(decoder, &header) {
         case CWI_JPEG_OK: return true
@@ -82,22 +83,21 @@ final class JPEGReader {
         }
     }
 
-    /// Begins to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size where that is
-    /// enough.
+    /// Starts to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size if that is enough.
     ///
-    /// libjpeg then computes smaller blocks from the same coefficients, in a fraction of the time. It could do every
-    /// eighth, but those between have no SIMD code and are slower than the full size. It can't change its mind later.
+    /// libjpeg then computes smaller blocks from the same coefficients, much faster. It supports every eighth, but
+    /// those in between have no SIMD code and are slower than the full size. The scale can't be changed later.
     ///
     /// - Parameters:
-    ///   - ink: the way from CMYK to sRGB; a picture of light keeps its colours.
-    ///   - spool: where the coefficients of several scans are kept; `nil`, the default, for memory.
-    ///   - resamplesRows: whether the pixels go on to the target's size row by row: then there are no previews.
+    ///   - ink: the conversion from CMYK to sRGB; other models aren't converted here.
+    ///   - spool: holds the coefficients of several scans; `nil`, the default, means memory.
+    ///   - resamplesRows: whether rows are resampled one by one; then there are no previews.
     func start(
         atLeast targetSize: PixelSize, ink: ColorConversion, spool: UnnamedFile? = nil, resamplesRows: Bool = false
     ) throws(WebImageError) {
         self.ink = ink
         self.spool = spool
-        // The coefficients, and some for rows and tables.
+        // The coefficients, and space for rows and tables.
         memoryLimit = header.coefficient_byte_count + (32 << 20)
         var width: UInt32 = 0
         var height: UInt32 = 0
@@ -110,7 +110,7 @@ final class JPEGReader {
         if !header.has_multiple_scans { try makeOutput() }
     }
 
-    /// The size that comes out for a target.
+    /// Returns the output size for a target.
     func outputSize(atLeast targetSize: PixelSize) -> PixelSize {
         let numerator = numerator(atLeast: targetSize)
         return PixelSize(
@@ -124,14 +124,14 @@ final class JPEGReader {
         } ?? 8
     }
 
-    /// What libjpeg takes: for coefficients, in memory or with a window of them, and for rows.
+    /// The memory of libjpeg: coefficients, or a window of them, and rows.
     func workingByteCount(isSpooled: Bool) -> Int {
-        // Samples of a row of blocks, four lines of blocks high at the most: as they are decoded, upsampled and converted.
+        // Samples of a row of blocks, up to four lines of blocks high: decoded, upsampled and converted.
         let rows = size.width * Int(header.component_count) * 8 * 4 * 4
         return rows + (1 << 20) + (isSpooled ? header.spool_window_byte_count : header.coefficient_byte_count)
     }
 
-    /// Decodes as far as the bytes reach, or to the first damage, which it notes.
+    /// Decodes as far as possible, or up to the first damage, which it records.
     func decode(options: DecodingOptions) throws(WebImageError) {
         guard wantsBytes else { return }
         let status = try header.has_multiple_scans ? consumeScans(options: options) : readRows(options.cancellation)
@@ -145,10 +145,10 @@ final class JPEGReader {
         }
     }
 
-    /// The pixels so far, clear where there are none; `nil` if there are no others than last time.
+    /// Returns the pixels so far, transparent where there are none; `nil` if nothing is new.
     ///
-    /// A picture of one scan grows by rows. One of several gains detail with each that is whole: libjpeg would wait in
-    /// the middle of one that is not.
+    /// A single scan grows by rows. Several scans add detail with each complete scan: libjpeg would block within an
+    /// incomplete one.
     func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         let count = header.has_multiple_scans ? Int(cwi_jpeg_whole_scan_count(decoder)) : rowCount
         guard let size = outputSize, count > shownCount else { return nil }
@@ -168,17 +168,17 @@ final class JPEGReader {
         return buffer.freeze(isOpaque: true)
     }
 
-    /// The pixels, after the file's last byte was decoded; of a damaged file, those that are good. Call it once.
+    /// Returns the pixels after the end of the file; of a damaged file, the good ones. Call it once.
     func finish(options: DecodingOptions) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
         if let failure, options.damage == .refuse { throw failure }
-        // What libjpeg took is not needed while colours are converted.
+        // libjpeg's memory isn't needed for color conversion.
         defer { releaseImage() }
         if header.has_multiple_scans {
             try makeOutput()
             var status = cwi_jpeg_start_pass(decoder, true)
             if status == CWI_JPEG_OK { status = try readRows(options.cancellation) }
-            // Of the first scan alone, some rows may be there. But a fault of the system is no damage of the file.
+            // Of an incomplete first scan, some rows may be there. But a system error isn't damage of the file.
             let isFault = status == CWI_JPEG_SPOOL_FAILED || status == CWI_JPEG_OUT_OF_MEMORY
             guard status == CWI_JPEG_OK || failure != nil && !isFault else { throw error(status) }
         }
@@ -202,7 +202,7 @@ final class JPEGReader {
     }
 
     private func consumeScans(options: DecodingOptions) throws(WebImageError) -> cwi_jpeg_status {
-        // Blocks are at least 8 pixels high; about a quarter megapixel at a time.
+        // Blocks are at least 8 pixels high; this is about a quarter megapixel.
         let rowCount = UInt32(max(1, (1 << 15) / size.width))
         scanLimit = options.limits.scanCount
         var isComplete = false
@@ -216,7 +216,7 @@ final class JPEGReader {
 
     private func readRows(_ cancellation: Cancellation?) throws(WebImageError) -> cwi_jpeg_status {
         if let passingRows { return try readRows(passing: passingRows, cancellation) }
-        // Out of `self` meanwhile, so that both are not written at once.
+        // Moved out of `self` for exclusive access.
         guard var buffer = output.take() else { return CWI_JPEG_CORRUPT }
         var rowCount = rowCount
         let status = try readRows(into: &buffer, rowCount: &rowCount, cancellation: cancellation)
@@ -225,7 +225,7 @@ final class JPEGReader {
         return status
     }
 
-    /// Reads the rows from `rowCount` on, as far as they are there, a batch at a time.
+    /// Reads the available rows from `rowCount` on, in batches.
     private func readRows(
         into buffer: inout MutablePixelBuffer, rowCount: inout Int, cancellation: Cancellation?
     ) throws(WebImageError) -> cwi_jpeg_status {
@@ -240,7 +240,7 @@ final class JPEGReader {
         }
     }
 
-    /// The same, but each batch is resampled and goes.
+    /// Reads rows and resamples each batch.
     private func readRows(passing rows: PassingRows, _ cancellation: Cancellation?) throws(WebImageError)
         -> cwi_jpeg_status
     {
@@ -253,7 +253,7 @@ final class JPEGReader {
         return CWI_JPEG_OK
     }
 
-    /// Reads a batch of rows behind the first `rowCount` of a picture of `size`, which begins at `pixels`.
+    /// Reads a batch of rows after the first `rowCount` rows of an image that starts at `pixels`.
     private func readBatch(
         into pixels: UnsafeMutableRawPointer, of size: PixelSize, rowCount: inout Int, _ cancellation: Cancellation?
     ) throws(WebImageError) -> cwi_jpeg_status {
@@ -263,7 +263,7 @@ final class JPEGReader {
         var count: UInt32 = 0
         let limit = UInt32(min(max(1, Self.batchPixelCount / size.width), size.height - rowCount))
         let status = cwi_jpeg_read_rows(decoder, start, stride, limit, &count)
-        // Adobe's programs mark their files and store ink inverted; Chrome and Pillow take every file as theirs.
+        // Adobe's programs store inverted ink and mark their files; Chrome and Pillow treat every file so.
         if header.is_cmyk { ink.convertInk(start, pixelCount: Int(count) * size.width) }
         rowCount += Int(count)
         return status
@@ -293,6 +293,6 @@ final class JPEGReader {
 
     private static func scaled(_ length: Int, by numerator: Int) -> Int { (length * numerator + 7) / 8 }
 
-    /// A millisecond or two of decoding.
+    /// Takes a millisecond or two to decode.
     private static let batchPixelCount = 1 << 18
 }

@@ -1,24 +1,24 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The frames of an APNG, each decoded when it is asked for: from the file itself, as a picture of its own.
+/// The frames of an APNG, each decoded from the file when it's requested.
 struct APNGFile: AnimationFile {
     let canvasSize: PixelSize
     let orientation: ImageOrientation
     let parts: [FramePart]
     let loopCount: Int
     let isComplete: Bool
-    /// Whether programs that know no APNG show the first frame.
+    /// Whether the default image is the first frame.
     let beginsWithStill: Bool
 
     private let pictures: [PNGImage]
     private let layout: PNGLayout
-    /// The longest zlib stream of a frame that is joined from several chunks.
+    /// The longest zlib stream that is joined from several chunks.
     private let joinedByteCount: Int
     private let data: Data
     private let damage: DecodingOptions.Damage
 
-    /// Those frames of `file` that are whole; `nil` if there are none, or if it is a still.
+    /// The complete frames of `file`; `nil` if there are none, or for a still image.
     init?(
         _ file: PNGFile, data: Data, orientation: ImageOrientation, damage: DecodingOptions.Damage = .refuse
     ) {
@@ -52,56 +52,52 @@ struct APNGFile: AnimationFile {
     var byteCount: Int { data.count }
 
     func workingByteCount(of size: PixelSize) -> Int {
-        // It is asked for each frame, so it must not go over all of them.
+        // Called for each frame, so it must not visit all of them.
         joinedByteCount + layout.resized(to: size).workingByteCount
     }
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         let decoded = try pictures[index].decoded(
             from: data.bytes, missingRows: .corrupt("rows are missing"), cancellation: cancellation)
-        // Where the first frame takes the still's place, the still is better than a part of it.
+        // If the first frame replaces the default image, the latter is better than a part of the frame.
         let mayBePartial = damage == .showGoodPart && (index > 0 || beginsWithStill)
         if let failure = decoded.failure, !mayBePartial { throw failure }
         return decoded.pixels
     }
 }
 
-/// The frames of an APNG, checked chunk by chunk against the rules of their order (W3C PNG, third edition, 11.3.7).
+/// The frames of an APNG, checked against the rules of their order (W3C PNG, third edition, 11.3.7).
 ///
 ///     acTL  fcTL 0 ── IDAT …        the still is the first frame,
 ///           fcTL 1 ── fdAT 2, 3 …   the others follow, each behind its header
 ///           fcTL 4 ── fdAT 5 …
 ///
-///     acTL  IDAT …                  or the still belongs to no frame
-///           fcTL 0 ── fdAT 1, 2 …
-///
-/// The numbers, of fcTL and fdAT together, count up without a gap. What breaks a rule ends the animation: browsers show
-/// the still then.
+/// The sequence numbers of fcTL and fdAT count up without a gap. Breaking a rule ends the animation; browsers show the
+/// default image then.
 struct APNGSequence: Sendable {
-    /// How often it plays; 0 for ever.
+    /// How often it plays; 0 means forever.
     let loopCount: Int
-    /// Whether the still is the first frame.
+    /// Whether the default image is the first frame.
     private(set) var beginsWithStill = false
-    /// Those whose header is there, whole or not.
+    /// The frames whose header has arrived, complete or not.
     private(set) var frames: [Frame] = []
-    /// Whether the file has no more frames than these, all whole.
+    /// Whether all frames are complete.
     private(set) var isComplete = false
 
     private let canvasSize: PixelSize
-    /// What the file claims.
+    /// The number of frames that the file claims.
     let frameCount: Int
     private var nextNumber = 0
     private var dataChunkCount = 0
 
-    /// One frame.
     struct Frame: Sendable {
-        /// Whether it is opaque is left open.
+        /// `isOpaque` isn't set.
         fileprivate(set) var part: FramePart
-        /// Its data; empty for a first frame that is the still.
+        /// Its data; empty if it's the default image.
         fileprivate(set) var chunks: [PNGChunk] = []
     }
 
-    /// Reads acTL; `nil` if it can't be.
+    /// Reads acTL; `nil` if it's invalid.
     init?(reading chunk: PNGChunk, in data: RawSpan, canvasSize: PixelSize) {
         guard chunk.content.count == 8, chunk.isIntact(in: data),
             let frameCount = data.integer(at: chunk.content.lowerBound, count: 4, isBigEndian: true), frameCount > 0,
@@ -112,16 +108,16 @@ struct APNGSequence: Sendable {
         self.canvasSize = canvasSize
     }
 
-    /// How many frames are certainly whole: the last that has begun is so only once the file ends.
+    /// The number of complete frames. The last one is complete only at the end of the file.
     var wholeFrameCount: Int { isComplete ? frames.count : max(0, frames.count - 1) }
 
-    /// Whether it is more than a still.
+    /// Whether it's more than a still image.
     var isAnimated: Bool { frames.count > 1 || frames.count == 1 && !beginsWithStill }
 
-    /// The still's data begin.
+    /// Called at the first IDAT.
     mutating func beginStill() { beginsWithStill = !frames.isEmpty }
 
-    /// Takes fcTL or fdAT; returns whether it keeps to the rules.
+    /// Reads fcTL or fdAT; returns whether it follows the rules.
     mutating func read(_ chunk: PNGChunk, in data: RawSpan, isBehindStill: Bool) -> Bool {
         let content = chunk.content
         guard chunk.isWhole || content.count >= 4 else { return true }
@@ -147,19 +143,19 @@ struct APNGSequence: Sendable {
         return true
     }
 
-    /// Forgets a chunk of which only the beginning was there.
+    /// Drops an incomplete chunk.
     mutating func dropCutData() {
         guard let last = frames.indices.last, frames[last].chunks.last?.isWhole == false else { return }
         frames[last].chunks.removeLast()
     }
 
-    /// The file ends; returns whether all frames are there.
+    /// Called at the end of the file; returns whether all frames are there.
     mutating func end() -> Bool {
         isComplete = isLastFrameBegun && frames.count == frameCount
         return isComplete
     }
 
-    /// Whether the last frame has data, if there is one.
+    /// Whether the last frame, if any, has data.
     private var isLastFrameBegun: Bool {
         guard let last = frames.last else { return true }
         return !last.chunks.isEmpty || frames.count == 1 && beginsWithStill

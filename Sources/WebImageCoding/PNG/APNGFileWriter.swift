@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Puts an APNG together, frame by frame (W3C PNG, third edition, 11.3.7): see ``APNGSequence`` for the order of its chunks.
+/// Writes an APNG frame by frame (W3C PNG, third edition, 11.3.7): see ``APNGSequence`` for the order of chunks.
 struct APNGFileWriter {
     private var file = PNGFileWriter()
     private let size: PixelSize
@@ -9,8 +9,8 @@ struct APNGFileWriter {
     private let options: EncodingOptions
     private var nextNumber: UInt32 = 0
 
-    /// - Parameter isOpaqueThroughout: whether pixels may be written without alpha, if those of the first two frames have
-    ///   none and most of them change: shorter.
+    /// - Parameter isOpaqueThroughout: whether pixels may be stored without alpha, which is shorter, if the first two
+    ///   frames are opaque and most pixels change.
     /// - Returns: `nil` if later frames have alpha after all.
     static func encode(
         _ animation: EncodableAnimation, isOpaqueThroughout: Bool, options: EncodingOptions
@@ -51,7 +51,7 @@ struct APNGFileWriter {
             PNGFileWriter.bytes(of: UInt32(animation.frames.count)) + PNGFileWriter.bytes(of: playCount))
     }
 
-    /// `false` if it has alpha, and the file has none.
+    /// Returns `false` if the patch needs alpha and the file has none.
     private mutating func append(_ patch: FramePatch, index: Int, duration: Double) throws(WebImageError) -> Bool {
         guard hasAlpha || patch.frame.isOpaque && patch.disposal == .keep else { return false }
         let (pixels, blend) = try patch.pixels(mayBlend: hasAlpha, cancellation: options.cancellation)
@@ -65,7 +65,7 @@ struct APNGFileWriter {
         return true
     }
 
-    /// The content of fcTL.
+    /// Returns the content of fcTL.
     private mutating func control(of patch: FramePatch, blend: FramePart.Blend, duration: Double) -> [UInt8] {
         let delay = FrameDelay(duration)
         let sides = [
@@ -93,13 +93,13 @@ struct APNGFileWriter {
     }
 }
 
-/// How long a frame of an APNG is shown: a fraction of a second.
+/// The duration of an APNG frame: a fraction of a second.
 struct FrameDelay: Hashable {
     let numerator: UInt16
     let denominator: UInt16
 
-    /// The fraction nearest to `seconds` of those with two numbers of 16 bits, by its continued fraction: so that what one of
-    /// them became in a decoder becomes the same again.
+    /// The nearest fraction of two 16-bit numbers, by its continued fraction: a duration from a decoder becomes the
+    /// same fraction again.
     init(_ seconds: Double) {
         let seconds = FrameDuration.played(seconds)
         guard seconds < Double(UInt16.max) else {

@@ -1,31 +1,31 @@
-/// A prefix code of deflate (RFC 1951, 3.2.2) as a table that is looked up with the next bits of the stream.
+/// A prefix code of deflate (RFC 1951, 3.2.2) as a lookup table for the next bits of the stream.
 ///
-/// Codes longer than the table's index share an entry that leads to a second table behind the first:
+/// Codes longer than the table's index share an entry that refers to a second table after the first:
 ///
 ///     ┌──────────────────────┬────┬────┬───┐
 ///     │ 2^indexBitCount      │ 2nd│ 2nd│ … │
 ///     └───────────┬──────────┴────┴────┴───┘
 ///                 └─ long code ───▲
 final class HuffmanTable {
-    /// What bits mean, in 32 of them:
+    /// What the bits mean:
     ///
     ///     31        30 … 16          15             14        11 … 8           5 … 0
     ///     literal   value or place   second table   special   bits of code     bits of code, and extra ones
     ///
-    /// Of an entry that leads to a second table, the two numbers are the bits of its index and of the first's. Special are
-    /// the end of a block, and codes that do not exist.
+    /// In an entry for a second table, the two numbers are the bits of its index and of the first index. The end of a
+    /// block and invalid codes are special.
     struct Entry {
         let word: UInt32
 
         @inline(__always) var isLiteral: Bool { Int32(bitPattern: word) < 0 }
         @inline(__always) var leadsToSecondTable: Bool { word & 1 << 15 != 0 }
         @inline(__always) var isSpecial: Bool { word & 1 << 14 != 0 }
-        /// How many bits it takes, with those that are added to its value.
+        /// The bits of the code and its extra bits.
         @inline(__always) var bitCount: UInt64 { UInt64(word & 0x3F) }
-        /// Without those.
+        /// The bits of the code.
         @inline(__always) var codeBitCount: UInt64 { UInt64(word >> 8 & 0xF) }
         @inline(__always) var value: Int { Int(word >> 16 & 0x7FFF) }
-        /// With the number in its extra bits.
+        /// The value plus the number in its extra bits.
         @inline(__always) func value(with bits: UInt64) -> Int {
             value &+ Int(truncatingIfNeeded: (bits & (1 &<< bitCount &- 1)) &>> codeBitCount)
         }
@@ -37,11 +37,11 @@ final class HuffmanTable {
     private let capacity: Int
 
     /// - Parameters:
-    ///   - indexBitCount: how many bits the first table is looked up with.
-    ///   - symbolLimit: the most symbols that it is built for.
+    ///   - indexBitCount: the bits of the first table's index.
+    ///   - symbolLimit: the most symbols of a code.
     init(indexBitCount: Int, symbolLimit: Int) {
         self.indexBitCount = indexBitCount
-        // A second table holds two codes at least, or the code would not be complete.
+        // In a complete code, a second table has at least two codes.
         capacity = 1 << indexBitCount + (symbolLimit / 2) << max(0, Self.longestCode - indexBitCount)
         entries = .allocate(capacity: capacity)
         entries.initialize(repeating: Self.missing, count: capacity)
@@ -51,8 +51,8 @@ final class HuffmanTable {
 
     /// Fills the table for symbols with codes of these lengths; `meanings` are their entries without the codes' bits.
     ///
-    /// - Returns: whether the code is complete. One of a single bit counts as such, as does none at all: distances may hardly
-    ///   occur, or never.
+    /// - Returns: whether the code is complete. A code of a single bit, or none, counts as complete: there may be few
+    ///   distances.
     func build(_ lengths: ArraySlice<UInt8>, meanings: [UInt32]) -> Bool {
         var counts = [Int](repeating: 0, count: Self.longestCode + 1)
         var places = counts
@@ -81,14 +81,14 @@ final class HuffmanTable {
         return true
     }
 
-    /// Goes through `symbols` in the order of their codes: those with the same beginning follow each other.
+    /// Visits `symbols` in the order of their codes, so that those with a common prefix are adjacent.
     private func fillEntries(
         for symbols: [Int], longest: Int, _ lengths: ArraySlice<UInt8>, _ meanings: [UInt32]
     ) {
         let secondBitCount = max(0, longest - indexBitCount)
         var end = 1 << indexBitCount
         var secondTable = (prefix: -1, place: 0)
-        // With its first bit lowest, as it is looked up.
+        // Its first bit is the lowest.
         var code = 0
         for symbol in symbols {
             let length = Int(lengths[lengths.startIndex + symbol])
@@ -109,7 +109,7 @@ final class HuffmanTable {
                     entries + secondTable.place, from: code >> indexBitCount, step: 1 << ownLength,
                     count: 1 << secondBitCount, entry)
             }
-            // Adds 1 from the other end: codes that are lengthened keep their beginning.
+            // Adds 1 from the other end; longer codes keep their prefix.
             var bit = 1 << (length - 1)
             while code & bit != 0 {
                 code ^= bit

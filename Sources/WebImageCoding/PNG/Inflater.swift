@@ -1,31 +1,31 @@
 internal import WebImageCore
 
-/// Unpacks a zlib stream (RFC 1950 and 1951) through a window, so that it is never in memory as a whole. libdeflate can't
-/// do that; zlib can, in a third more time.
+/// Decompresses a zlib stream (RFC 1950 and 1951) through a window, so that the whole output is never in memory.
+/// libdeflate can't do that; zlib takes a third longer.
 ///
 ///     ┌──────────────────┬──────────────────┬──────────────┐
 ///     │ history, 32 KiB  │ unpacked, unread │ room         │   all moves to the front once the room is used up
 ///     └──────────────────┴──────────────────┴──────────────┘
 ///
-/// It is for streams that are whole and made by the rules. What is odd about others, as a wrong checksum, is for libpng to
-/// say; nothing but the bytes themselves is checked here, and no damage makes it read or write outside its memory.
+/// It's for complete, valid streams. It doesn't check the checksum, which is left to libpng, but no damage makes it
+/// access memory out of bounds.
 final class Inflater {
-    /// The parts of the file that the stream lies in, in their order.
+    /// The ranges of the stream in the file.
     private let pieces: [Range<Int>]
     private var pieceIndex = 0
-    /// In the file: the next byte that is not among the bits.
+    /// The offset in the file of the next byte that isn't in ``bits``.
     private var position = 0
     private var pieceEnd = 0
-    /// Taken from the stream, and not yet used: the next is the lowest. Those above `bitCount` are 0 or what follows.
+    /// Bits read but not used, the next one lowest. Those above `bitCount` are 0 or the bits that follow.
     private var bits: UInt64 = 0
     private var bitCount = 0
 
     private enum Block {
-        /// Its first bits come next.
+        /// Before a block's first bits.
         case start
         case stored(byteCount: Int)
         case coded
-        /// Behind the last block, or damage.
+        /// After the last block, or damage.
         case none
     }
     private var block = Block.start
@@ -34,7 +34,7 @@ final class Inflater {
     private let literals = HuffmanTable(indexBitCount: 11, symbolLimit: 288)
     private let distances = HuffmanTable(indexBitCount: 8, symbolLimit: 32)
     private let lengths = HuffmanTable(indexBitCount: 7, symbolLimit: 19)
-    /// Whether the tables hold the codes that every stream may use: ten bits of it can be a block of them without content.
+    /// Whether the tables hold the fixed codes. Ten bits can be an empty block that uses them.
     private var hasFixedCodes = false
 
     private let window: UnsafeMutablePointer<UInt8>
@@ -43,8 +43,8 @@ final class Inflater {
     private var unpackedCount = 0
 
     /// - Parameters:
-    ///   - pieces: the parts of the file that the stream lies in.
-    ///   - readByteCount: how many bytes are read at once, at most.
+    ///   - pieces: the ranges of the stream in the file.
+    ///   - readByteCount: the most bytes that one call reads.
     init(_ pieces: [Range<Int>], readByteCount: Int) {
         self.pieces = pieces
         capacity = Self.historyByteCount + readByteCount + Self.roomByteCount
@@ -55,9 +55,9 @@ final class Inflater {
 
     deinit { window.deallocate() }
 
-    /// The next `count` bytes, good until the next call; `nil` if the stream is damaged or has not as many.
+    /// Returns the next `count` bytes, valid until the next call; `nil` if the stream is damaged or ends.
     ///
-    /// - Throws: ``WebImageError/cancelled``, looked at with each block: any number of them may be empty.
+    /// - Throws: ``WebImageError/cancelled``, checked at each block, since any number may be empty.
     func read(
         _ count: Int, of data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> UnsafePointer<UInt8>? {
@@ -66,7 +66,7 @@ final class Inflater {
             try data.withUnsafeBytes { (data) throws(WebImageError) in
                 while unpackedCount - readCount < count {
                     if case .start = block { try cancellation?.check() }
-                    // What follows damage must not be read as if it followed what precedes it.
+                    // Bytes after damage must not be read as if they followed those before.
                     guard unpack(data) else { return block = .none }
                 }
             }
@@ -86,7 +86,7 @@ final class Inflater {
 
     // MARK: - Blocks
 
-    /// Unpacks until the window is full or the block ends; returns whether there was anything to do, and it went well.
+    /// Decompresses until the window is full or the block ends; returns `false` at the end or at damage.
     private func unpack(_ data: UnsafeRawBufferPointer) -> Bool {
         if !hasBegun {
             guard readZlibHeader(data) else { return false }
@@ -100,7 +100,7 @@ final class Inflater {
         }
     }
 
-    /// Deflate, a window of 32 KiB at most, and no dictionary: no PNG has others.
+    /// Deflate, a window of at most 32 KiB, and no dictionary, as PNG requires.
     private func readZlibHeader(_ data: UnsafeRawBufferPointer) -> Bool {
         guard let method = take(8, from: data), let flags = take(8, from: data) else { return false }
         return method & 0xF == 8 && method >> 4 <= 7 && (method << 8 | flags) % 31 == 0 && flags & 0x20 == 0
@@ -139,12 +139,12 @@ final class Inflater {
         while left > 0, unpackedCount < capacity {
             var count = 1
             if bitCount > 0 {
-                // Bytes that were taken for bits: their number is a multiple of 8 here.
+                // Bytes that were read as bits; their number is a multiple of 8 here.
                 window[unpackedCount] = UInt8(truncatingIfNeeded: bits)
                 bits >>= 8
                 bitCount -= 8
             } else {
-                // What stands above are the bytes that follow, which are not taken as bits.
+                // The bits above are those of the next bytes.
                 bits = 0
                 guard goOnToNextPiece(&position) else { return false }
                 count = min(left, capacity - unpackedCount, pieceEnd - position)
@@ -159,7 +159,7 @@ final class Inflater {
         return true
     }
 
-    /// The lengths of the codes, themselves coded (RFC 1951, 3.2.7).
+    /// Reads the lengths of the codes, which are coded themselves (RFC 1951, 3.2.7).
     private func readCodes(_ data: UnsafeRawBufferPointer) -> Bool {
         guard let counts = take(14, from: data) else { return false }
         let (literalCount, distanceCount) = (counts & 0x1F + 257, counts >> 5 & 0x1F + 1)
@@ -196,7 +196,7 @@ final class Inflater {
 
     // MARK: - Symbols
 
-    /// Decodes until there is no room for another match, or the block ends.
+    /// Decodes until no further match fits, or the block ends.
     private func decode(_ data: UnsafeRawBufferPointer) -> Bool {
         guard let start = data.baseAddress else { return false }
         let (literals, distances, window) = (literals.entries, distances.entries, window)
@@ -210,7 +210,7 @@ final class Inflater {
             unpackedCount = output
         }
         while output < limit {
-            // At least 56 bits; in the middle of a piece, room for that twice.
+            // Refill to at least 56 bits; the fast way may read 16 bytes.
             let isInside = pieceEnd &- position >= 16
             if isInside {
                 Self.refill(&bits, &bitCount, &position, start)
@@ -237,7 +237,7 @@ final class Inflater {
                     }
                 }
             }
-            // 23 bits are left at least, of which this takes 20.
+            // At least 23 bits are left, of which this takes 20.
             if entry.leadsToSecondTable {
                 Self.consume(entry, &bits, &bitCount)
                 entry = literals[entry.value &+ Int(truncatingIfNeeded: bits & (1 &<< entry.codeBitCount &- 1))]
@@ -275,7 +275,7 @@ final class Inflater {
         return true
     }
 
-    /// Copies `length` bytes, and up to 7 more that do not matter; they may lie in what is being copied.
+    /// Copies `length` bytes, and up to 7 more that don't matter; source and destination may overlap.
     @inline(__always)
     private static func `repeat`(_ length: Int, bytesFrom distance: Int, before output: UnsafeMutablePointer<UInt8>) {
         var destination = UnsafeMutableRawPointer(output)
@@ -304,7 +304,7 @@ final class Inflater {
 
     // MARK: - Bits
 
-    /// Brings the number of bits to 56 at least, from 8 bytes of which some may come again.
+    /// Refills to at least 56 bits, from 8 bytes of which some are read again.
     @inline(__always)
     private static func refill(
         _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ start: UnsafeRawPointer
@@ -316,14 +316,14 @@ final class Inflater {
         bitCount |= 56
     }
 
-    /// Takes what an entry stands for from the bits.
+    /// Drops the bits of an entry.
     @inline(__always)
     private static func consume(_ entry: HuffmanTable.Entry, _ bits: inout UInt64, _ bitCount: inout Int) {
         bits &>>= entry.bitCount
         bitCount &-= Int(truncatingIfNeeded: entry.bitCount)
     }
 
-    /// Brings bits byte by byte, and over the end of a piece; at the end of the stream there are fewer.
+    /// Refills byte by byte, across pieces; at the end of the stream there are fewer bits.
     private func refillAtEnd(
         _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ data: UnsafeRawBufferPointer
     ) {
@@ -335,7 +335,7 @@ final class Inflater {
         }
     }
 
-    /// Where the piece is used up; `false` at the end of the stream.
+    /// Moves to the next piece if this one is used up; returns `false` at the end of the stream.
     private func goOnToNextPiece(_ position: inout Int) -> Bool {
         while position == pieceEnd {
             guard pieceIndex + 1 < pieces.count else { return false }
@@ -345,7 +345,7 @@ final class Inflater {
         return true
     }
 
-    /// The next `count` bits, 16 at most.
+    /// Returns the next `count` bits, at most 16.
     private func take(_ count: Int, from data: UnsafeRawBufferPointer) -> Int? {
         refillAtEnd(&bits, &bitCount, &position, data)
         guard bitCount >= count else { return nil }
@@ -358,22 +358,22 @@ final class Inflater {
     // MARK: - Constants
 
     private static let historyByteCount = 1 << 15
-    /// What a turn of the loop writes: three literals, the longest match, and what copying it adds.
+    /// The output of a loop iteration: three literals, the longest match, and what its copy adds.
     private static let roomByteCount = 3 + 258 + 8
     private static let endOfBlock = 1
-    /// In which order the lengths of the lengths' codes come.
+    /// The order of the lengths of the length codes.
     private static let lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
     private static let lengthMeanings = (0..<19).map { UInt32($0) << 16 }
     private static let literalMeanings: [UInt32] =
         (0..<256).map { UInt32($0) << 16 | 1 << 31 } + [UInt32(endOfBlock) << 16 | 1 << 14]
-        // 258 has a code of its own; 286 and 287 do not exist.
+        // 258 has a code of its own; 286 and 287 don't exist.
         + meanings(from: 3, extraBitCounts: [0, 0, 0, 0] + (0..<24).map { $0 / 4 })
         + [258 << 16, 1 << 14, 1 << 14]
     private static let distanceMeanings: [UInt32] =
         meanings(from: 1, extraBitCounts: [0, 0] + (0..<28).map { $0 / 2 }) + [1 << 14, 1 << 14]
 
-    /// Ranges of values that follow one another, each told apart by its extra bits.
+    /// Consecutive ranges of values, selected by extra bits.
     private static func meanings(from first: Int, extraBitCounts: [Int]) -> [UInt32] {
         var base = first
         return extraBitCounts.map { count in

@@ -5,20 +5,18 @@ package import FoundationEssentials
 internal import Glibc
 package import WebImageCore
 
-/// Writes PNG: RGB for opaque pictures, else RGBA with straight alpha. Quality does not matter: PNG loses nothing, except
-/// the colour of pixels that are clear.
+/// Encodes PNG: RGB for opaque images, else RGBA with straight alpha. Lossless, except for the colors of transparent
+/// pixels.
 ///
-/// Pictures of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which can't be stopped and takes about
-/// a quarter of a second for as much at the default level; larger ones by libpng, which can.
+/// Images of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which can't be cancelled and takes up
+/// to about 0.25 s at the default level; larger ones by libpng, which can.
 ///
-/// Several frames become an APNG, whose first frame is what programs show that know none. Times are fractions of two
-/// numbers of 16 bits: 65,535 s at most.
+/// Several frames become an APNG. Durations are fractions of two 16-bit numbers, at most 65,535 s.
 package struct PNGEncoder: AnimationEncoder {
     package init() {}
 
     package var format: ImageFormat { .png }
 
-    /// Encodes the picture.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
         guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options) else {
@@ -30,10 +28,8 @@ package struct PNGEncoder: AnimationEncoder {
         return file.finish()
     }
 
-    /// `false`.
     package func usesQuality(_ options: EncodingOptions) -> Bool { false }
 
-    /// Encodes the frames; see ``EncodingOptions/framing``.
     package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
@@ -43,7 +39,7 @@ package struct PNGEncoder: AnimationEncoder {
         return data
     }
 
-    /// With libpng.
+    /// Encodes with libpng.
     func encodeRowByRow(
         _ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions
     ) throws(WebImageError) -> Data {
@@ -84,13 +80,13 @@ package struct PNGEncoder: AnimationEncoder {
 }
 
 extension EncodingOptions {
-    /// zlib's for libdeflate's: at 3 files are a fifth larger than at its default of 6 at worst, and written several times
-    /// as fast.
+    /// The zlib level for a libdeflate level. At 3, files are at worst a fifth larger than at zlib's default of 6, and
+    /// several times faster to write.
     fileprivate var zlibLevel: Int32 { pngLevel == Self.defaultPNGLevel ? 3 : Int32(min(pngLevel, 9)) }
 }
 
 extension EncodingOptions.PNGFilter {
-    /// The format's number for it; `nil` for the best one of each row.
+    /// The format's number; `nil` for the adaptive filter.
     var number: Int32? {
         switch self {
         case .adaptive: nil
@@ -103,8 +99,8 @@ extension EncodingOptions.PNGFilter {
     }
 }
 
-/// Compresses the pixels of a PNG, or of a frame of one, with libdeflate, all rows at once: more than twice as fast as
-/// libpng, for files about as long.
+/// Compresses the pixels of a PNG or a frame with libdeflate, all rows at once: more than twice as fast as libpng, with
+/// files about as long.
 struct PNGFastEncoder {
     private let pixels: PixelBuffer
     private let hasAlpha: Bool
@@ -113,9 +109,9 @@ struct PNGFastEncoder {
     private let bytesPerPixel: Int
     private let rowByteCount: Int
 
-    /// `nil` for a picture so large that nobody would want to wait for libdeflate.
+    /// `nil` for images that take libdeflate too long.
     ///
-    /// - Parameter hasAlpha: whether alpha is written; it has to be unless all pixels are opaque.
+    /// - Parameter hasAlpha: whether alpha is stored; required unless all pixels are opaque.
     init?(_ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions) {
         self.pixels = pixels
         self.hasAlpha = hasAlpha
@@ -128,11 +124,11 @@ struct PNGFastEncoder {
         }
     }
 
-    /// The zlib stream.
+    /// Returns the zlib stream.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func compressed(cancellation: Cancellation?) throws(WebImageError) -> Data {
-        // As RGBA a row is as long as filtered, but for a byte.
+        // A filtered row is one byte longer than as RGBA at most.
         var filtered = try MutablePixelBuffer(
             width: pixels.width, height: pixels.height, spareByteCount: pixels.height)
         return try filtered.withUnsafeMutableMemory { (memory) throws(WebImageError) in
@@ -146,7 +142,7 @@ struct PNGFastEncoder {
     private func filter(
         into filtered: UnsafeMutablePointer<UInt8>, cancellation: Cancellation?
     ) throws(WebImageError) {
-        // Two rows with straight alpha, in turns this one and the one above, and the kernel's room.
+        // Two rows with straight alpha, alternately this one and the previous one, and the kernel's scratch space.
         let lines = UnsafeMutablePointer<UInt8>.allocate(capacity: rowByteCount * 3)
         lines.initialize(repeating: 0, count: rowByteCount * 3)
         defer { lines.deallocate() }
@@ -185,15 +181,15 @@ struct PNGFastEncoder {
 
     /// 5 megapixels without alpha.
     private static let filteredByteLimit = 16 << 20
-    /// For levels at which it takes many times as long.
+    /// For levels that are many times slower.
     private static let slowFilteredByteLimit = 2 << 20
 }
 
-/// Puts a PNG together from its chunks.
+/// Writes the chunks of a PNG.
 struct PNGFileWriter {
     private var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 
-    /// The chunks that say what the pixels are: 8 bits a channel, sRGB, to be rendered as photographs are.
+    /// 8 bits a channel, sRGB with perceptual intent.
     mutating func appendHeader(of size: PixelSize, hasAlpha: Bool) {
         append(.header, PNGLayout(size: size, colorType: hasAlpha ? .rgba : .rgb).content)
         append(.sRGB, [0])
@@ -203,7 +199,7 @@ struct PNGFileWriter {
         append(name, [], content)
     }
 
-    /// A chunk whose content is in two places.
+    /// Appends a chunk whose content is in two places.
     mutating func append(_ name: PNGChunk.Name, _ prefix: [UInt8], _ content: some Collection<UInt8>) {
         file.append(contentsOf: Self.bytes(of: UInt32(prefix.count + content.count)))
         let start = file.count
@@ -214,13 +210,13 @@ struct PNGFileWriter {
         file.append(contentsOf: Self.bytes(of: checksum))
     }
 
-    /// The whole file.
+    /// Returns the file.
     mutating func finish() -> Data {
         append(.end, [])
         return file
     }
 
-    /// Highest first.
+    /// Big-endian.
     static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
         stride(from: number.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
     }

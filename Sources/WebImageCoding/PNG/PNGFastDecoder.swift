@@ -3,32 +3,32 @@ internal import CWebImageKernels
 internal import WebImageCore
 
 extension PNGImage {
-    /// Pixels of a picture, perhaps of its upper part only.
+    /// The pixels of an image, perhaps incomplete.
     struct Decoded {
         let pixels: PixelBuffer
-        /// Why some are missing or may be wrong; `nil` where all is well.
+        /// Why pixels are missing; `nil` if none are.
         let failure: WebImageError?
     }
 
-    /// Decodes what is there of the picture, the rest stays clear.
+    /// Decodes the available part of the image; the rest stays transparent.
     ///
     /// - Parameters:
     ///   - data: the file's bytes.
-    ///   - stream: one that has begun with the picture.
+    ///   - stream: one that has decoded a part of the image.
     ///   - missingRows: why rows are missing if nothing else is wrong.
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` when there is no row at all,
+    /// - Throws: ``WebImageError/decoding(format:reason:)`` if there is no row at all,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func decoded(
         from data: RawSpan, continuing stream: PNGStreamDecoder? = nil,
         missingRows: WebImageError.DecodingFailure, cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
-        // From its start the fast way takes a third of the time: it pays unless two thirds are there.
+        // The fast decoder takes a third of the time, so it pays to restart unless two thirds are done.
         let isNearlyThere = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
         if !isNearlyThere, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }
         let begun: PNGStreamDecoder
         if let stream { begun = stream } else { begun = try PNGStreamDecoder(self) }
         let decoded = try decoded(from: data, with: begun, missingRows: missingRows, cancellation: cancellation)
-        // libdeflate takes streams that zlib does not: what becomes of them must not depend on the previews.
+        // libdeflate accepts streams that zlib doesn't; the result must not depend on previews.
         guard isNearlyThere, decoded.failure != nil,
             let whole = try fastDecoded(from: data, cancellation: cancellation)
         else { return decoded }
@@ -52,24 +52,23 @@ extension PNGImage {
     }
 }
 
-/// Decodes the most frequent PNG pictures, those with 8 bits a channel and without interlacing, several times faster
-/// than libpng: libdeflate unpacks all rows at once, and the row filters are undone with vector instructions.
+/// Decodes the most common kinds of PNG, 8 bits a channel without interlacing, several times faster than libpng:
+/// libdeflate decompresses all rows at once, and vector instructions undo the row filters.
 ///
-/// The filtered rows are unpacked into the end of the memory that the pixels get. A row is shorter filtered than as
-/// RGBA, or one byte longer, for which there is room behind the last; so the pixels, from the top, never reach a row that
-/// is still to be read:
+/// The filtered rows are decompressed into the end of the pixels' memory. A filtered row is shorter than as RGBA, or
+/// one byte longer, for which there is spare memory; so the pixels, written from the top, never reach a row that is
+/// still to be read:
 ///
 ///     ┌─────────────────────────────────────────────┬───────┐
 ///     │ pixels ──▶        ◀── filtered rows to come │ spare │
 ///     └─────────────────────────────────────────────┴───────┘
 ///
-/// It takes whole, intact pictures alone and leaves all others to ``PNGStreamDecoder``, which knows what to make of
-/// them.
+/// It only decodes complete, intact images; ``PNGStreamDecoder`` decodes the others.
 struct PNGFastDecoder {
     private let picture: PNGImage
     private let rows: PNGRowConversion
 
-    /// `nil` for a kind of picture that it does not know.
+    /// `nil` for other kinds of images.
     init?(_ picture: PNGImage) {
         guard let rows = PNGRowConversion(picture) else { return nil }
         self.picture = picture
@@ -77,7 +76,7 @@ struct PNGFastDecoder {
         guard filteredByteCount <= Self.filteredByteLimit else { return nil }
     }
 
-    /// The pixels; `nil` if the data are not all there, not intact or odd in another way.
+    /// Returns the pixels; `nil` if the data are incomplete, damaged or unusual.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func pixels(in data: RawSpan, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
@@ -106,7 +105,7 @@ struct PNGFastDecoder {
         return buffer.freeze(isOpaque: isOpaque)
     }
 
-    /// Whether it makes exactly the bytes expected, of exactly those given.
+    /// Whether `stream` decompresses to exactly the expected bytes.
     private func unpack(_ stream: RawSpan, into filtered: UnsafeMutablePointer<UInt8>) -> Bool {
         guard let decompressor = libdeflate_alloc_decompressor() else { return false }
         defer { libdeflate_free_decompressor(decompressor) }
@@ -118,7 +117,7 @@ struct PNGFastDecoder {
         }
     }
 
-    /// Turns filtered rows into pixels and tells whether all are opaque; `nil` for a filter that does not exist.
+    /// Converts filtered rows to pixels and returns whether all are opaque; `nil` for an invalid filter.
     private func convert(
         _ filtered: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>, cancellation: Cancellation?
     ) throws(WebImageError) -> Bool? {
@@ -152,20 +151,20 @@ struct PNGFastDecoder {
 
     private var filteredByteCount: Int { rows.filteredByteCount * picture.layout.size.height }
 
-    /// libdeflate can't be stopped: 64 MiB, 16 megapixels with alpha, take it a tenth of a second.
+    /// libdeflate can't be cancelled: 64 MiB, 16 megapixels with alpha, take it 0.1 s.
     private static let filteredByteLimit = 64 << 20
 }
 
-/// Makes pixels of the rows that most PNG pictures have: those with 8 bits a channel and without interlacing.
+/// Converts the rows of the most common kinds of PNG, 8 bits a channel without interlacing, to pixels.
 struct PNGRowConversion {
     private let width: Int
     private let colorType: PNGLayout.ColorType
     /// Whether no index is transparent.
     private let paletteIsOpaque: Bool
-    /// One word for each index, premultiplied.
+    /// A premultiplied pixel for each index.
     private let palette: [UInt32]
 
-    /// `nil` for a kind of picture that it does not know.
+    /// `nil` for other kinds of images.
     init?(_ picture: PNGImage) {
         let layout = picture.layout
         guard layout.bitDepth == 8, !layout.isInterlaced else { return nil }
@@ -182,13 +181,13 @@ struct PNGRowConversion {
 
     private var rowByteCount: Int { width * colorType.channelCount }
 
-    /// Of a row with the byte that names its filter.
+    /// The length of a row, including its filter byte.
     var filteredByteCount: Int { rowByteCount + 1 }
 
-    /// For the rows of one picture, from the top.
+    /// Returns a filter for the rows of one image, from the top.
     func unfiltering() -> Unfiltering { Unfiltering(rowByteCount, bytesPerPixel: colorType.channelCount) }
 
-    /// Undoes the filters of rows, each of which needs the one above.
+    /// Undoes the filters of rows, each of which needs the previous row.
     struct Unfiltering: ~Copyable {
         private let byteCount: Int
         private let bytesPerPixel: Int
@@ -208,7 +207,7 @@ struct PNGRowConversion {
             above.deallocate()
         }
 
-        /// The next row's bytes, good until the next call; `nil` for a filter that does not exist.
+        /// Returns the next row's bytes, valid until the next call; `nil` for an invalid filter.
         mutating func next(_ filtered: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
             swap(&row, &above)
             let isKnown = cwi_png_unfilter(filtered[0], filtered + 1, above, row, byteCount, bytesPerPixel)
@@ -216,7 +215,7 @@ struct PNGRowConversion {
         }
     }
 
-    /// Writes a row as premultiplied RGBA and returns whether all of it is opaque.
+    /// Writes a row as premultiplied RGBA and returns whether it's opaque.
     func convert(_ row: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>) -> Bool {
         switch colorType {
         case .rgb:
@@ -237,7 +236,7 @@ struct PNGRowConversion {
         }
     }
 
-    /// Indices behind the palette's end are black, as libpng has it.
+    /// Indices beyond the palette are black, as in libpng.
     private static func words(of picture: PNGImage) -> [UInt32] {
         var bytes = [UInt8](repeating: 0, count: 256 * 4)
         for index in 0..<256 {

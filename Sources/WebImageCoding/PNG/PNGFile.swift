@@ -1,17 +1,16 @@
 internal import WebImageCore
 
-/// The chunks of a PNG, found by hopping from length to length: which of them make up its pictures.
-///
-/// It can be read on as more bytes arrive. Checksums of pixel data are left to those who unpack them.
+/// The chunks of the images in a PNG. It can continue after more bytes have arrived. The checksums of pixel data are
+/// checked when they are decompressed.
 struct PNGFile: Sendable {
-    /// The still: what programs without animation show; `nil` before the header.
+    /// The default image, which programs without APNG support show; `nil` before the header.
     private(set) var still: PNGImage?
-    /// The frames of an APNG; `nil` for others, and for one that breaks a rule, which is then a still.
+    /// The frames of an APNG; `nil` for others, and for one that breaks a rule, which is a still image then.
     private(set) var animation: APNGSequence?
-    /// What stopped the reading.
+    /// Why reading stopped.
     private(set) var end = End.missing
 
-    /// How many bytes the chunks have that a decoder may leave out, as far as they are there.
+    /// The bytes of chunks that a decoder may skip, as far as they have arrived.
     var metadataByteCount: Int { wholeMetadataByteCount + openMetadataByteCount }
     private var wholeMetadataByteCount = 0
     private var openMetadataByteCount = 0
@@ -19,13 +18,12 @@ struct PNGFile: Sendable {
     private var chunks = PNGChunks()
     private var stage = Stage.beforeData
 
-    /// What stands behind the last whole chunk.
     enum End: Sendable, Equatable {
-        /// Nothing yet, or a part of a chunk.
+        /// More bytes are needed.
         case missing
-        /// The chunk that ends the file.
+        /// The end chunk was read.
         case whole
-        /// What can't be.
+        /// The file is invalid.
         case damaged(String)
     }
 
@@ -33,14 +31,14 @@ struct PNGFile: Sendable {
         case beforeData, inData, behindData
     }
 
-    /// Reads on, in the whole of the bytes so far.
+    /// Reads the new chunks in the file's bytes so far.
     mutating func read(_ data: RawSpan) {
         guard let hasSignature = PNGChunks.hasSignature(data) else { return }
         guard hasSignature else {
             end = .damaged("no signature")
             return
         }
-        // The beginning of a chunk that was cut is there again, longer.
+        // An incomplete chunk is read again, longer.
         if stage == .inData, still?.chunks.last?.isWhole == false { still?.chunks.removeLast() }
         animation?.dropCutData()
         while end == .missing, let chunk = chunks.next(in: data) {
@@ -89,7 +87,7 @@ struct PNGFile: Sendable {
         still = PNGImage(layout: layout)
     }
 
-    /// In pictures without indices a palette is only a hint.
+    /// Without indices, a palette is only a suggestion.
     private mutating func readPalette(_ chunk: PNGChunk, in data: RawSpan) {
         let count = chunk.content.count
         guard chunk.isIntact(in: data) else {
@@ -104,7 +102,7 @@ struct PNGFile: Sendable {
         still?.palette = Self.bytes(of: chunk, in: data)
     }
 
-    /// One that breaks a rule is left out, as browsers do.
+    /// An invalid one is ignored, as in browsers.
     private mutating func readTransparency(_ chunk: PNGChunk, in data: RawSpan) {
         guard let still, stage == .beforeData, still.transparency.isEmpty, chunk.isIntact(in: data) else { return }
         let isUsable =
@@ -117,7 +115,7 @@ struct PNGFile: Sendable {
         if isUsable { self.still?.transparency = Self.bytes(of: chunk, in: data) }
     }
 
-    /// Data behind other chunks that follow the first do not count, as in libpng.
+    /// Data chunks after others that follow the first are ignored, as in libpng.
     private mutating func readData(_ chunk: PNGChunk) {
         guard stage != .behindData else { return }
         guard (still?.chunks.count ?? 0) < Self.dataChunkLimit else {
@@ -156,34 +154,33 @@ struct PNGFile: Sendable {
         data.extracting(chunk.content).withUnsafeBytes { Array($0) }
     }
 
-    /// Each is remembered. Programs write 8 KB a chunk or more, so that 100 megapixels have 50,000.
+    /// Chunks are kept. Programs write at least 8 KB per chunk, so 100 megapixels have 50,000.
     static let dataChunkLimit = 1 << 20
 }
 
-/// What the pixels of one picture in a PNG are made of: the still, or a frame of an animation.
+/// The data of one image in a PNG: the default image, or a frame of an animation.
 struct PNGImage: Sendable {
     var layout: PNGLayout
-    /// Red, green and blue of each index; empty unless the pixels are indices.
+    /// Red, green and blue of each index; empty for other color types.
     var palette: [UInt8] = []
-    /// The content of tRNS: an alpha for each index, or the one colour that is clear.
+    /// The content of tRNS: an alpha for each index, or the one transparent color.
     var transparency: [UInt8] = []
-    /// The chunks with its zlib stream, in their order; of the last, perhaps only the beginning.
+    /// The chunks of its zlib stream; the last may be incomplete.
     var chunks: [PNGChunk] = []
 
     /// Whether a pixel may be transparent.
     var hasAlpha: Bool { layout.colorType.hasAlpha || !transparency.isEmpty }
 }
 
-/// What a PNG's first chunk, IHDR, says about its pixels (W3C PNG, third edition, 11.2.1).
+/// The pixel format in IHDR (W3C PNG, third edition, 11.2.1).
 struct PNGLayout: Sendable, Hashable {
-    /// As stored.
+    /// The size as stored.
     let size: PixelSize
     /// Bits of a channel, or of a palette index.
     let bitDepth: Int
     let colorType: ColorType
     let isInterlaced: Bool
 
-    /// Which channels a pixel has.
     enum ColorType: UInt8 {
         case gray = 0
         case rgb = 2
@@ -211,7 +208,7 @@ struct PNGLayout: Sendable, Hashable {
         }
     }
 
-    /// Reads the chunk's content at `offset`; `nil` for what no PNG can be.
+    /// Reads the chunk's content at `offset`; `nil` if it's invalid.
     init?(reading data: RawSpan, at offset: Int) {
         guard let width = data.integer(at: offset, count: 4, isBigEndian: true),
             let height = data.integer(at: offset + 4, count: 4, isBigEndian: true),
@@ -227,7 +224,7 @@ struct PNGLayout: Sendable, Hashable {
         isInterlaced = interlacing == 1
     }
 
-    /// Describes pixels; the depth must be one that the colour type can have.
+    /// Creates a layout; the bit depth must be valid for the color type.
     init(size: PixelSize, bitDepth: Int = 8, colorType: ColorType, isInterlaced: Bool = false) {
         self.size = size
         self.bitDepth = bitDepth
@@ -235,7 +232,7 @@ struct PNGLayout: Sendable, Hashable {
         self.isInterlaced = isInterlaced
     }
 
-    /// The same for a frame of an APNG, which may be smaller.
+    /// Returns the layout of a frame of an APNG, which may be smaller.
     func resized(to size: PixelSize) -> PNGLayout {
         PNGLayout(size: size, bitDepth: bitDepth, colorType: colorType, isInterlaced: isInterlaced)
     }
@@ -250,6 +247,6 @@ struct PNGLayout: Sendable, Hashable {
         return sides + [UInt8(bitDepth), colorType.rawValue, 0, 0, isInterlaced ? 1 : 0]
     }
 
-    /// The format's own limit.
+    /// The format's limit.
     private static let maximumSide = Int(Int32.max)
 }

@@ -2,20 +2,19 @@ internal import CWebImageKernels
 internal import CWebImagePNG
 internal import WebImageCore
 
-/// Decodes any PNG picture with libpng, as far as its data are there, and goes on when more are.
-///
-/// It belongs to one thread at a time.
+/// Decodes any PNG with libpng, as far as its data are available, and continues when more are. Used by one thread at a
+/// time.
 final class PNGStreamDecoder {
-    /// What is wrong with the data; the rows before it stay good, and no more follow.
+    /// What is wrong with the data. The rows before it are good, and no more follow.
     private(set) var failure: WebImageError?
 
     private let picture: PNGImage
     private var decoder: OpaquePointer
-    // Straight alpha while rows of an interlaced picture are filled in; else premultiplied as they come. `nil` at the end.
+    // Straight alpha while an interlaced image is incomplete; otherwise premultiplied row by row. `nil` at the end.
     private var buffer: MutablePixelBuffer?
     private var premultipliedRowCount = 0
     private var isOpaque = true
-    // How many chunks were taken, and how many bytes of the next.
+    // The number of chunks read, and the bytes read of the next.
     private var chunkCount = 0
     private var byteCount = 0
     private var hasReplayed = false
@@ -28,7 +27,7 @@ final class PNGStreamDecoder {
         self.picture = picture
     }
 
-    /// A decoder that has been told all that stands before the pixels.
+    /// Returns a decoder that has read the header, palette and transparency.
     static func begin(_ picture: PNGImage) throws(WebImageError) -> OpaquePointer {
         guard let decoder = cwi_png_decoder_create() else {
             throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
@@ -45,12 +44,12 @@ final class PNGStreamDecoder {
 
     deinit { cwi_png_decoder_destroy(decoder) }
 
-    /// How many rows from the top show something, if only in blocks.
+    /// The number of rows from the top that show something.
     var shownRowCount: Int { Int(cwi_png_decoder_rows(decoder).shown_count) }
-    /// How many rows are missing, over all passes: as long as it changes, there is more to show.
+    /// The number of missing rows over all passes; while it changes, there is more to show.
     var missingRowCount: UInt64 { cwi_png_decoder_rows(decoder).missing_count }
 
-    /// Takes what `chunks` hold beyond what it took before; `data` are the file's bytes so far.
+    /// Reads what is new in `chunks`; `data` are the file's bytes so far.
     ///
     /// - Throws: ``WebImageError/cancelled``.
     func take(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
@@ -95,10 +94,9 @@ final class PNGStreamDecoder {
         if status != CWI_PNG_OK { failure = Self.failure(of: decoder) }
     }
 
-    /// Decodes once more up to the failure, and the last bytes before it one by one.
+    /// Decodes again up to the failure, and the last bytes before it one by one.
     ///
-    /// libpng drops a row whose last bytes come together with those that are wrong: how many rows there are would depend
-    /// on the pieces in which the data came.
+    /// libpng drops a row whose last bytes arrive with wrong ones, so the number of rows would depend on the pieces.
     private func replay(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
         let fresh = try Self.begin(picture)
         cwi_png_decoder_destroy(decoder)
@@ -124,7 +122,7 @@ final class PNGStreamDecoder {
         .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
     }
 
-    /// Premultiplies the rows that will not change any more; in the end, all that show something.
+    /// Premultiplies the rows that don't change any more; at the end, all that show something.
     private func premultiply(isEnd: Bool = false, cancellation: Cancellation?) throws(WebImageError) {
         let isFinal = isEnd || !picture.layout.isInterlaced || missingRowCount == 0
         let first = premultipliedRowCount
@@ -154,7 +152,7 @@ final class PNGStreamDecoder {
         }
     }
 
-    /// A copy of what there is, clear where nothing is.
+    /// Returns a copy of the pixels so far, transparent where there are none.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func snapshot(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
@@ -171,7 +169,7 @@ final class PNGStreamDecoder {
         return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
     }
 
-    /// What there is, clear where nothing is; call it once, and nothing else after it, nor after it has thrown.
+    /// Returns the pixels, transparent where there are none. Don't use the decoder afterward.
     ///
     /// - Throws: ``WebImageError/cancelled``.
     func finish(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
@@ -185,23 +183,24 @@ final class PNGStreamDecoder {
 }
 
 extension PNGLayout {
-    /// How many compressed bytes are taken between two looks at a cancellation: zlib makes at most 1032 bytes of one, so
-    /// that they are a quarter megapixel or so at most.
+    /// The compressed bytes between checks of the cancellation. zlib expands a byte to at most 1032, so this is about a
+    /// quarter megapixel at most.
     fileprivate var compressedStepByteCount: Int { max(64, bitsPerPixel * 32) }
 }
 
 extension PNGImage {
-    /// The picture at `size`, resampled row by row as they are unpacked, so that it is never in memory as a whole.
+    /// Returns the image at `size`, resampled row by row as it's decompressed, so that the whole image is never in
+    /// memory.
     ///
-    /// The pixels are those of decoding it whole. `nil` for an interlaced picture, one that is to stay as large as it is,
-    /// and one that is not whole and intact.
+    /// The pixels are those of resampling the whole image. `nil` if it's interlaced, incomplete or damaged, or if the
+    /// size stays the same.
     ///
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func resampledByRows(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
         guard canResampleRows(to: size), chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else { return nil }
-        // The checksums are a pass over all there is.
+        // Checking the checksums reads all data.
         try cancellation?.check()
         guard let rows = PNGRowConversion(self) else {
             return try resampledByLibpng(to: size, from: data, cancellation: cancellation)
@@ -209,10 +208,10 @@ extension PNGImage {
         return try resampled(rows, to: size, from: data, cancellation: cancellation)
     }
 
-    /// Whether the picture is of a kind whose rows can be resampled one by one, if all is well with it.
+    /// Whether the rows can be resampled one by one if they are good.
     func canResampleRows(to size: PixelSize) -> Bool { !layout.isInterlaced && size != layout.size }
 
-    /// Where 8 bits a channel make the way of ``PNGFastDecoder`` possible: it takes a fifth longer than that, and a tenth of the memory.
+    /// For 8 bits a channel: takes a fifth longer than ``PNGFastDecoder``, and a tenth of the memory.
     private func resampled(
         _ rows: PNGRowConversion, to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
@@ -239,7 +238,7 @@ extension PNGImage {
         return isGood ? resampler.finish(isOpaque: isOpaque) : nil
     }
 
-    /// For all other kinds.
+    /// For other kinds.
     private func resampledByLibpng(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
@@ -258,7 +257,7 @@ extension PNGImage {
     }
 }
 
-/// Rows of a picture, premultiplied, of which it keeps those of one step only.
+/// Decodes premultiplied rows, holding only those of one step.
 final class PNGRowReader {
     private let decoder: OpaquePointer
     private let size: PixelSize
@@ -267,7 +266,7 @@ final class PNGRowReader {
     private let windowRowLimit: Int
     private var rowCount = 0
     private(set) var isOpaque = true
-    /// How many compressed bytes are taken at once.
+    /// The compressed bytes of a step.
     var stepByteCount: Int { Self.stepByteCount }
     private static let stepByteCount = 256
 
@@ -279,9 +278,9 @@ final class PNGRowReader {
         window = .allocate(capacity: windowRowLimit * size.width * 4)
     }
 
-    /// How many rows it keeps at the most.
+    /// The most rows it holds.
     static func windowRowLimit(_ layout: PNGLayout) -> Int {
-        // zlib makes at most 1032 bytes of one, and may hold back what fills its own window.
+        // zlib expands a byte to at most 1032, and may hold back as much as its window.
         let bitCount = (stepByteCount * 1032 + (64 << 10)) * 8
         return min(layout.size.height, bitCount / (layout.bitsPerPixel * layout.size.width) + 2)
     }

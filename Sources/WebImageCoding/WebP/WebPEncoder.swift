@@ -4,24 +4,21 @@ package import FoundationEssentials
 internal import Glibc
 package import WebImageCore
 
-/// Writes WebP with libwebp, lossy or lossless, as ``EncodingOptions/webP`` says.
+/// Encodes WebP with libwebp, lossy or lossless.
 ///
-/// Several frames become an animated WebP, each as the rectangle that changes. Its times are multiples of 1 ms, from 11 ms
-/// to 16,777,215 ms.
+/// Several frames become an animated WebP. Durations are multiples of 1 ms, from 11 ms to 16,777,215 ms.
 package struct WebPEncoder: AnimationEncoder {
     package init() {}
 
     package var format: ImageFormat { .webp }
 
-    /// Whether it is to be lossy.
     package func usesQuality(_ options: EncodingOptions) -> Bool { !options.isLossless }
 
-    /// Encodes the picture. ``EncodingOptions/quality`` 0 to 1 becomes libwebp's 0 to 100.
+    /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try WebPImageEncoder(options: options).encode(image.pixels)
     }
 
-    /// Encodes the frames; see ``EncodingOptions/framing``.
     package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
@@ -34,7 +31,7 @@ package struct WebPEncoder: AnimationEncoder {
         var writer: WebPAnimationWriter?
         var index = 0
         func append(_ patch: FramePatch) throws(WebImageError) {
-            // Holes would cost a lossy picture an alpha plane, and blur at their edges.
+            // Holes would add an alpha plane to a lossy image, and blur at their edges.
             let (pixels, blend) = try patch.pixels(
                 mayBlend: options.isLossless, cancellation: options.cancellation)
             let milliseconds = clock.units(for: animation.frames[index].duration)
@@ -52,7 +49,7 @@ package struct WebPEncoder: AnimationEncoder {
     }
 }
 
-/// Encodes pictures, or the frames of an animation, with libwebp.
+/// Encodes images or frames with libwebp.
 struct WebPImageEncoder {
     private var config = WebPConfig()
     private let cancellation: Cancellation?
@@ -64,13 +61,13 @@ struct WebPImageEncoder {
         config.quality = Float(options.quality * 100)
         if options.isLossless {
             config.lossless = 1
-            // In lossless pictures it is another kind of effort; these pairs are near those of libwebp's own presets.
+            // For lossless images this is an effort; these pairs are close to libwebp's presets.
             config.quality = [0, 20, 25, 50, 75, 90, 100][options.webPEffort]
         }
         config.alpha_quality = Int32((options.alphaQuality * 100).rounded())
     }
 
-    /// A whole file.
+    /// Returns a complete file.
     func encode(_ pixels: PixelBuffer) throws(WebImageError) -> Data {
         guard max(pixels.width, pixels.height) <= Self.maximumDimension else {
             throw .encoding(
@@ -94,7 +91,7 @@ struct WebPImageEncoder {
             guard let cancellation else { return WebPEncode(&config, &picture) != 0 }
             return withExtendedLifetime(cancellation) {
                 picture.user_data = Unmanaged.passUnretained(cancellation).toOpaque()
-                // libwebp returns through its callers and never jumps: a callback into Swift is safe.
+                // libwebp returns through its callers and never jumps, so a callback into Swift is safe.
                 picture.progress_hook = { _, picture in
                     guard let flag = picture?.pointee.user_data else { return 1 }
                     return Unmanaged<Cancellation>.fromOpaque(flag).takeUnretainedValue().isCancelled ? 0 : 1
@@ -110,7 +107,7 @@ struct WebPImageEncoder {
             }
             throw .encoding(format: .webp, reason: .codec("libwebp error \(picture.error_code.rawValue)"))
         }
-        // libwebp's memory comes from malloc.
+        // libwebp allocates with malloc.
         return Data(bytesNoCopy: bytes, count: output.size, deallocator: .free)
     }
 
@@ -138,23 +135,23 @@ struct WebPImageEncoder {
     static let maximumDimension = Int(WEBP_MAX_DIMENSION)
 }
 
-/// Puts an animated WebP together, chunk by chunk (RFC 9649): see ``WebPFile`` for their order.
+/// Writes the chunks of an animated WebP (RFC 9649): see ``WebPFile`` for their order.
 struct WebPAnimationWriter {
     private var file = Data()
     private var hasAlpha = false
 
-    /// - Parameter loopCount: 0 for ever; 16 bits are there for it.
+    /// - Parameter loopCount: 0 means forever; stored in 16 bits.
     init(size: PixelSize, loopCount: Int) {
         file.append(contentsOf: "RIFF\0\0\0\0WEBP".utf8)
-        // What flags there are is known in the end.
+        // The flags are set at the end.
         append("VP8X", [0, 0, 0, 0] + Self.bytes(of: size.width - 1, 3) + Self.bytes(of: size.height - 1, 3))
-        // A clear background.
+        // A transparent background.
         append("ANIM", [0, 0, 0, 0] + Self.bytes(of: min(max(loopCount, 0), 0xFFFF), 2))
     }
 
-    /// Adds a frame.
+    /// Appends a frame.
     ///
-    /// - Parameter picture: a still, whose chunks become the frame's.
+    /// - Parameter picture: an encoded still image, whose chunks become the frame's.
     mutating func append(
         _ picture: Data, of patch: FramePatch, blend: FramePart.Blend, milliseconds: Int
     ) throws(WebImageError) {
@@ -168,9 +165,9 @@ struct WebPAnimationWriter {
         append("ANMF", content, Self.frameChunks(of: picture))
     }
 
-    /// The whole file.
+    /// Returns the file.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` where it is longer than its header can say.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it's longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
         guard file.count <= UInt32.max - 1 else {
             throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))
@@ -188,7 +185,7 @@ struct WebPAnimationWriter {
         if (content.count + rest.count) % 2 == 1 { file.append(0) }
     }
 
-    /// The chunks of a still behind its header: alpha, if it has some, and the picture.
+    /// Returns the chunks of a still image after its header: alpha, if any, and the image.
     private static func frameChunks(of still: Data) -> Data {
         let data = still.bytes
         guard data.hasText("VP8X", at: 12), let length = data.integer(at: 16, count: 4, isBigEndian: false) else {
@@ -197,7 +194,7 @@ struct WebPAnimationWriter {
         return still.dropFirst(20 + length + length % 2)
     }
 
-    /// Lowest first.
+    /// Little-endian.
     private static func bytes(of number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }

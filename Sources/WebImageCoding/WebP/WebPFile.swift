@@ -1,8 +1,7 @@
 internal import CWebImageWebP
 internal import WebImageCore
 
-/// The chunks of a WebP file (RFC 9649), found by hopping from length to length, also while they arrive; no pixel is
-/// unpacked.
+/// The chunks of a WebP file (RFC 9649), read as they arrive, without decompressing pixels.
 ///
 ///     RIFF ─┬─ VP8 or VP8L                                      a plain still
 ///           └─ VP8X ─┬─ ICCP? ─ ALPH? ─ VP8 or VP8L ─ EXIF? …   a still with more
@@ -12,42 +11,40 @@ struct WebPFile {
     let size: PixelSize
     let hasAlpha: Bool
     let isAnimation: Bool
-    /// Whether a still is VP8L.
+    /// Whether a still image is VP8L.
     let isLossless: Bool
-    /// How many bytes the file says it has; its metadata stand at its end.
+    /// The length of the file according to its header.
     let announcedByteCount: Int
-    /// EXIF's, else XMP's.
+    /// From EXIF, else from XMP.
     var orientation: ImageOrientation { exif ?? xmp ?? .up }
     private var exif: ImageOrientation?
     private var xmp: ImageOrientation?
-    /// Where a colour profile is, once it is whole.
+    /// The color profile, once it's complete.
     private(set) var profile: Range<Int>?
-    /// How often an animation plays, 0 for ever; `nil` before its ANIM chunk.
+    /// How often an animation plays, 0 means forever; `nil` before its ANIM chunk.
     private(set) var loopCount: Int?
-    /// The frames of an animation that are whole.
+    /// The complete frames of an animation.
     private(set) var frames: [Frame] = []
-    /// The frame behind these, of which there is the header and perhaps more.
+    /// The next frame, if at least its header has arrived.
     private(set) var nextFrame: Frame?
-    /// How many bytes the chunks have that are no pictures, as far as they are there.
+    /// The bytes of chunks that aren't image data, as far as they have arrived.
     var metadataByteCount: Int { wholeMetadataByteCount + openMetadataByteCount }
     private var wholeMetadataByteCount = 0
     private var openMetadataByteCount = 0
-    /// The most frames that are remembered.
     private let frameLimit: Int
-    /// Where the first chunk begins that is not read.
+    /// The offset of the next chunk.
     private var offset = 12
 
-    /// A frame of an animation.
     struct Frame {
         var part: FramePart
-        /// The chunks of its own picture, counted from the file's first byte.
+        /// The range of its image chunks in the file.
         let content: Range<Int>
     }
 
-    /// Reads what is there of a file.
+    /// Reads the chunks so far.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, with ``WebImageError/DecodingFailure/truncated`` while the
-    ///   size is not known.
+    /// - Throws: ``WebImageError/decoding(format:reason:)``, with ``WebImageError/DecodingFailure/truncated`` if the
+    ///   size isn't known yet.
     init(reading data: RawSpan, frameLimit: Int = DecodingLimits.default.frameCount) throws(WebImageError) {
         self.frameLimit = frameLimit
         let byteCount = 8 + (data.integer(at: 4, count: 4, isBigEndian: false) ?? 0)
@@ -62,10 +59,10 @@ struct WebPFile {
         try readChunks(of: data)
     }
 
-    /// Whether data of a length holds all of the file, and so of every frame: one may claim to go on behind the end.
+    /// Whether data of this length contain the whole file and every frame; a frame may claim to extend beyond the end.
     func isComplete(at byteCount: Int) -> Bool { announcedByteCount <= byteCount && nextFrame == nil }
 
-    /// Goes on after more bytes have come.
+    /// Continues after more bytes have arrived.
     ///
     /// - Parameter data: the file from its first byte.
     mutating func readChunks(of data: RawSpan) throws(WebImageError) {
@@ -129,7 +126,7 @@ struct WebPFile {
         }
         nextFrame = nil
         part.isOpaque = data.extracting(picture).withUnsafeBytes { bytes in
-            // A damaged picture is found out when it is decoded: other frames are not.
+            // Damage is reported when the frame is decoded; other frames may be good.
             let features = try? WebPBitstreamFeatures(of: bytes, isWhole: true)
             return features?.has_alpha == 0
         }
@@ -146,15 +143,15 @@ struct WebPFile {
 }
 
 extension WebPFile {
-    /// Whether there is a colour profile, whole or not.
+    /// Whether there is a color profile, complete or not.
     var hasColorProfile: Bool { profile != nil }
 
-    /// The way from its colours to sRGB.
+    /// Returns the conversion of its colors to sRGB.
     func colorConversion(in data: RawSpan) -> ColorConversion {
         ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB)
     }
 
-    /// The profile, if it is whole and sound.
+    /// Returns the profile if it's complete and valid.
     func colorProfile(in data: RawSpan) -> ColorProfile? {
         guard let profile, profile.upperBound <= data.byteCount, profile.count <= ColorProfile.byteLimit else {
             return nil
@@ -164,12 +161,12 @@ extension WebPFile {
 }
 
 extension WebPBitstreamFeatures {
-    /// What the headers of a picture, or of a file, say.
+    /// Reads the headers of an image or a file.
     ///
-    /// - Parameter isWhole: whether there are no more bytes than these.
+    /// - Parameter isWhole: whether no more bytes follow.
     init(of bytes: UnsafeRawBufferPointer, isWhole: Bool) throws(WebImageError) {
         self.init()
-        // Nothing has no address, which libwebp takes for a mistake of its caller.
+        // An empty buffer has no address, which libwebp rejects as an invalid parameter.
         let start = bytes.bindMemory(to: UInt8.self).baseAddress
         let status = bytes.isEmpty ? VP8_STATUS_NOT_ENOUGH_DATA : WebPGetFeatures(start, bytes.count, &self)
         guard status == VP8_STATUS_OK else {
@@ -181,12 +178,11 @@ extension WebPBitstreamFeatures {
     }
 
     var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
-    /// Whether it is VP8L, which needs memory for a second copy of its pixels while it is decoded.
+    /// Whether it's VP8L, which needs memory for a second copy of its pixels while it's decoded.
     var isLossless: Bool { format == 2 }
 }
 
 extension WebImageError {
-    /// What libwebp's status means.
     init(_ status: VP8StatusCode) {
         switch status {
         case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED:

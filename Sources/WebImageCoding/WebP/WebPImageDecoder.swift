@@ -2,37 +2,36 @@ internal import CWebImageKernels
 internal import CWebImageWebP
 internal import WebImageCore
 
-/// One libwebp decoder, for a still or the picture of a frame, which reads all at once or in pieces.
+/// A libwebp decoder for a still image or a frame, which reads all at once or in pieces.
 ///
-/// libwebp decodes as far as the bytes reach: rows from the top, of a lossy picture with alpha none before all of its
-/// alpha is there.
+/// libwebp decodes rows from the top as far as the bytes reach; of a lossy image with alpha, none before all alpha has
+/// arrived.
 final class WebPImageDecoder {
-    /// Not `private(set)`: libwebp writes it behind Swift's back, through the address that it was given.
+    /// Not `private(set)`: libwebp writes to it through its address.
     private var output: MutablePixelBuffer?
-    /// In its stead, for a thumbnail of a large picture.
+    /// Replaces ``output`` for a thumbnail of a large image.
     private let passingRows: PassingRows?
-    /// At an address of its own, which libwebp keeps.
+    /// Allocated because libwebp keeps the address.
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
     private let decoder: OpaquePointer
     private let size: PixelSize
-    /// What comes out: ``size``, or what libwebp scales it to.
+    /// The size of the output: ``size``, or what libwebp scales it to.
     private let outputSize: PixelSize
-    /// Of the compressed picture, as announced.
+    /// The announced length of the compressed image.
     private let byteCount: Int
-    /// How many bytes libwebp has seen.
+    /// The number of bytes passed to libwebp.
     private var seenCount = 0
     private var shownCount = 0
     private(set) var isComplete = false
-    /// What ended decoding early, with good rows before it perhaps.
+    /// What ended decoding early; there may be good rows before it.
     private(set) var damage: WebImageError?
 
-    /// Takes memory for a picture of `size`.
+    /// Allocates memory for an image of `size`.
     ///
     /// - Parameters:
-    ///   - byteCount: how many bytes ``decode(_:wholePiecesOnly:cancellation:)`` gets in the end.
-    ///   - targetSize: the size that comes out, of rows that are not kept: then there are no previews. `nil`, the default, for
-    ///     the picture's own.
-    ///   - scaledSize: the size to which libwebp scales the rows; `nil`, the default, for the picture's own.
+    ///   - byteCount: the length of the compressed image.
+    ///   - targetSize: resamples rows to this size as they are decoded; then there are no previews. `nil` by default.
+    ///   - scaledSize: the size to which libwebp scales; `nil`, the default, for the image's own.
     init(
         size: PixelSize, byteCount: Int, resampledTo targetSize: PixelSize? = nil, scaledTo scaledSize: PixelSize? = nil
     ) throws(WebImageError) {
@@ -82,7 +81,7 @@ final class WebPImageDecoder {
         config.deallocate()
     }
 
-    /// How many rows are there, from the top.
+    /// The number of rows, from the top.
     private var rowCount: Int {
         if isComplete { return outputSize.height }
         var rowCount: Int32 = 0
@@ -90,14 +89,14 @@ final class WebPImageDecoder {
         return min(Int(rowCount), outputSize.height)
     }
 
-    /// Decodes as far as the bytes reach, or to the first damage, which it notes.
+    /// Decodes as far as possible, or up to the first damage, which it records.
     ///
-    /// It hands libwebp the bytes in pieces, to look at the cancellation flag in between. How much is decoded at once can
-    /// be much all the same: 38 bytes of lossless data can stand for 99 megapixels, and it cannot be interrupted.
+    /// libwebp gets the bytes in pieces, to check the cancellation in between. A piece can still decode to much: 38
+    /// bytes of lossless data can be 99 megapixels.
     ///
     /// - Parameters:
-    ///   - bytes: all there are, from the first.
-    ///   - wholePiecesOnly: whether a rest shorter than a piece waits for more; see ``needsWholePieces``.
+    ///   - bytes: all bytes so far.
+    ///   - wholePiecesOnly: whether an incomplete piece waits for more bytes; see ``needsWholePieces``.
     func decode(
         _ bytes: UnsafeRawBufferPointer, wholePiecesOnly: Bool = false, cancellation: Cancellation?
     ) throws(WebImageError) {
@@ -112,7 +111,7 @@ final class WebPImageDecoder {
                 damage = .decoding(format: .webp, reason: .corrupt("two sizes for one frame"))
             }
         }
-        // A file can announce more than there is; then the pieces would be too long to stop between them.
+        // A file can announce more than there is, which would make the pieces too long.
         let pieceLength = pieceLength(of: wholePiecesOnly ? byteCount : min(byteCount, bytes.count))
         while damage == nil, !isComplete, seenCount < bytes.count {
             if wholePiecesOnly, bytes.count - seenCount < pieceLength { return }
@@ -128,20 +127,20 @@ final class WebPImageDecoder {
         }
     }
 
-    /// Whether pieces have to be whole, but for the last: then the pixels do not depend on how the bytes came. Known once
-    /// decoding has begun.
+    /// Whether pieces have to be complete, except the last, so that the pixels don't depend on how the bytes arrive.
+    /// Known once decoding has started.
     ///
-    /// A partition of lossy data that begins with 0xFF, which no encoder writes, leaves libwebp's reader in a state that it
-    /// should never be in; then it matters whether there are 8 bytes of the partition when it begins.
+    /// A partition of lossy data that starts with 0xFF, which no encoder writes, puts libwebp's reader in an invalid
+    /// state; then it matters whether 8 bytes of the partition are there when it starts.
     private var needsWholePieces: Bool { !config.pointee.input.isLossless }
 
-    /// Lossy pictures go on where they stopped. Lossless ones go back up to 8 rows, so that a piece should have many
-    /// more: with 64 of them, 2 megapixels took 35 ms instead of 31.
+    /// Lossy images continue where they stopped. Lossless ones go back up to 8 rows, so a piece should have many more:
+    /// with 64 of them, 2 megapixels took 35 ms instead of 31.
     private func pieceLength(of byteCount: Int) -> Int {
         needsWholePieces ? min(max(256, byteCount / 64), 1 << 16) : max(4096, byteCount / max(1, size.height / 128))
     }
 
-    /// The rows so far, clear below; `nil` if there are no others than last time.
+    /// Returns the rows so far, transparent below; `nil` if nothing is new.
     func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         let rowCount = rowCount
         guard rowCount > shownCount, let source = output?.baseAddress else { return nil }
@@ -154,7 +153,7 @@ final class WebPImageDecoder {
         return try finished(buffer, rowCount: rowCount, cancellation: cancellation)
     }
 
-    /// The pixels, after the last byte was decoded; of a damaged picture, the rows that are good, clear below. Call it once.
+    /// Returns the pixels after the last byte; of a damaged image, the good rows, transparent below. Call it once.
     func finish(
         damage policy: DecodingOptions.Damage, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
@@ -166,8 +165,8 @@ final class WebPImageDecoder {
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
     }
 
-    /// Clears the rows behind `rowCount`, multiplies the others by alpha and looks whether they are opaque. libwebp would
-    /// multiply too, but rounds down: pictures written without loss would not come back as they were.
+    /// Clears the missing rows, premultiplies the others and checks whether they are opaque. libwebp's
+    /// premultiplication rounds down, so lossless images would change.
     private func finished(
         _ buffer: consuming MutablePixelBuffer, rowCount: Int, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
