@@ -7,7 +7,7 @@
 
 #include <jpeglib.h>
 
-// After jpeglib.h, whose settings decide which messages there are.
+// After jpeglib.h, whose configuration selects the messages.
 #include <jerror.h>
 
 #include "spool.h"
@@ -18,17 +18,17 @@ struct cwi_jpeg_decoder {
     struct jpeg_source_mgr source;
     jmp_buf escape;
     cwi_jpeg_status status;
-    // The source has the file's last bytes.
+    // The source contains the file's last bytes.
     bool is_end;
-    // libjpeg asked for bytes behind the file's last one.
+    // libjpeg asked for bytes after the end of the file.
     bool reached_end;
-    // How many bytes to pass over that have not come yet.
+    // The number of bytes to skip that haven't arrived.
     size_t skip_count;
     // Between start_pass and the next.
     bool is_in_pass;
-    // Every scan is read: cwi_jpeg_consume has said so.
+    // cwi_jpeg_consume has read every scan.
     bool is_complete;
-    // What the frame header said.
+    // The frame header.
     struct frame {
         JDIMENSION width, height;
         int component_count, precision;
@@ -69,8 +69,8 @@ static bool is_sequential_huffman(const struct jpeg_decompress_struct *jpeg) {
     return !jpeg->progressive_mode && !jpeg->arith_code;
 }
 
-// libjpeg goes on after damage with grey or repeated blocks and a warning; here decoding ends with it. Warnings that
-// leave every pixel in place (stray bytes between markers, odd version numbers) are not.
+// After damage, libjpeg continues with gray or repeated blocks and a warning; here, decoding ends. Warnings that don't
+// affect pixels (stray bytes between markers, unusual version numbers) are ignored.
 static void emit_message(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
     cwi_jpeg_decoder *decoder = jpeg->client_data;
@@ -93,9 +93,9 @@ static void ignore_source(j_decompress_ptr jpeg) { (void)jpeg; }
 
 static const JOCTET end_marker[2] = {0xFF, JPEG_EOI};
 
-// Before the file's end, FALSE makes libjpeg return to its caller, to go on later from a place where it can. The end is
-// the marker that ends a JPEG. A file that lacks nothing but this marker is complete; if more is missing, decoding
-// fails at the marker or, between two scans, has_all_detail tells.
+// Before the end of the file, FALSE makes libjpeg return to its caller, to continue later from a place where it can. At
+// the end, it gets the end marker. A file that lacks only this marker is complete; if more is missing, decoding fails
+// at the marker or, between two scans, has_all_detail finds out.
 static boolean fill_input_buffer(j_decompress_ptr jpeg) {
     cwi_jpeg_decoder *decoder = jpeg->client_data;
     if (!decoder->is_end) return FALSE;
@@ -151,7 +151,7 @@ const char *cwi_jpeg_decoder_message(const cwi_jpeg_decoder *decoder) { return d
 int cwi_jpeg_decoder_system_error(const cwi_jpeg_decoder *decoder) { return decoder->spool.system_error; }
 
 void cwi_jpeg_set_source(cwi_jpeg_decoder *decoder, const uint8_t *data, size_t length, bool is_end) {
-    // Behind the end there is the end's marker, for good.
+    // After the end, the end marker is repeated.
     if (decoder->reached_end) return;
     size_t skipped = decoder->skip_count < length ? decoder->skip_count : length;
     decoder->skip_count -= skipped;
@@ -165,7 +165,7 @@ size_t cwi_jpeg_release_source(cwi_jpeg_decoder *decoder) {
     size_t length = decoder->source.bytes_in_buffer;
     decoder->source.next_input_byte = end_marker;
     decoder->source.bytes_in_buffer = 0;
-    // Whoever reads now waits, instead of reading freed memory or a false end.
+    // A read suspends instead of reading freed memory or a false end.
     decoder->is_end = false;
     return length;
 }
@@ -190,8 +190,8 @@ cwi_jpeg_status cwi_jpeg_read_header(cwi_jpeg_decoder *decoder, cwi_jpeg_header 
     return CWI_JPEG_OK;
 }
 
-// A second frame header, between scans, is an error, but libjpeg notices it when it has overwritten what the first one
-// said; making rows with another number of components would read behind their array.
+// A second frame header between scans is an error, but libjpeg detects it after it has overwritten the first one;
+// reading rows with another number of components would then exceed their array.
 static void restore_frame(cwi_jpeg_decoder *decoder) {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
     jpeg->image_width = decoder->frame.width;
@@ -215,18 +215,18 @@ cwi_jpeg_status cwi_jpeg_start(
     // Several scans are read by cwi_jpeg_consume, a few rows at a time, so that the caller can stop in between.
     jpeg->buffered_image = jpeg_has_multiple_scans(jpeg);
     jpeg->mem->max_memory_to_use = (long)memory_limit;
-    // It waits for bytes only where it would read several scans by itself.
+    // It only waits for bytes where it would read several scans itself.
     jpeg_start_decompress(jpeg);
     *width = jpeg->output_width;
     *height = jpeg->output_height;
     return CWI_JPEG_OK;
 }
 
-// Whether no further scan is needed: every component had one and, in a progressive picture, every coefficient its last
+// Whether no further scan is needed: every component had one and, in a progressive image, every coefficient its last
 // bit.
 static bool has_all_detail(const struct jpeg_decompress_struct *jpeg) {
     for (int component = 0; component < jpeg->num_components; component++) {
-        // Taken over when the component's first scan begins.
+        // Set when the component's first scan starts.
         if (!jpeg->comp_info[component].quant_table) return false;
         if (!jpeg->coef_bits) continue;
         for (int i = 0; i < DCTSIZE2; i++) {
@@ -244,8 +244,8 @@ cwi_jpeg_status cwi_jpeg_consume(
     for (unsigned row = 0; row < row_count && !*is_complete; row++) {
         int result = jpeg_consume_input(jpeg);
         bool is_last = result == JPEG_REACHED_EOI;
-        // The last scan's bits may be there when the end is reached: bits that are not raise a warning. But scans that are
-        // missing raise none, since they would only have added detail, and arithmetic coding never does.
+        // The last scan may be complete when the end is reached: missing bits raise a warning. But missing scans raise
+        // none, since they only add detail, and arithmetic coding never does.
         if (decoder->reached_end && (jpeg->arith_code || (is_last && !has_all_detail(jpeg)))) {
             return CWI_JPEG_TRUNCATED;
         }
@@ -268,15 +268,15 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     if (setjmp(decoder->escape)) return decoder->status;
     if (!jpeg->buffered_image) return CWI_JPEG_CORRUPT;
     restore_frame(decoder);
-    // The pass before was of a scan that is whole, so its end does not wait for bytes.
+    // The previous pass was of a complete scan, so its end doesn't wait for bytes.
     if (decoder->is_in_pass && !jpeg_finish_output(jpeg)) return CWI_JPEG_NEEDS_BYTES;
     decoder->is_in_pass = false;
     bool is_complete = decoder->is_complete;
     int scan = (int)cwi_jpeg_whole_scan_count(decoder);
-    // Arithmetic coding does not say where the good part of the first scan ends.
+    // Arithmetic coding doesn't tell where the good part of the first scan ends.
     if (!is_complete && scan == 0 && (jpeg->arith_code || !is_last)) return CWI_JPEG_TRUNCATED;
-    // libjpeg makes rows of a scan that it is still reading only as far as it has read. Of those before, it makes all,
-    // with what it has read of later ones; so the number hardly matters otherwise.
+    // Of a scan that is still being read, libjpeg only outputs the rows read so far. Of earlier scans it outputs all
+    // rows, with what it has read of later ones, so the number hardly matters otherwise.
     if (is_complete || scan == 0) scan = jpeg->input_scan_number;
     bool has_whole_scan = is_complete || scan < jpeg->input_scan_number;
     jpeg->do_block_smoothing = has_whole_scan && (is_last || scan == 1);
@@ -295,7 +295,7 @@ cwi_jpeg_status cwi_jpeg_read_rows(
     while (*row_count < row_limit) {
         JSAMPROW row = pixels + stride * *row_count;
         if (jpeg_read_scanlines(jpeg, &row, 1) != 1) return CWI_JPEG_NEEDS_BYTES;
-        // Arithmetic coding pads missing data with zeros and does not warn.
+        // Arithmetic coding pads missing data with zeros without a warning.
         if (jpeg->arith_code && !jpeg->buffered_image && decoder->reached_end) return CWI_JPEG_TRUNCATED;
         *row_count += 1;
     }

@@ -73,7 +73,7 @@ cwi_jpeg_status cwi_jpeg_encoder_start(
     jpeg->in_color_space = JCS_EXT_RGBX;
     jpeg_set_defaults(jpeg);
     jpeg_set_quality(jpeg, settings.quality, TRUE);
-    // Chroma's own factors are 1: luma's say how many of its samples there are to one of chroma.
+    // The factors of chroma are 1; those of luma are its samples per sample of chroma.
     jpeg->comp_info[0].h_samp_factor = settings.chroma_columns;
     jpeg->comp_info[0].v_samp_factor = settings.chroma_rows;
     jpeg->optimize_coding = settings.optimizes_codes;

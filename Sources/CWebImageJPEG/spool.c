@@ -6,18 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-// After jpeglib.h, whose settings decide which messages there are.
+// After jpeglib.h, whose configuration selects the messages.
 #include <jerror.h>
 
-// One component's blocks, of which rows `start` to `start + row_limit` are in memory.
+// The blocks of a component, of which rows `start` to `start + row_limit` are in memory.
 typedef struct spooled_array {
     struct spooled_array *next;
     size_t row_byte_count;
     JDIMENSION row_count;
-    // How many rows one access may name.
+    // The most rows of one access.
     JDIMENSION access_limit;
     off_t offset;
-    // Rows from here on were never handed out to be written.
+    // From here on, no row was requested for writing.
     JDIMENSION used_row_count;
     JDIMENSION start;
     JDIMENSION row_limit;
@@ -30,7 +30,7 @@ typedef struct spooled_array {
 
 // A megapixel of one component.
 static const size_t window_byte_count = 2 << 20;
-// libjpeg-turbo asks for up to five times the rows of blocks that an interleaved row has, to smooth between blocks.
+// libjpeg-turbo requests up to five times the rows of blocks of an interleaved row, to smooth between blocks.
 static const JDIMENSION access_factor = 5;
 
 static JDIMENSION window_row_count(size_t row_byte_count, JDIMENSION row_count, JDIMENSION access_limit) {
@@ -55,7 +55,7 @@ static _Noreturn void fail_access(j_common_ptr jpeg) {
 static jvirt_barray_ptr request_array(
     j_common_ptr jpeg, int pool, boolean is_zeroed, JDIMENSION block_count, JDIMENSION row_count,
     JDIMENSION access_limit) {
-    // libjpeg's decoder wants zeros everywhere; those that need not be zero may be.
+    // libjpeg's decoder wants zeros everywhere; rows that need not be zero may be.
     (void)is_zeroed;
     cwi_jpeg_spool *spool = cwi_jpeg_spool_of(jpeg);
     spooled_array *array = jpeg->mem->alloc_small(jpeg, pool, sizeof *array);
@@ -93,7 +93,7 @@ static size_t used_byte_count(const spooled_array *array) {
     return end > array->start ? array->row_byte_count * (end - array->start) : 0;
 }
 
-// Where the window's rows are in the file.
+// The offset of the window's rows in the file.
 static off_t window_offset(const spooled_array *array) {
     return array->offset + (off_t)(array->row_byte_count * array->start);
 }
@@ -138,7 +138,7 @@ static JBLOCKARRAY access_array(
     JDIMENSION end = start + row_count;
     if (!array->is_loaded || start < array->start || end > array->start + array->row_limit) {
         if (array->is_loaded) save(jpeg, array);
-        // From the rows on when it goes down, to them when it goes up.
+        // When moving down, the window starts at the rows; when moving up, it ends there.
         JDIMENSION lower = start;
         if (array->is_loaded && start < array->start) lower = end > array->row_limit ? end - array->row_limit : 0;
         if (lower > array->row_count - array->row_limit) lower = array->row_count - array->row_limit;
@@ -164,7 +164,7 @@ static JDIMENSION rounded_up(JDIMENSION value, JDIMENSION multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-// As jinit_d_coef_controller asks for them.
+// As requested by jinit_d_coef_controller.
 static size_t row_byte_count(const jpeg_component_info *component) {
     return sizeof(JBLOCK) * rounded_up(component->width_in_blocks, (JDIMENSION)component->h_samp_factor);
 }

@@ -1,6 +1,6 @@
 #include "words.h"
 
-// Whole products and sums, never fused: the same bytes on every processor.
+// No fused multiply-add, so that every processor computes the same bytes.
 #pragma STDC FP_CONTRACT OFF
 
 // A premultiplied pixel; components run from 0 to 1.
@@ -15,7 +15,7 @@ static inline float component(uint32_t word, int shift, float unit) {
     return (float)(int32_t)((word >> shift) & 0xFF) * unit;
 }
 
-// `unit` is what 1 in a byte stands for.
+// `unit` is the value of 1 in a byte.
 static inline pixel unpacked(uint32_t word, float unit) {
     return (pixel){
         component(word, 0, unit), component(word, 8, unit), component(word, 16, unit), component(word, 24, unit)};
@@ -25,14 +25,14 @@ static inline uint32_t rounded(float value, float limit) {
     return (uint32_t)(int32_t)(lower(higher(value, 0), limit) * 255 + 0.5f);
 }
 
-// Colour above alpha, which rounding can leave, is cut.
+// Clamps color to alpha, which rounding can exceed.
 static inline uint32_t packed(pixel value) {
     float alpha = lower(higher(value.alpha, 0), 1);
     return rounded(value.red, alpha) | rounded(value.green, alpha) << 8 | rounded(value.blue, alpha) << 16
         | rounded(alpha, 1) << 24;
 }
 
-// Porter and Duff, "Compositing Digital Images", 1984: the share of the source that stays.
+// Porter and Duff, "Compositing Digital Images", 1984: the factor of the source.
 static inline float source_share(cwi_blend_mode mode, float below) {
     switch (mode) {
     case CWI_BLEND_SOURCE:
@@ -52,7 +52,7 @@ static inline float source_share(cwi_blend_mode mode, float below) {
     }
 }
 
-// The share of what lies below.
+// The factor of the destination.
 static inline float destination_share(cwi_blend_mode mode, float above) {
     switch (mode) {
     case CWI_BLEND_DESTINATION:
@@ -136,7 +136,7 @@ static inline pixel scaled(pixel p, float factor) {
     return (pixel){p.red * factor, p.green * factor, p.blue * factor, p.alpha};
 }
 
-// Moves the colour away from or towards `center`.
+// Moves the color away from or toward `center`.
 static inline pixel stretched(pixel p, float center, float factor) {
     return (pixel){
         center + (p.red - center) * factor, center + (p.green - center) * factor, center + (p.blue - center) * factor,
@@ -149,7 +149,7 @@ static inline pixel with_saturation(pixel p, float wanted) {
     return (pixel){(p.red - low) * factor, (p.green - low) * factor, (p.blue - low) * factor, p.alpha};
 }
 
-// Components end between 0 and `limit`, the product of both alphas.
+// Components are clamped to 0 and `limit`, the product of both alphas.
 static inline pixel with_luminosity(pixel p, float wanted, float limit) {
     float change = wanted - luminosity(p);
     p = (pixel){p.red + change, p.green + change, p.blue + change, p.alpha};
@@ -211,7 +211,7 @@ static inline __attribute__((always_inline)) void blend_run(
     }
 }
 
-// Each with a constant, for which compilers make loops of its own.
+// Each with a constant, so that compilers specialize the loop.
 #define RUN(mode) \
     case mode: \
         blend_run(mode, source, backdrop, destination, count, opacity); \

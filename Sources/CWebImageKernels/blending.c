@@ -8,7 +8,7 @@ void cwi_blend_over(const uint8_t *restrict source, uint8_t *restrict destinatio
         uint32_t rest = 255 - (above >> 24);
         uint32_t red_blue = scale_two(below & 0xFF00FF, rest);
         uint32_t green_alpha = scale_two((below >> 8) & 0xFF00FF, rest);
-        // No byte overflows: colour above is at most its alpha, and what is left of the one below at most the rest.
+        // No byte overflows: the color above is at most its alpha, and the rest of the one below at most the rest.
         store(destination, i, above + (red_blue | green_alpha << 8));
     }
 }

@@ -9,7 +9,7 @@
 
 enum { STRIP = CWI_STRIP_PIXELS * 4 };
 
-// The rows that enter and leave the box when it moves on from row `y`; edges are repeated.
+// The rows that enter and leave the box as it moves on from row `y`; edges are repeated.
 static inline const uint8_t *entering_row(const uint8_t *source, size_t y, size_t row_count, size_t radius) {
     return source + (y + radius + 1 < row_count ? y + radius + 1 : row_count - 1) * STRIP;
 }
@@ -18,15 +18,14 @@ static inline const uint8_t *leaving_row(const uint8_t *source, size_t y, size_t
     return source + (y > radius ? y - radius : 0) * STRIP;
 }
 
-// Means of 2 * radius + 1 rows of a strip, rounded to nearest. A running sum gains a row and loses one. No quotient of a
-// whole number and an odd one lies halfway between two levels: floats round them the right way for boxes of up to 16,000
-// rows.
+// Means of 2 * radius + 1 rows of a strip, rounded to nearest, by a running sum. No quotient of an integer and an odd
+// one is halfway between two levels, so floats round correctly for boxes of up to 16,000 rows.
 static inline __attribute__((always_inline)) void box_blur(
     const uint8_t *restrict source, uint8_t *restrict destination, size_t row_count, size_t radius) {
     const size_t last = row_count - 1;
     const float inverse = 1.0f / (float)(2 * radius + 1);
     int32_t sums[STRIP];
-    // The first row stands for itself and all above, the last for those below.
+    // The first row represents itself and all above, the last one those below.
     size_t below = radius < last ? radius : last;
     for (size_t i = 0; i < STRIP; i++) {
         sums[i] = (int32_t)(source[i] * (radius + 1) + source[last * STRIP + i] * (radius - below));
@@ -46,11 +45,11 @@ static inline __attribute__((always_inline)) void box_blur(
 
 #if HAS_AVX2_PATH
 
-// Sums of up to LONGEST_NARROW_BOX bytes fit 16 bits, and can be divided by a product with 2^(16 + shift) / length, rounded
-// up: what that is too much is less than 1 / length for lengths below 128, too little to reach the next whole number.
+// Sums of up to LONGEST_NARROW_BOX bytes fit in 16 bits, and can be divided by a multiplication with 2^(16 + shift) /
+// length, rounded up: for lengths below 128 the excess is less than 1 / length, too little to reach the next integer.
 enum { LONGEST_NARROW_BOX = 127 };
 
-// The same, 32 columns' bytes at a time: their even and odd groups of 8 lie in two registers.
+// The same for 32 columns at a time: their even and odd groups of 8 are in two registers.
 __attribute__((target("avx2"))) static void narrow_box_blur_avx2(
     const uint8_t *restrict source, uint8_t *restrict destination, size_t row_count, size_t radius) {
     const size_t last = row_count - 1, below = radius < last ? radius : last;
@@ -97,8 +96,8 @@ static inline quad load_quad(const uint8_t *pixels) {
 
 static inline void store_quad(uint8_t *pixels, quad value) { memcpy(pixels, &value, sizeof value); }
 
-// Makes rows of the strip's columns.
-static inline void lay_down(
+// Transposes the strip: columns become rows.
+static inline void transpose_strip(
     const uint8_t *restrict strip, uint8_t *restrict destination, size_t column_count, size_t row_count) {
     size_t whole_rows = row_count / 4 * 4, whole_columns = column_count / 4 * 4;
     for (size_t y = 0; y < whole_rows; y += 4) {
@@ -128,7 +127,7 @@ static void blur_columns(
     const uint8_t *source, size_t stride, size_t column_count, size_t row_count, size_t radius, int pass_count,
     uint8_t *scratch, uint8_t *destination, box_blur_function *blur) {
     uint8_t *from = scratch, *to = scratch + row_count * STRIP;
-    // Rows of a wide picture lie far apart; side by side they stay in the cache for all passes.
+    // Rows of a wide image are far apart; side by side they stay in the cache for all passes.
     if (column_count == CWI_STRIP_PIXELS) {
         for (size_t y = 0; y < row_count; y++) memcpy(from + y * STRIP, source + y * stride, STRIP);
     } else {
@@ -141,7 +140,7 @@ static void blur_columns(
         to = from;
         from = blurred;
     }
-    lay_down(from, destination, column_count, row_count);
+    transpose_strip(from, destination, column_count, row_count);
 }
 
 static void box_blur_portable(const uint8_t *source, uint8_t *destination, size_t row_count, size_t radius) {

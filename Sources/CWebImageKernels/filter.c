@@ -23,7 +23,7 @@ static inline uint8_t predict(int filter, int16_t left, int16_t above, int16_t c
     }
 }
 
-// Returns the sum of what is left, each byte taken as a number with a sign: the smaller, the better it compresses.
+// Returns the sum of the filtered bytes as absolute signed numbers: the smaller, the better it compresses.
 static inline uint64_t filter_row(
     int filter, const uint8_t *row, const uint8_t *above, uint8_t *output, size_t count, size_t pixel) {
     for (size_t x = 0; x < count && x < pixel; x++) output[x] = (uint8_t)(row[x] - predict(filter, 0, above[x], 0));
@@ -41,7 +41,7 @@ void cwi_png_filter(
     size_t bytes_per_pixel) {
     uint64_t smallest = filter_row(FILTER_NONE, row, above, filtered + 1, byte_count, bytes_per_pixel);
     filtered[0] = FILTER_NONE;
-    // Each with a constant, for which compilers make loops of its own.
+    // Each with a constant, so that compilers specialize the loop.
     for (int filter = FILTER_SUB; filter < FILTER_COUNT; filter++) {
         uint64_t sum;
         switch (filter) {

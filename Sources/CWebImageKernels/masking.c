@@ -20,8 +20,8 @@ static inline lanes spread(uint32_t pixel) {
     return __builtin_convertvector(channels, lanes);
 }
 
-// Products of three bytes as bytes, rounded to nearest: divided by 255 * 255, as 2 ** 40 / 65025, rounded up, does exactly
-// for what fits 24 bits.
+// The product of three bytes as a byte, rounded to nearest: multiplying by 2 ** 40 / 65025, rounded up, divides by 255
+// * 255 exactly for 24 bits.
 static inline uint32_t divided_twice(lanes products) {
     long_lanes wide = __builtin_convertvector(products + 65025 / 2, long_lanes) * 16909063 >> 40;
     bytes channels = __builtin_convertvector(wide, bytes);
@@ -30,7 +30,7 @@ static inline uint32_t divided_twice(lanes products) {
     return pixel;
 }
 
-// Rounded once, at the end: twice would be off by two levels on an edge. Most masks are all or nothing nearly everywhere.
+// Rounded once at the end: twice would be off by two levels on an edge. Most masks are 0 or 255 nearly everywhere.
 FOR_EVERY_PROCESSOR
 void cwi_blend_over_masked(
     const uint8_t *restrict source, const uint8_t *restrict mask, uint8_t *restrict destination, size_t count) {

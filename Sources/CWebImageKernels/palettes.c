@@ -14,7 +14,7 @@ bool cwi_cut_alpha(const uint8_t *source, uint8_t *pixels, size_t count) {
 FOR_EVERY_PROCESSOR
 size_t cwi_nearest_color(const int16_t *levels, size_t count, int red, int green, int blue) {
     const int16_t *reds = levels, *greens = levels + count, *blues = levels + 2 * count;
-    // The distance, of at most 18 bits, above the index: the least of all such numbers tells both.
+    // The distance, of at most 18 bits, above the index: the minimum contains both.
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         int32_t r = reds[i] - red, g = greens[i] - green, b = blues[i] - blue;

@@ -46,7 +46,7 @@ void cwi_flatten(
         uint32_t pixel = load(source, i);
         uint32_t rest = 255 - (pixel >> 24);
         uint32_t behind = scale_two(red_blue, rest) | scale_two(green_alpha, rest) << 8;
-        // No byte overflows: colour is at most alpha, and what lies behind at most the rest.
+        // No byte overflows: color is at most alpha, and the rest of the background at most the rest.
         store(destination, i, pixel + behind);
     }
 }
@@ -62,7 +62,7 @@ void cwi_inverted_cmyk_to_rgba(uint8_t *pixels, size_t count) {
     }
 }
 
-// Rows that stay rows: they need no blocks.
+// If rows stay rows, no blocks are needed.
 FOR_EVERY_PROCESSOR
 static void reverse_row(const uint8_t *source, uint8_t *destination, size_t width) {
     for (size_t x = 0; x < width; x++) store(destination, x, load(source, width - 1 - x));
@@ -83,7 +83,7 @@ void cwi_reorient(
         }
         return;
     }
-    // Blocks keep both sides in the cache when rows become columns.
+    // Blocks keep both sides in the cache if rows become columns.
     enum { block = 16 };
     size_t end_row = first_row + row_count;
     for (size_t top = first_row; top < end_row; top += block) {

@@ -1,6 +1,6 @@
 #include "words.h"
 
-// Whole products and sums, never fused: the same bytes on every processor.
+// No fused multiply-add, so that every processor computes the same bytes.
 #pragma STDC FP_CONTRACT OFF
 
 static inline float channel(uint32_t word, int shift) { return (float)(int32_t)((word >> shift) & 0xFF); }
@@ -10,8 +10,8 @@ static inline uint32_t level(float value, float limit) {
     return (uint32_t)(int32_t)((value < limit ? value : limit) + 0.5f);
 }
 
-// Where alpha stays and adds nothing to colour, straight colour need not be known: a matrix of premultiplied colour gives
-// premultiplied colour, if what is added counts as much as the pixel covers.
+// If alpha doesn't change and doesn't affect color, the matrix applies to premultiplied color, with the constants
+// multiplied by alpha.
 static inline __attribute__((always_inline)) void recolor_premultiplied(
     const uint8_t *restrict source, uint8_t *restrict destination, size_t count, const float *m) {
     for (size_t i = 0; i < count; i++) {

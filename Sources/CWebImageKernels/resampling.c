@@ -12,7 +12,7 @@ static inline int32_t clamp(int32_t value, int32_t low, int32_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-// Sums bytes `from` to the end of the row.
+// Sums the bytes from `from` to the end of the row.
 static void sum_columns(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t from, size_t byte_count, cwi_filter filter,
     size_t output_row, int16_t *row) {
@@ -56,7 +56,7 @@ void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, u
 
 #if HAS_AVX2_PATH
 
-// Two rows at a time: their bytes are interleaved, so that one multiply-add takes both with their weights.
+// Two rows at a time: their bytes are interleaved, so that one multiply-add weighs both.
 __attribute__((target("avx2"))) static void resample_vertically_avx2(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
     int16_t *row) {
@@ -93,7 +93,7 @@ __attribute__((target("avx2"))) static void resample_vertically_avx2(
     sum_columns(source, source_stride, row_limit, x, byte_count, filter, output_row, row);
 }
 
-// Four pixels at a time: pixels are paired channel by channel, so that one multiply-add takes two with their weights.
+// Four pixels at a time: pixels are paired channel by channel, so that one multiply-add weighs two.
 __attribute__((target("avx2"))) static void resample_horizontally_avx2(
     const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width) {
     int shift = filter.precision + CWI_INTERMEDIATE_BITS;
@@ -130,7 +130,7 @@ static bool has_avx2(void) { return __builtin_cpu_supports("avx2"); }
 
 #if HAS_NEON_PATH
 
-// Every 64-bit ARM processor has it.
+// Every 64-bit ARM processor has NEON.
 static void resample_vertically_neon(
     const uint8_t *source, size_t source_stride, size_t row_limit, size_t width, cwi_filter filter, size_t output_row,
     int16_t *row) {
@@ -161,7 +161,7 @@ static void resample_vertically_neon(
     sum_columns(source, source_stride, row_limit, x, byte_count, filter, output_row, row);
 }
 
-// Four pixels at a time, in two sums that need not wait for each other.
+// Four pixels at a time, in two independent sums.
 static void resample_horizontally_neon(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width) {
     int shift = filter.precision + CWI_INTERMEDIATE_BITS;
     const int32x4_t half = vdupq_n_s32(1 << (shift - 1)), shift_count = vdupq_n_s32(-shift);

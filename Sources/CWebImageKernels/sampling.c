@@ -8,7 +8,7 @@
 #define HAS_NEON_PATH 1
 #endif
 
-// After the horizontal sums, values have this many fraction bits, so that overshoot still fits 16 bits.
+// The fraction bits of values after the horizontal sums; overshoot still fits in 16 bits.
 enum { INTERMEDIATE_BITS = 6 };
 enum { FIRST_SHIFT = CWI_SAMPLING_PRECISION - INTERMEDIATE_BITS, LAST_SHIFT = CWI_SAMPLING_PRECISION + INTERMEDIATE_BITS };
 
@@ -82,7 +82,7 @@ void cwi_sample_line_portable(
 
 #if HAS_AVX2_PATH
 
-// The weighted sum of four pixels side by side, channel by channel.
+// The weighted sum of four adjacent pixels, channel by channel.
 __attribute__((target("avx2"))) static inline __m128i sum_row(
     const uint8_t *pixels, __m256i pair_channels, __m256i factors) {
     __m256i values = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)pixels));
@@ -110,7 +110,7 @@ __attribute__((target("avx2"))) static void sample_line_avx2(
         __m128i row1 = sum_row(line + around.stride, pair_channels, across);
         __m128i row2 = sum_row(line + around.stride * 2, pair_channels, across);
         __m128i row3 = sum_row(line + around.stride * 3, pair_channels, across);
-        // Two rows' values side by side in 16 bits each, to be multiplied and added in pairs.
+        // The values of two rows side by side in 16 bits each, for multiply-add in pairs.
         __m128i low = _mm_blend_epi16(row0, _mm_slli_epi32(row1, 16), 0xAA);
         __m128i high = _mm_blend_epi16(row2, _mm_slli_epi32(row3, 16), 0xAA);
         __m128i down = _mm_loadl_epi64((const __m128i *)around.vertical);

@@ -1,6 +1,6 @@
 #include "words.h"
 
-// Four channels, which compilers spell out where a processor has no such lanes.
+// Four channels, which compilers emulate if a processor has no such lanes.
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef uint16_t half_lanes __attribute__((vector_size(8)));
 

@@ -3,7 +3,7 @@
 FOR_EVERY_PROCESSOR
 void cwi_sum(const uint8_t *pixels, size_t count, uint32_t sums[4]) {
     uint32_t red = 0, green = 0, blue = 0, alpha = 0;
-    // Two sums fit into one word for as long as there are 257 pixels or less.
+    // Two sums fit in one word for up to 257 pixels.
     enum { block = 256 };
     for (size_t start = 0; start < count; start += block) {
         size_t end = start + block < count ? start + block : count;

@@ -7,7 +7,7 @@
 #define HAS_AVX2_PATH 1
 #endif
 
-// W3C PNG, third edition, 9.2: what a row's first byte says.
+// W3C PNG, third edition, 9.2: the first byte of a row.
 enum { FILTER_NONE, FILTER_SUB, FILTER_UP, FILTER_AVERAGE, FILTER_PAETH };
 
 static inline uint8_t paeth(int left, int above, int corner) {
@@ -19,11 +19,11 @@ static inline uint8_t paeth(int left, int above, int corner) {
     return (uint8_t)(from_above <= from_corner ? above : corner);
 }
 
-// From byte `x` on; what lies left of it is there already.
+// From byte `x` on; those before it are done.
 static void unfilter_from(
     size_t x, uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t count, size_t pixel) {
     if (x == 0) {
-        // The first pixel's left neighbour is 0.
+        // The first pixel's left neighbor is 0.
         for (; x < pixel && x < count; x++) {
             uint8_t predicted = 0;
             if (filter == FILTER_UP || filter == FILTER_PAETH) predicted = above[x];
@@ -62,8 +62,8 @@ bool cwi_png_unfilter_portable(
 
 #define WITH_AVX2 __attribute__((target("avx2")))
 
-// These three go from pixel to pixel, 3 or 4 bytes in one register: each needs the one before. They read and write 4
-// bytes at a time, so that the last pixel of a row of 3-byte pixels is left to others; each returns where it stopped.
+// These three go from pixel to pixel, 3 or 4 bytes in a register, since each needs the previous one. They read and
+// write 4 bytes at a time, so the last pixel of a row of 3-byte pixels is left out; each returns where it stopped.
 
 WITH_AVX2 static inline __m128i load_pixel(const uint8_t *bytes) {
     int word;
@@ -102,7 +102,7 @@ WITH_AVX2 static inline size_t undo_average(
     return x;
 }
 
-// With 16 bits a channel, for the signs.
+// With 16 bits per channel, for the signs.
 WITH_AVX2 static inline size_t undo_paeth(
     const uint8_t *source, const uint8_t *above, uint8_t *row, size_t count, size_t pixel) {
     __m128i left = _mm_setzero_si128(), corner = left;
@@ -116,7 +116,7 @@ WITH_AVX2 static inline size_t undo_paeth(
         __m128i nearest = _mm_min_epi16(from_corner, _mm_min_epi16(from_left, from_up));
         __m128i predicted = _mm_blendv_epi8(corner, up, _mm_cmpeq_epi16(nearest, from_up));
         predicted = _mm_blendv_epi8(predicted, left, _mm_cmpeq_epi16(nearest, from_left));
-        // Bytes, so that sums wrap within their channel.
+        // Bytes, so that sums wrap around within their channel.
         left = _mm_add_epi8(_mm_cvtepu8_epi16(load_pixel(source + x)), predicted);
         corner = up;
         store_pixel(row + x, _mm_packus_epi16(left, left));
@@ -124,7 +124,7 @@ WITH_AVX2 static inline size_t undo_paeth(
     return x;
 }
 
-// With a constant pixel size, loops are unrolled better.
+// With a constant pixel size, so that loops are unrolled better.
 WITH_AVX2 static inline size_t undo(
     uint8_t filter, const uint8_t *source, const uint8_t *above, uint8_t *row, size_t count, size_t pixel) {
     switch (filter) {
@@ -144,7 +144,7 @@ WITH_AVX2 static size_t undo_with_avx2(
     return pixel == 4 ? undo(filter, source, above, row, count, 4) : undo(filter, source, above, row, count, 3);
 }
 
-// Four pixels at a time, while the 16 bytes that it loads for 12 are there; returns where it stopped.
+// Four pixels at a time, while it can load 16 bytes for 12; returns where it stopped.
 WITH_AVX2 static size_t rgb_to_rgba_with_avx2(const uint8_t *source, uint8_t *destination, size_t count) {
     const __m128i spread = _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
     const __m128i opaque = _mm_set1_epi32((int)0xFF000000);

@@ -1,13 +1,13 @@
 #ifndef CWEBIMAGE_KERNELS_WORDS_H
 #define CWEBIMAGE_KERNELS_WORDS_H
 
-// Pixels as 32-bit words, for the kernels that compilers vectorize by themselves.
+// Pixels as 32-bit words, for kernels that compilers vectorize.
 
 #include "CWebImageKernels.h"
 
 #include <string.h>
 
-// Functions chosen when a program is loaded need glibc's loader, and run before a sanitizer's instrumentation can.
+// Functions selected when a program is loaded need glibc's loader, and run before a sanitizer is ready.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define IS_INSTRUMENTED 1

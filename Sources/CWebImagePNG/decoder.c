@@ -13,10 +13,10 @@ struct cwi_png_decoder {
     jmp_buf escape;
     bool is_interlaced;
     cwi_png_rows rows;
-    // Only while data are taken.
+    // Set while data are taken.
     uint8_t *pixels;
     size_t stride;
-    // Which row `pixels` begin with; not 0 in a window only.
+    // The first row in `pixels`; not 0 for a window only.
     uint32_t first_row;
     bool is_window;
     uint32_t row_limit;
@@ -34,7 +34,7 @@ static void ignore_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
-// Rows that hold pixels of their own, over all passes. A narrow picture has none in some passes, however many rows.
+// The number of rows with their own pixels, over all passes. A narrow image has none in some passes.
 static uint64_t row_count(uint32_t width, uint32_t height, bool is_interlaced) {
     if (!is_interlaced) return height;
     uint64_t count = 0;
@@ -44,7 +44,7 @@ static uint64_t row_count(uint32_t width, uint32_t height, bool is_interlaced) {
     return count;
 }
 
-// Called before the first pixel. Every kind of picture becomes RGBA with 8 bits; 16 bits are rounded, not cut off.
+// Called before the first pixel. Every kind of image becomes RGBA with 8 bits; 16 bits are rounded, not truncated.
 static void begin_rows(png_structp png, png_infop info) {
     cwi_png_decoder *decoder = png_get_progressive_ptr(png);
     png_set_expand(png);
@@ -60,12 +60,12 @@ static void begin_rows(png_structp png, png_infop info) {
     if (decoder->is_window && png_get_interlace_type(png, info) != PNG_INTERLACE_NONE) png_error(png, "interlaced");
     decoder->is_interlaced = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
     decoder->rows.missing_count = row_count(width, height, decoder->is_interlaced);
-    // Damaged pixel data are no small matter: without this libpng leaves the rest out without a word.
+    // Otherwise libpng ignores damaged pixel data.
     png_set_benign_errors(png, 0);
 }
 
-// Interlaced, a row comes in each pass again, with larger and larger blocks of one colour where pixels are missing. It
-// comes several times in one, as long as its blocks are higher than a row.
+// In an interlaced image, rows are repeated in each pass, with blocks of one color in place of missing pixels, and
+// within a pass while blocks are higher than a row.
 static void take_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
     cwi_png_decoder *decoder = png_get_progressive_ptr(png);
     if (!row || y < decoder->first_row) return;
@@ -82,13 +82,13 @@ static void put_number(uint8_t *bytes, size_t number) {
     for (int index = 0; index < 4; index++) bytes[index] = (uint8_t)(number >> (24 - 8 * index));
 }
 
-// Gives libpng a whole chunk. Its checksum stays 0: libpng was told not to look.
+// Passes a whole chunk to libpng. Its checksum is 0, since libpng doesn't check it.
 static void process_chunk(cwi_png_decoder *decoder, const char name[4], const uint8_t *content, size_t length) {
     uint8_t start[8], checksum[4] = {0};
     put_number(start, length);
     memcpy(start + 4, name, 4);
     png_process_data(decoder->png, decoder->info, start, sizeof start);
-    // libpng does not write to it.
+    // libpng doesn't write to it.
     if (length > 0) png_process_data(decoder->png, decoder->info, (png_bytep)content, length);
     png_process_data(decoder->png, decoder->info, checksum, sizeof checksum);
 }
@@ -110,7 +110,7 @@ cwi_png_decoder *cwi_png_decoder_create(void) {
     png_set_progressive_read_fn(decoder->png, decoder, begin_rows, take_row, NULL);
     png_set_crc_action(decoder->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
     png_set_chunk_malloc_max(decoder->png, 1024 * 1024);
-    // Some programs announce a smaller window than they use; browsers don't mind.
+    // Some programs announce a smaller window than they use; browsers accept that.
     png_set_option(decoder->png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     return decoder;
 }
@@ -127,7 +127,7 @@ cwi_png_status cwi_png_decoder_start(
     cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
     const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit) {
     static uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-    // As much as the format knows; libpng holds a chunk back until all of it is there.
+    // The format's limits; libpng buffers a chunk until it's complete.
     if (palette_length > 256 * 3 || transparency_length > 256) return CWI_PNG_CORRUPT;
     if (setjmp(decoder->escape)) return CWI_PNG_CORRUPT;
     png_set_user_limits(decoder->png, dimension_limit, dimension_limit);

@@ -52,7 +52,7 @@ static void flush_data(png_structp png) { (void)png; }
 
 cwi_png_encoder *cwi_png_encoder_create(void) {
     cwi_png_encoder *encoder = calloc(1, sizeof *encoder);
-    // For every failure that libpng reports; it has no number for them.
+    // For every failure that libpng reports; it has no error codes.
     if (encoder) encoder->status = CWI_PNG_CORRUPT;
     return encoder;
 }
@@ -65,7 +65,7 @@ cwi_png_status cwi_png_encoder_start(
     if (!encoder->info) return CWI_PNG_OUT_OF_MEMORY;
     png_set_write_fn(encoder->png, encoder, write_data, flush_data);
     png_set_compression_level(encoder->png, level);
-    // The flags of filters follow each other as their numbers do.
+    // The flags of filters are in the order of their numbers.
     png_set_filter(encoder->png, PNG_FILTER_TYPE_BASE, filter < 0 ? PNG_ALL_FILTERS : PNG_FILTER_NONE << filter);
     png_set_IHDR(
         encoder->png, encoder->info, width, height, 8, has_alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB,

@@ -2,12 +2,13 @@ import Foundation
 import WebImageCoding
 import WebImageCore
 
-// DecodeMemoryProbe [--limit BYTES] [--pieces COUNT] SIDE [FILE [FRAMES]]: decodes FILE to a thumbnail of SIDE pixels, or whole
-// where SIDE is 0, and as many frames of its animation, or nothing, and prints the most memory that it had at once, in bytes
-// (VmHWM: getrusage would count the program that started this one).
+// DecodeMemoryProbe [--limit BYTES] [--pieces COUNT] SIDE [FILE [FRAMES]]
 //
-// --limit: the limit on memory; a file that is over it makes it print "refused" and the bytes that the error names.
-// --pieces: the file arrives in so many pieces, with a preview after each, of which the last is kept.
+// Decodes FILE to a thumbnail of SIDE pixels (0 for the whole image), and FRAMES frames of its animation. Prints the peak
+// memory of the process in bytes (VmHWM: getrusage would include the parent process). Without FILE, it decodes nothing.
+//
+// --limit: the memory limit. If the file exceeds it, prints "refused" and the bytes in the error.
+// --pieces: the number of pieces in which the file arrives, with a preview after each; the last preview is kept.
 
 var arguments = Array(CommandLine.arguments.dropFirst())
 @MainActor func takeOption(_ name: String) -> Int? {

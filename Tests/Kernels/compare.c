@@ -1,5 +1,5 @@
-// Runs every kernel on noise, compares those that have a plain counterpart with it, and prints a checksum of what each
-// makes: the same on every kind of processor. Scripts/test-neon runs it on two.
+// Runs every kernel on noise, compares those that have a plain C variant with it, and prints a checksum of each result:
+// the same on every kind of processor. Scripts/test-neon runs it on two.
 
 #include "CWebImageKernels.h"
 
@@ -109,7 +109,7 @@ static void compare_unfiltering(void) {
     report("png_filters", sum);
 }
 
-// Kernels that compilers vectorize: their checksums tell.
+// Kernels that compilers vectorize are compared by checksum.
 static void run_others(void) {
     uint64_t pixels = 1, masks = 1, boxes = 1, spread = 1, turned = 1;
     static uint16_t sums[CAPACITY];
@@ -190,7 +190,7 @@ static void run_colors(void) {
     report("colors", sum);
 }
 
-// Kernels that mix two pictures, and those that change the colours of one.
+// Kernels that mix two images, and those that change colors.
 static void compare_effects(void) {
     uint64_t blended = 1, recolored = 1, masked = 1, summed = 1;
     float matrix[20];
@@ -212,7 +212,7 @@ static void compare_effects(void) {
 
         for (int i = 0; i < 20; i++) matrix[i] = (float)between(0, 4000) / 1000 - 2;
         if (round % 2 == 0) {
-            // Alpha stays, which has a loop of its own.
+            // Alpha stays, which has its own loop.
             for (int row = 0; row < 4; row++) matrix[row * 5 + 3] = row == 3;
             matrix[15] = matrix[16] = matrix[17] = matrix[19] = 0;
         }
@@ -221,14 +221,14 @@ static void compare_effects(void) {
         expect_same("recolor", one, two, count * 4);
         recolored = add(recolored, one, count * 4);
 
-        // What one lets through and what the other keeps out make the whole.
+        // A mask and its inverse add up to the whole.
         for (int by_luminance = 0; by_luminance < 2; by_luminance++) {
-            cwi_mask_by_picture(source, mask, one, count, by_luminance);
+            cwi_mask_by_image(source, mask, one, count, by_luminance);
             masked = add(masked, one, count * 4);
             memset(two, 0, count * 4);
-            cwi_mix_by_picture(source, two, mask, two + count * 4, count, by_luminance);
-            expect_same("mix_by_picture", one, two + count * 4, count * 4);
-            cwi_mix_by_picture(source, other, mask, one, count, by_luminance);
+            cwi_mix_by_image(source, two, mask, two + count * 4, count, by_luminance);
+            expect_same("mix_by_image", one, two + count * 4, count * 4);
+            cwi_mix_by_image(source, other, mask, one, count, by_luminance);
             masked = add(masked, one, count * 4);
         }
 

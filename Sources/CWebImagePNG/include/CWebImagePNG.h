@@ -1,8 +1,8 @@
 #ifndef CWEBIMAGE_PNG_H
 #define CWEBIMAGE_PNG_H
 
-// libpng for Swift. libpng reports errors with longjmp, which must not cross a Swift frame: every function here catches
-// it, and nothing here calls back into Swift. An object belongs to one thread at a time.
+// libpng for Swift. libpng reports errors with longjmp, which must not cross Swift frames: every function here catches
+// it, and nothing calls back into Swift. Use an object from one thread at a time.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,67 +11,67 @@
 typedef enum cwi_png_status {
     CWI_PNG_OK = 0,
     CWI_PNG_CORRUPT,
-    // An encoder's output found no room.
+    // Memory for an encoder's output is short.
     CWI_PNG_OUT_OF_MEMORY,
 } cwi_png_status;
 
-// Turns the compressed pixels of one picture into rows, as they come. Chunks and their checksums are the caller's: libpng
-// is given only what it needs, so that it neither holds back nor unpacks anything else.
+// Decodes the compressed pixels of an image as they arrive. The caller reads chunks and checksums: libpng only gets
+// what it needs, so it doesn't buffer or decompress anything else.
 typedef struct cwi_png_decoder cwi_png_decoder;
 
 typedef struct cwi_png_rows {
-    // How many rows from the top show something: all their pixels, or in an interlaced picture blocks in their place.
+    // The number of rows from the top that show something: all their pixels, or blocks in an interlaced image.
     uint32_t shown_count;
-    // How many are to come, over all passes: 0 when every pixel is there.
+    // The number of missing rows over all passes: 0 if every pixel is there.
     uint64_t missing_count;
 } cwi_png_rows;
 
-// NULL when memory is short.
+// Returns NULL if memory is short.
 cwi_png_decoder *cwi_png_decoder_create(void);
 void cwi_png_decoder_destroy(cwi_png_decoder *decoder);
 
-// libpng's own words for the last failure.
+// libpng's message for the last failure.
 const char *cwi_png_decoder_message(const cwi_png_decoder *decoder);
 
-// Gives the content of the chunks IHDR, PLTE and tRNS, the latter empty where there is none; call it once. Fails for a
-// side above `dimension_limit`.
+// Sets the content of the chunks IHDR, PLTE and tRNS, the latter empty if missing. Call it once. Fails for a side above
+// `dimension_limit`.
 cwi_png_status cwi_png_decoder_start(
     cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
     const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit);
 
 // Takes the next bytes of the zlib stream and writes the rows that they complete to `pixels`: RGBA, 8 bits, straight
-// alpha. `pixels` are the same in each call, `row_limit` rows of `stride` bytes; fails if the picture needs more. After a
-// failure the rows so far stay good, and no more can be taken.
+// alpha. `pixels` are the same in each call, `row_limit` rows of `stride` bytes; fails if the image needs more. After a
+// failure the rows so far are good, and no more can be taken.
 cwi_png_status cwi_png_decoder_take(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit);
 
-// The same for a picture that is not interlaced and need not be kept: writes the rows from `first_row` on to `window`, which
-// has room for `row_limit`; fails if more come.
+// The same for an image without interlacing that isn't kept: writes the rows from `first_row` on to `window`, which
+// holds `row_limit`; fails if more come.
 cwi_png_status cwi_png_decoder_take_rows(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *window, size_t stride, uint32_t first_row,
     uint32_t row_limit);
 
-// What was written so far. All rows are missing until the first bytes are taken.
+// The progress. All rows are missing until the first bytes are taken.
 cwi_png_rows cwi_png_decoder_rows(const cwi_png_decoder *decoder);
 
 typedef struct cwi_png_encoder cwi_png_encoder;
 
-// NULL when memory is short.
+// Returns NULL if memory is short.
 cwi_png_encoder *cwi_png_encoder_create(void);
 void cwi_png_encoder_destroy(cwi_png_encoder *encoder);
 
-// libpng's own words for the last failure.
+// libpng's message for the last failure.
 const char *cwi_png_encoder_message(const cwi_png_encoder *encoder);
 
-// Starts a PNG of 8-bit RGBA, or of RGB if it has no alpha; call it once. `level` is zlib's, 0 to 9, `filter` a
-// PNG filter's number, or -1 for the best one of each row.
+// Starts a PNG of 8-bit RGBA, or of RGB without alpha. Call it once. `level` is zlib's, 0 to 9; `filter` is a PNG
+// filter's number, or -1 for the best one of each row.
 cwi_png_status cwi_png_encoder_start(
     cwi_png_encoder *encoder, uint32_t width, uint32_t height, bool has_alpha, int level, int filter);
 
-// Encodes the next `row_count` rows: 4 bytes a pixel, straight alpha; without alpha, the fourth byte is ignored.
+// Encodes the next `row_count` rows: 4 bytes per pixel, straight alpha; without alpha, the fourth byte is ignored.
 cwi_png_status cwi_png_write_rows(cwi_png_encoder *encoder, const uint8_t *pixels, size_t stride, uint32_t row_count);
 
-// Ends the file and hands it over; the caller frees it with free().
+// Ends the file and returns it; the caller frees it with free().
 cwi_png_status cwi_png_finish(cwi_png_encoder *encoder, uint8_t **data, size_t *length);
 
 #endif

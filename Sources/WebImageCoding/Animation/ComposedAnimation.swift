@@ -14,8 +14,6 @@ struct ComposedAnimation: AnimationSource {
     private let frameByteCount: Int
 
     /// - Parameter plan: the plan for the canvas. Its cancellation is ignored; each request for a frame has its own.
-    /// - Throws: ``WebImageError/tooManyFrames(limit:)``, ``WebImageError/animationTooLarge(byteCount:limit:)``,
-    ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     init(_ file: any AnimationFile, plan: DecodingPlan) throws(WebImageError) {
         if !plan.options.firstFrameOnly {
             try plan.options.limits.check(frameCount: file.parts.count)
@@ -57,7 +55,7 @@ struct ComposedAnimation: AnimationSource {
     }
 
     /// Returns the image shown for a composed canvas.
-    func picture(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+    func image(of canvas: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var plan = plan
         plan.options.cancellation = cancellation
         return try plan.image(of: canvas, format: file.format).pixels

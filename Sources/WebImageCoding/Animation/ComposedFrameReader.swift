@@ -7,7 +7,7 @@ internal import WebImageCore
 ///     part 0 ── draw ──▶ canvas ── dispose, draw ──▶ canvas ── …      the next frame: one part
 ///                          │                           │
 ///                          ▼                           ▼             a frame further back or ahead: from its
-///                       picture                     picture          ``ReplayStarts`` on
+///                       image                     image          ``ReplayStarts`` on
 ///
 /// The image of a frame is the canvas itself, frozen; drawing the next frame copies it only if a caller still holds it.
 /// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so nothing has to be restored. The pixels don't
@@ -31,7 +31,7 @@ final class ComposedFrameReader: AnimationFrameReader {
 
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         try animation.makingFrame(cancellation) { (cancellation) throws(WebImageError) in
-            try animation.picture(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
+            try animation.image(of: canvas(at: index, cancellation: cancellation), cancellation: cancellation)
         }
     }
 
@@ -51,9 +51,9 @@ final class ComposedFrameReader: AnimationFrameReader {
         if shown == index, let canvas { return canvas }
         let part = parts[index]
         if part.replaces(canvasSize) {
-            let picture = try pixels(of: index, cancellation: cancellation)
-            if part.disposal != .restore { show(picture, of: index) }
-            return picture
+            let image = try pixels(of: index, cancellation: cancellation)
+            if part.disposal != .restore { show(image, of: index) }
+            return image
         }
         try advance(to: index, cancellation: cancellation)
         let piece = part.isEmpty ? nil : try pixels(of: index, cancellation: cancellation)
@@ -61,9 +61,9 @@ final class ComposedFrameReader: AnimationFrameReader {
         var ground = canvas
         if part.disposal != .restore { canvas = nil }
         do throws(WebImageError) {
-            let picture = try drawn(piece, of: part, on: &ground, cancellation: cancellation)
-            if part.disposal != .restore { show(picture, of: index) }
-            return picture
+            let image = try drawn(piece, of: part, on: &ground, cancellation: cancellation)
+            if part.disposal != .restore { show(image, of: index) }
+            return image
         } catch {
             if part.disposal != .restore { begin(with: 0) }
             throw error
@@ -157,8 +157,8 @@ final class ComposedFrameReader: AnimationFrameReader {
         return pixels
     }
 
-    private func show(_ picture: PixelBuffer, of index: Int) {
-        canvas = picture
+    private func show(_ image: PixelBuffer, of index: Int) {
+        canvas = image
         shown = index
         next = index + 1
     }

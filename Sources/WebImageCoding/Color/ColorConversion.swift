@@ -27,8 +27,6 @@ package struct ColorConversion: Sendable {
     var copiesPixels: Bool { transform != nil && model != .cmyk }
 
     /// Returns `pixels`, premultiplied in the file's colors, in sRGB; the same object if there is nothing to convert.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     package func convertedToSRGB(
         _ pixels: PixelBuffer, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> PixelBuffer {

@@ -6,7 +6,6 @@ extension Data {
     /// Reads a regular file: not a directory, pipe or device. Blocks.
     ///
     /// - Parameter limit: the most bytes to read.
-    /// - Throws: ``WebImageError/file(path:errno:)``, ``WebImageError/outOfMemory(byteCount:)``.
     package init(contentsOfRegularFile path: String, upTo limit: Int = .max) throws(WebImageError) {
         // Nonblocking, so that opening a pipe doesn't wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

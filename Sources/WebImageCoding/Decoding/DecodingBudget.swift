@@ -65,8 +65,6 @@ package final class DecodingBudget: Sendable {
     var largePreviewCount: Int { state.withLock { $0.largePreviewCount } }
 
     /// Returns a share for a decode; blocks until the memory is free.
-    ///
-    /// - Throws: ``WebImageError/cancelled``, ``WebImageError/decodingTimedOut(seconds:)``.
     func share(_ byteCount: Int, cancellation: Cancellation?) throws(WebImageError) -> DecodingShare {
         let waiter = state.withLock { state -> Waiter? in
             if state.waiters.isEmpty, canBegin(byteCount, state) {

@@ -94,8 +94,6 @@ extension DecodingOptions {
     }
 
     /// Raises a share to `byteCount`.
-    ///
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     func grow(_ share: DecodingShare, to byteCount: Int) throws(WebImageError) {
         try limits.check(memoryByteCount: byteCount)
         share.grow(to: byteCount)

@@ -21,18 +21,16 @@ package struct GIFDecoder: ImageDecoder {
     }
 
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try options.withTimeLimit { (options) throws(WebImageError) in try picture(of: data, options: options) }
-    }
-
-    private func picture(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        let file = try finishedFile(data, limits: options.limits)
-        let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
-        let frame = try file.checkedFirstFrame(options.damage)
-        try options.limits.check(frame.size)
-        return try options.withMemory(file.firstByteCount(plan: plan)) { (share) throws(WebImageError) in
-            let first = try GIFFrameDecoder(frame, limits: options.limits)
-            try first.unpack(frame.codes, cancellation: options.cancellation)
-            return try file.image(first: first, plan: plan, share: share)
+        try options.withTimeLimit { (options) throws(WebImageError) in
+            let file = try finishedFile(data, limits: options.limits)
+            let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
+            let frame = try file.checkedFirstFrame(options.damage)
+            try options.limits.check(frame.size)
+            return try options.withMemory(file.firstByteCount(plan: plan)) { (share) throws(WebImageError) in
+                let first = try GIFFrameDecoder(frame, limits: options.limits)
+                try first.unpack(frame.codes, cancellation: options.cancellation)
+                return try file.image(first: first, plan: plan, share: share)
+            }
         }
     }
 
@@ -77,7 +75,7 @@ extension GIFFile {
         case .trailer: nil
         case .missingTrailer where isStill, .strayByte where isStill: nil
         case nil, .missingTrailer, .cutBlock: .decoding(format: .gif, reason: .truncated)
-        case .strayByte: .decoding(format: .gif, reason: .corrupt("a byte that begins no block"))
+        case .strayByte: .decoding(format: .gif, reason: .corrupt("an unknown block"))
         }
     }
 
@@ -147,13 +145,13 @@ extension GIFFile {
             image = thumbnail
         } else {
             try plan.options.grow(share, to: wholeByteCount(plan: plan))
-            image = try picture(of: file, first: first, plan: plan)
+            image = try canvasImage(of: file, first: first, plan: plan)
         }
         image.isPartial = end == nil || damage != nil || !first.isComplete
         return image
     }
 
-    private func picture(
+    private func canvasImage(
         of file: GIFAnimationFile, first: GIFFrameDecoder, plan: DecodingPlan
     ) throws(WebImageError) -> Image {
         let pixels = try first.pixels(of: file.parts[0], cancellation: plan.options.cancellation)

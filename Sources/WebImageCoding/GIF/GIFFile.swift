@@ -180,7 +180,7 @@ struct GIFFile: Sendable {
         guard data.hasText("GIF87a", at: 0) || data.hasText("GIF89a", at: 0),
             let width = data.integer(at: 6, count: 2, isBigEndian: false),
             let height = data.integer(at: 8, count: 2, isBigEndian: false), let flags = data.byte(at: 10)
-        else { throw .decoding(format: .gif, reason: .corrupt("it does not begin like a GIF")) }
+        else { throw .decoding(format: .gif, reason: .corrupt("no GIF signature")) }
         screen = PixelSize(width: width, height: height)
         offset = 13
         stage = Self.paletteLength(flags).map(Stage.globalPalette) ?? .introducer

@@ -11,8 +11,6 @@ final class GIFFrameDecoder {
     private var unpackedSinceCheck = 0
 
     /// - Parameter frame: needs the first of its codes, which contains their size.
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``.
     init(_ frame: GIFFrame, limits: DecodingLimits) throws(WebImageError) {
         guard frame.size.width > 0, frame.size.height > 0 else {
             throw .decoding(format: .gif, reason: .corrupt("an empty frame"))
@@ -108,8 +106,6 @@ final class GIFFrameDecoder {
 
     /// Returns the frame at `size`, painted row by row so that only its indices are in memory; `nil` if pixels are
     /// missing. The pixels are those of resampling the whole frame.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func resampled(to size: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         guard isComplete else { return nil }
         let resampler = try RowResampler(from: frame.size, to: size)

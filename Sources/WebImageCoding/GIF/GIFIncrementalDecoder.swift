@@ -13,7 +13,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoder {
     /// The memory for previews.
     private var share: DecodingShare?
     /// The image of the first frame, once it's complete.
-    private var firstPicture: Image?
+    private var completeFirstFrame: Image?
     private var frames = ArrivingAnimation()
     /// The state shown by the last preview.
     private var previewed = Progress()
@@ -55,7 +55,7 @@ final class GIFIncrementalDecoder: IncrementalImageDecoder {
         let frames = file.frames.count > 1 ? try arrivedFrames() : nil
         let progress = Progress(rowCount: first.rowCount, frameCount: frames?.frameCount ?? 1)
         guard progress != previewed else { return nil }
-        var image = try picture(first, plan, share)
+        var image = try firstFrame(first, plan, share)
         if let frames {
             image.animation = frames
             image.frameCount = frames.frameCount
@@ -94,16 +94,16 @@ final class GIFIncrementalDecoder: IncrementalImageDecoder {
     }
 
     /// Returns the first frame so far.
-    private func picture(
+    private func firstFrame(
         _ first: GIFFrameDecoder, _ plan: DecodingPlan, _ share: DecodingShare
     ) throws(WebImageError) -> Image {
-        if let firstPicture { return firstPicture }
+        if let completeFirstFrame { return completeFirstFrame }
         var stillPlan = plan
         stillPlan.options.firstFrameOnly = true
         var image = try file.image(first: first, plan: stillPlan, share: share)
         image.isPartial = true
         image.frameCount = 1
-        if file.frames.first?.isWhole == true { firstPicture = image }
+        if file.frames.first?.isWhole == true { completeFirstFrame = image }
         return image
     }
 

@@ -47,7 +47,6 @@ final class LZWDecoder {
     }
 
     /// - Parameter minimumCodeSize: 1 to 8.
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``.
     init(minimumCodeSize: UInt8, capacity: Int) throws(WebImageError) {
         guard (1...8).contains(minimumCodeSize) else {
             throw .decoding(format: .gif, reason: .corrupt("LZW codes of \(minimumCodeSize) bits"))

@@ -93,8 +93,6 @@ extension DecodingPlan {
 
     /// Returns the fastest way to decode within the memory limit. Rows are resampled one by one before coefficients go to a
     /// file, which costs more.
-    ///
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     func route(for reader: JPEGReader) throws(WebImageError) -> DecodingRoute {
         let isResampled = reader.outputSize(atLeast: targetSize) != targetSize
         let routes = (reader.hasMultipleScans ? [false, true] : [false]).flatMap { isSpooled in

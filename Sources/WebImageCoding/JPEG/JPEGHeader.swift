@@ -36,7 +36,7 @@ struct JPEGHeader {
                 continue
             }
             guard length >= 2 else {
-                throw .decoding(format: .jpeg, reason: .corrupt("a segment shorter than its length"))
+                throw .decoding(format: .jpeg, reason: .corrupt("an invalid segment length"))
             }
             switch marker {
             case _ where Self.startsFrame(marker):
@@ -65,7 +65,7 @@ struct JPEGHeader {
                 format: .jpeg, reason: isCut ? .truncated : .corrupt("no frame header before the first scan"))
         }
         guard size.width > 0, size.height > 0 else {
-            throw .decoding(format: .jpeg, reason: .corrupt("a picture of \(size) pixels"))
+            throw .decoding(format: .jpeg, reason: .corrupt("an image of \(size) pixels"))
         }
         self.size = size
         // Programs that rotate an image often update only one of them. EXIF takes precedence, as in viewers.

@@ -11,7 +11,7 @@ struct APNGFile: AnimationFile {
     /// Whether the default image is the first frame.
     let beginsWithStill: Bool
 
-    private let pictures: [PNGImage]
+    private let images: [PNGImage]
     private let layout: PNGLayout
     /// The longest zlib stream that is joined from several chunks.
     private let joinedByteCount: Int
@@ -30,15 +30,15 @@ struct APNGFile: AnimationFile {
             part.isOpaque = !still.hasAlpha
             return part
         }
-        pictures = frames.enumerated().map { index, frame in
+        images = frames.enumerated().map { index, frame in
             guard index > 0 || !sequence.beginsWithStill else { return still }
-            var picture = still
-            picture.layout = still.layout.resized(to: frame.part.size)
-            picture.chunks = frame.chunks
-            return picture
+            var image = still
+            image.layout = still.layout.resized(to: frame.part.size)
+            image.chunks = frame.chunks
+            return image
         }
         layout = still.layout
-        joinedByteCount = pictures.reduce(0) { max($0, $1.joinedByteCount) }
+        joinedByteCount = images.reduce(0) { max($0, $1.joinedByteCount) }
         canvasSize = still.layout.size
         self.orientation = orientation
         loopCount = sequence.loopCount
@@ -57,7 +57,7 @@ struct APNGFile: AnimationFile {
     }
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
-        let decoded = try pictures[index].decoded(
+        let decoded = try images[index].decoded(
             from: data.bytes, missingRows: .corrupt("rows are missing"), cancellation: cancellation)
         // If the first frame replaces the default image, the latter is better than a part of the frame.
         let mayBePartial = damage == .showGoodPart && (index > 0 || beginsWithStill)

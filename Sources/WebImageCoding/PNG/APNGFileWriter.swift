@@ -85,11 +85,11 @@ struct APNGFileWriter {
         if let encoder = PNGFastEncoder(pixels, hasAlpha: hasAlpha, options: options) {
             return try encoder.compressed(cancellation: options.cancellation)
         }
-        let picture = try PNGEncoder().encodeRowByRow(pixels, hasAlpha: hasAlpha, options: options)
+        let encoded = try PNGEncoder().encodeRowByRow(pixels, hasAlpha: hasAlpha, options: options)
         var file = PNGFile()
-        file.read(picture.bytes)
+        file.read(encoded.bytes)
         guard let chunks = file.still?.chunks else { throw .encoding(format: .png, reason: .codec("no data")) }
-        return chunks.reduce(into: Data()) { $0 += picture[$1.content] }
+        return chunks.reduce(into: Data()) { $0 += encoded[$1.content] }
     }
 }
 

@@ -63,8 +63,6 @@ struct PNGReading {
     let header: PNGHeader
     let plan: DecodingPlan
 
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/cancelled``.
     init(of data: Data, options: DecodingOptions) throws(WebImageError) {
         var file = PNGFile()
         file.read(data.bytes)

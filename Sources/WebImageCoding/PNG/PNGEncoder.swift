@@ -125,8 +125,6 @@ struct PNGFastEncoder {
     }
 
     /// Returns the zlib stream.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func compressed(cancellation: Cancellation?) throws(WebImageError) -> Data {
         // A filtered row is one byte longer than as RGBA at most.
         var filtered = try MutablePixelBuffer(

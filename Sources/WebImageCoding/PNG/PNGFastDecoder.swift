@@ -65,34 +65,32 @@ extension PNGImage {
 ///
 /// It only decodes complete, intact images; ``PNGStreamDecoder`` decodes the others.
 struct PNGFastDecoder {
-    private let picture: PNGImage
+    private let image: PNGImage
     private let rows: PNGRowConversion
 
     /// `nil` for other kinds of images.
-    init?(_ picture: PNGImage) {
-        guard let rows = PNGRowConversion(picture) else { return nil }
-        self.picture = picture
+    init?(_ image: PNGImage) {
+        guard let rows = PNGRowConversion(image) else { return nil }
+        self.image = image
         self.rows = rows
         guard filteredByteCount <= Self.filteredByteLimit else { return nil }
     }
 
     /// Returns the pixels; `nil` if the data are incomplete, damaged or unusual.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func pixels(in data: RawSpan, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
-        guard !picture.chunks.isEmpty, picture.chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else {
+        guard !image.chunks.isEmpty, image.chunks.allSatisfy({ $0.isWhole && $0.isIntact(in: data) }) else {
             return nil
         }
         try cancellation?.check()
-        if picture.chunks.count == 1 {
-            return try pixels(ofStream: data.extracting(picture.chunks[0].compressedBytes), cancellation: cancellation)
+        if image.chunks.count == 1 {
+            return try pixels(ofStream: data.extracting(image.chunks[0].compressedBytes), cancellation: cancellation)
         }
         let stream = joinedChunks(of: data)
         return try pixels(ofStream: stream.span.bytes, cancellation: cancellation)
     }
 
     private func pixels(ofStream stream: RawSpan, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
-        let size = picture.layout.size
+        let size = image.layout.size
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height, spareByteCount: size.height)
         try cancellation?.check()
         let isOpaque = try buffer.withUnsafeMutableMemory { (memory) throws(WebImageError) -> Bool? in
@@ -121,7 +119,7 @@ struct PNGFastDecoder {
     private func convert(
         _ filtered: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>, cancellation: Cancellation?
     ) throws(WebImageError) -> Bool? {
-        let size = picture.layout.size
+        let size = image.layout.size
         var unfiltering = rows.unfiltering()
         var isOpaque = true
         var isKnown = true
@@ -138,9 +136,9 @@ struct PNGFastDecoder {
     }
 
     private func joinedChunks(of data: RawSpan) -> [UInt8] {
-        let count = picture.chunks.reduce(0) { $0 + $1.compressedBytes.count }
+        let count = image.chunks.reduce(0) { $0 + $1.compressedBytes.count }
         return [UInt8](unsafeUninitializedCapacity: count) { joined, filled in
-            for chunk in picture.chunks {
+            for chunk in image.chunks {
                 data.extracting(chunk.compressedBytes).withUnsafeBytes { bytes in
                     UnsafeMutableRawBufferPointer(joined)[filled...].copyBytes(from: bytes)
                     filled += bytes.count
@@ -149,7 +147,7 @@ struct PNGFastDecoder {
         }
     }
 
-    private var filteredByteCount: Int { rows.filteredByteCount * picture.layout.size.height }
+    private var filteredByteCount: Int { rows.filteredByteCount * image.layout.size.height }
 
     /// libdeflate can't be cancelled: 64 MiB, 16 megapixels with alpha, take it 0.1 s.
     private static let filteredByteLimit = 64 << 20
@@ -165,18 +163,18 @@ struct PNGRowConversion {
     private let palette: [UInt32]
 
     /// `nil` for other kinds of images.
-    init?(_ picture: PNGImage) {
-        let layout = picture.layout
+    init?(_ image: PNGImage) {
+        let layout = image.layout
         guard layout.bitDepth == 8, !layout.isInterlaced else { return nil }
         if layout.colorType == .palette {
-            guard !picture.palette.isEmpty else { return nil }
-        } else if !picture.transparency.isEmpty {
+            guard !image.palette.isEmpty else { return nil }
+        } else if !image.transparency.isEmpty {
             return nil
         }
         width = layout.size.width
         colorType = layout.colorType
-        paletteIsOpaque = picture.transparency.isEmpty
-        palette = layout.colorType == .palette ? Self.words(of: picture) : []
+        paletteIsOpaque = image.transparency.isEmpty
+        palette = layout.colorType == .palette ? Self.words(of: image) : []
     }
 
     private var rowByteCount: Int { width * colorType.channelCount }
@@ -237,13 +235,13 @@ struct PNGRowConversion {
     }
 
     /// Indices beyond the palette are black, as in libpng.
-    private static func words(of picture: PNGImage) -> [UInt32] {
+    private static func words(of image: PNGImage) -> [UInt32] {
         var bytes = [UInt8](repeating: 0, count: 256 * 4)
         for index in 0..<256 {
-            for channel in 0..<3 where index * 3 + channel < picture.palette.count {
-                bytes[index * 4 + channel] = picture.palette[index * 3 + channel]
+            for channel in 0..<3 where index * 3 + channel < image.palette.count {
+                bytes[index * 4 + channel] = image.palette[index * 3 + channel]
             }
-            bytes[index * 4 + 3] = index < picture.transparency.count ? picture.transparency[index] : 255
+            bytes[index * 4 + 3] = index < image.transparency.count ? image.transparency[index] : 255
         }
         cwi_premultiply(&bytes, 256)
         return bytes.withUnsafeBytes { Array($0.bindMemory(to: UInt32.self)) }

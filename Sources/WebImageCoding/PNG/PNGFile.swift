@@ -43,7 +43,7 @@ struct PNGFile: Sendable {
         animation?.dropCutData()
         while end == .missing, let chunk = chunks.next(in: data) {
             guard chunk.name.isValid else {
-                end = .damaged("a chunk with an impossible name")
+                end = .damaged("an invalid chunk name")
                 return
             }
             countMetadata(chunk)
@@ -81,7 +81,7 @@ struct PNGFile: Sendable {
         guard still == nil, chunk.name == .header, chunk.content.count == 13, chunk.isIntact(in: data),
             let layout = PNGLayout(reading: data, at: chunk.content.lowerBound)
         else {
-            end = .damaged(still == nil ? "no usable header" : "a second header")
+            end = .damaged(still == nil ? "no valid header" : "a second header")
             return
         }
         still = PNGImage(layout: layout)
@@ -96,7 +96,7 @@ struct PNGFile: Sendable {
         }
         guard still?.layout.colorType == .palette else { return }
         guard stage == .beforeData, still?.palette.isEmpty == true, count > 0, count <= 256 * 3, count % 3 == 0 else {
-            end = .damaged("a palette of \(count) bytes, or out of place")
+            end = .damaged("an invalid or misplaced palette of \(count) bytes")
             return
         }
         still?.palette = Self.bytes(of: chunk, in: data)

@@ -8,7 +8,7 @@ final class PNGStreamDecoder {
     /// What is wrong with the data. The rows before it are good, and no more follow.
     private(set) var failure: WebImageError?
 
-    private let picture: PNGImage
+    private let image: PNGImage
     private var decoder: OpaquePointer
     // Straight alpha while an interlaced image is incomplete; otherwise premultiplied row by row. `nil` at the end.
     private var buffer: MutablePixelBuffer?
@@ -19,22 +19,21 @@ final class PNGStreamDecoder {
     private var byteCount = 0
     private var hasReplayed = false
 
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/decoding(format:reason:)``.
-    init(_ picture: PNGImage) throws(WebImageError) {
-        let size = picture.layout.size
+    init(_ image: PNGImage) throws(WebImageError) {
+        let size = image.layout.size
         buffer = try MutablePixelBuffer(width: size.width, height: size.height)
-        decoder = try Self.begin(picture)
-        self.picture = picture
+        decoder = try Self.begin(image)
+        self.image = image
     }
 
     /// Returns a decoder that has read the header, palette and transparency.
-    static func begin(_ picture: PNGImage) throws(WebImageError) -> OpaquePointer {
+    static func begin(_ image: PNGImage) throws(WebImageError) -> OpaquePointer {
         guard let decoder = cwi_png_decoder_create() else {
-            throw .outOfMemory(byteCount: picture.layout.size.pixelCount * 4)
+            throw .outOfMemory(byteCount: image.layout.size.pixelCount * 4)
         }
         let status = cwi_png_decoder_start(
-            decoder, picture.layout.content, picture.palette, picture.palette.count, picture.transparency,
-            picture.transparency.count, UInt32(MutablePixelBuffer.maximumDimension))
+            decoder, image.layout.content, image.palette, image.palette.count, image.transparency,
+            image.transparency.count, UInt32(MutablePixelBuffer.maximumDimension))
         guard status == CWI_PNG_OK else {
             defer { cwi_png_decoder_destroy(decoder) }
             throw failure(of: decoder)
@@ -50,8 +49,6 @@ final class PNGStreamDecoder {
     var missingRowCount: UInt64 { cwi_png_decoder_rows(decoder).missing_count }
 
     /// Reads what is new in `chunks`; `data` are the file's bytes so far.
-    ///
-    /// - Throws: ``WebImageError/cancelled``.
     func take(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
         try cancellation?.check()
         while failure == nil, chunkCount < chunks.count {
@@ -73,7 +70,7 @@ final class PNGStreamDecoder {
     }
 
     private func take(_ bytes: Range<Int>, of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
-        let step = picture.layout.compressedStepByteCount
+        let step = image.layout.compressedStepByteCount
         while failure == nil, missingRowCount > 0, byteCount < bytes.count {
             let start = bytes.lowerBound + byteCount
             let end = min(start + step, bytes.upperBound)
@@ -98,7 +95,7 @@ final class PNGStreamDecoder {
     ///
     /// libpng drops a row whose last bytes arrive with wrong ones, so the number of rows would depend on the pieces.
     private func replay(_ chunks: [PNGChunk], of data: RawSpan, cancellation: Cancellation?) throws(WebImageError) {
-        let fresh = try Self.begin(picture)
+        let fresh = try Self.begin(image)
         cwi_png_decoder_destroy(decoder)
         decoder = fresh
         failure = nil
@@ -112,7 +109,7 @@ final class PNGStreamDecoder {
             try take(good, of: data, cancellation: cancellation)
         }
         let bad = chunks[lastChunk].compressedBytes.dropFirst(goodByteCount)
-        for index in bad.prefix(picture.layout.compressedStepByteCount) where failure == nil && missingRowCount > 0 {
+        for index in bad.prefix(image.layout.compressedStepByteCount) where failure == nil && missingRowCount > 0 {
             try take(data.extracting(index..<index + 1), cancellation: cancellation)
             byteCount += 1
         }
@@ -124,10 +121,10 @@ final class PNGStreamDecoder {
 
     /// Premultiplies the rows that don't change any more; at the end, all that show something.
     private func premultiply(isEnd: Bool = false, cancellation: Cancellation?) throws(WebImageError) {
-        let isFinal = isEnd || !picture.layout.isInterlaced || missingRowCount == 0
+        let isFinal = isEnd || !image.layout.isInterlaced || missingRowCount == 0
         let first = premultipliedRowCount
         let rows = first..<(isFinal ? shownRowCount : first)
-        guard picture.hasAlpha, !rows.isEmpty, var pixels = buffer.take() else {
+        guard image.hasAlpha, !rows.isEmpty, var pixels = buffer.take() else {
             premultipliedRowCount = rows.upperBound
             return
         }
@@ -153,8 +150,6 @@ final class PNGStreamDecoder {
     }
 
     /// Returns a copy of the pixels so far, transparent where there are none.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func snapshot(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         var copy = try MutablePixelBuffer(width: size.width, height: size.height)
         let shown = 0..<shownRowCount * size.width * 4
@@ -164,14 +159,12 @@ final class PNGStreamDecoder {
             }
         }
         try copy.clear(rows: shownRowCount..<size.height, cancellation: cancellation)
-        let straight = picture.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
+        let straight = image.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
         let areOpaque = try Self.premultiply(straight, of: &copy, cancellation: cancellation)
         return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
     }
 
     /// Returns the pixels, transparent where there are none. Don't use the decoder afterward.
-    ///
-    /// - Throws: ``WebImageError/cancelled``.
     func finish(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         try premultiply(isEnd: true, cancellation: cancellation)
         guard var pixels = buffer.take() else { preconditionFailure("finished twice") }
@@ -179,7 +172,7 @@ final class PNGStreamDecoder {
         return pixels.freeze(isOpaque: isOpaque && shownRowCount == size.height)
     }
 
-    private var size: PixelSize { picture.layout.size }
+    private var size: PixelSize { image.layout.size }
 }
 
 extension PNGLayout {
@@ -194,8 +187,6 @@ extension PNGImage {
     ///
     /// The pixels are those of resampling the whole image. `nil` if it's interlaced, incomplete or damaged, or if the
     /// size stays the same.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     func resampledByRows(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer? {
@@ -270,11 +261,11 @@ final class PNGRowReader {
     var stepByteCount: Int { Self.stepByteCount }
     private static let stepByteCount = 256
 
-    init(_ picture: PNGImage) throws(WebImageError) {
-        size = picture.layout.size
-        hasAlpha = picture.hasAlpha
-        windowRowLimit = Self.windowRowLimit(picture.layout)
-        decoder = try PNGStreamDecoder.begin(picture)
+    init(_ image: PNGImage) throws(WebImageError) {
+        size = image.layout.size
+        hasAlpha = image.hasAlpha
+        windowRowLimit = Self.windowRowLimit(image.layout)
+        decoder = try PNGStreamDecoder.begin(image)
         window = .allocate(capacity: windowRowLimit * size.width * 4)
     }
 

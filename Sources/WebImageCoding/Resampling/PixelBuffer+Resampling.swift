@@ -11,8 +11,6 @@ extension PixelBuffer {
     ///   - region: the part of the image; all of it by default.
     ///   - filter: the resampling filter.
     /// - Precondition: the region's numbers are finite, its sides above 0.
-    /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
-    ///   ``WebImageError/cancelled``.
     package func resampled(
         to size: PixelSize, region: PixelRegion? = nil, filter: ResamplingFilter = .lanczos3,
         cancellation: Cancellation? = nil
@@ -108,8 +106,6 @@ extension PixelBuffer {
 extension PixelBuffer {
     /// Returns these pixels upright, given the `orientation` in which they are stored; the same object if they are
     /// upright already.
-    ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     package func upright(
         from orientation: ImageOrientation, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> PixelBuffer {

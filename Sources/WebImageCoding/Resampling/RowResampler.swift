@@ -24,7 +24,6 @@ final class RowResampler {
     private var inputRowCount = 0
     private var outputRowCount = 0
 
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/invalidSize(width:height:)``.
     init(from inputSize: PixelSize, to outputSize: PixelSize) throws(WebImageError) {
         self.inputSize = inputSize
         self.outputSize = outputSize
@@ -141,7 +140,6 @@ final class PassingRows {
     private var releasedByteCount = 0
     private var isOpaque = true
 
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/invalidSize(width:height:)``.
     init(of size: PixelSize, resampledTo targetSize: PixelSize) throws(WebImageError) {
         self.size = size
         resampler = try RowResampler(from: size, to: targetSize)

@@ -204,8 +204,6 @@ extension DecodingPlan {
     }
 
     /// Returns the way to decode a still image with the best quality within the memory limit.
-    ///
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
     func route(for file: WebPFile) throws(WebImageError) -> DecodingRoute {
         let working = WebPImageDecoder.workingByteCount(
             of: file.size, isLossless: file.isLossless, hasAlpha: file.hasAlpha)

@@ -131,7 +131,7 @@ struct WebPImageEncoder {
     }
 
     private static let wrongVersion = WebImageError.encoding(
-        format: .webp, reason: .codec("another version of libwebp"))
+        format: .webp, reason: .codec("an incompatible version of libwebp"))
     static let maximumDimension = Int(WEBP_MAX_DIMENSION)
 }
 
@@ -151,18 +151,18 @@ struct WebPAnimationWriter {
 
     /// Appends a frame.
     ///
-    /// - Parameter picture: an encoded still image, whose chunks become the frame's.
+    /// - Parameter still: an encoded still image, whose chunks become the frame's.
     mutating func append(
-        _ picture: Data, of patch: FramePatch, blend: FramePart.Blend, milliseconds: Int
+        _ still: Data, of patch: FramePatch, blend: FramePart.Blend, milliseconds: Int
     ) throws(WebImageError) {
         let area = patch.area
         var content = Self.bytes(of: area.columns.lowerBound / 2, 3) + Self.bytes(of: area.rows.lowerBound / 2, 3)
         content += Self.bytes(of: area.columns.count - 1, 3) + Self.bytes(of: area.rows.count - 1, 3)
         content += Self.bytes(of: milliseconds, 3)
         content.append((blend == .source ? 2 : 0) | (patch.disposal == .clear ? 1 : 0))
-        let still = try WebPFile(reading: picture.bytes)
-        hasAlpha = hasAlpha || still.hasAlpha || !patch.frame.isOpaque
-        append("ANMF", content, Self.frameChunks(of: picture))
+        let file = try WebPFile(reading: still.bytes)
+        hasAlpha = hasAlpha || file.hasAlpha || !patch.frame.isOpaque
+        append("ANMF", content, Self.frameChunks(of: still))
     }
 
     /// Returns the file.

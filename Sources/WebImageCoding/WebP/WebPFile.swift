@@ -119,18 +119,18 @@ struct WebPFile {
             duration: FrameDuration.played(Double(milliseconds) / 1000), blend: flags & 2 == 0 ? .over : .source,
             disposal: flags & 1 == 0 ? .keep : .clear, isOpaque: false)
         guard part.lies(inside: size) else { throw Self.corrupt("a frame outside its canvas") }
-        let picture = content.lowerBound + Self.frameHeaderLength..<content.upperBound
+        let image = content.lowerBound + Self.frameHeaderLength..<content.upperBound
         guard isWhole else {
-            nextFrame = Frame(part: part, content: picture)
+            nextFrame = Frame(part: part, content: image)
             return
         }
         nextFrame = nil
-        part.isOpaque = data.extracting(picture).withUnsafeBytes { bytes in
+        part.isOpaque = data.extracting(image).withUnsafeBytes { bytes in
             // Damage is reported when the frame is decoded; other frames may be good.
             let features = try? WebPBitstreamFeatures(of: bytes, isWhole: true)
             return features?.has_alpha == 0
         }
-        frames.append(Frame(part: part, content: picture))
+        frames.append(Frame(part: part, content: image))
     }
 
     private static func corrupt(_ reason: String) -> WebImageError {
@@ -171,7 +171,7 @@ extension WebPBitstreamFeatures {
         let status = bytes.isEmpty ? VP8_STATUS_NOT_ENOUGH_DATA : WebPGetFeatures(start, bytes.count, &self)
         guard status == VP8_STATUS_OK else {
             if isWhole, status == VP8_STATUS_NOT_ENOUGH_DATA {
-                throw .decoding(format: .webp, reason: .corrupt("no picture in it"))
+                throw .decoding(format: .webp, reason: .corrupt("no image data"))
             }
             throw WebImageError(status)
         }
@@ -188,11 +188,11 @@ extension WebImageError {
         case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED:
             self = .decoding(format: .webp, reason: .truncated)
         case VP8_STATUS_UNSUPPORTED_FEATURE:
-            self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp does not know"))
+            self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp doesn't support"))
         case VP8_STATUS_OUT_OF_MEMORY:
             self = .outOfMemory(byteCount: 0)
         case VP8_STATUS_BITSTREAM_ERROR:
-            self = .decoding(format: .webp, reason: .corrupt("a bad bitstream"))
+            self = .decoding(format: .webp, reason: .corrupt("an invalid bitstream"))
         default:
             self = .decoding(format: .webp, reason: .corrupt("libwebp status \(status.rawValue)"))
         }

@@ -51,7 +51,7 @@ final class WebPImageDecoder {
         config.initialize(to: WebPDecoderConfig())
         guard WebPInitDecoderConfig(config) != 0 else {
             config.deallocate()
-            throw .decoding(format: .webp, reason: .unsupported("another version of libwebp"))
+            throw .decoding(format: .webp, reason: .unsupported("an incompatible version of libwebp"))
         }
         let bytesPerRow = outputSize.width * 4
         if outputSize != size {

@@ -3,7 +3,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// Frames put together from parts, compared with a composer that knows no short cut.
+/// Composed frames, compared with a simple composer.
 @Suite struct ComposedAnimationTests {
     private func animation(
         _ file: RandomAnimationFile, options: DecodingOptions = DecodingOptions()
@@ -13,7 +13,7 @@ import WebImageTestSupport
             plan: DecodingPlan(storedSize: file.canvasSize, orientation: file.orientation, options: options))
     }
 
-    /// A file whose parts all have the canvas's size and one colour each.
+    /// A file whose parts all cover the canvas with one color.
     private func fullParts(_ parts: [(FramePart.Blend, FramePart.Disposal, isOpaque: Bool)]) -> RandomAnimationFile {
         let size = PixelSize(width: 2, height: 2)
         return RandomAnimationFile(
@@ -27,7 +27,7 @@ import WebImageTestSupport
             })
     }
 
-    @Test func composesLikeANaiveComposerInEveryOrder() throws {
+    @Test func composesLikeASimpleComposerInEveryOrder() throws {
         for seed in 1...400 as ClosedRange<UInt64> {
             let file = RandomAnimationFile(seed: seed, partCount: 12, damagedCount: seed.isMultiple(of: 2) ? 2 : 0)
             let expected = file.parts.indices.map(file.naiveFrame)
@@ -35,7 +35,7 @@ import WebImageTestSupport
             var generator = SplitMix64(seed: seed)
             let order = Array(0..<12) + (0..<40).map { _ in Int.random(in: 0..<12, using: &generator) }
             let reader = animation.makeFrameReader()
-            // Frames that are still in use must not change with those drawn later.
+            // Frames that are still in use must not change when later ones are drawn.
             var shown: [(index: Int, picture: PixelBuffer)] = []
             for index in order {
                 if let expected = expected[index] {
@@ -55,7 +55,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func composesAKeyframeWithoutThoseBefore() throws {
+    @Test func composesAKeyframeWithoutPreviousFrames() throws {
         for seed in 1...200 as ClosedRange<UInt64> {
             let file = RandomAnimationFile(seed: seed, partCount: 12)
             let animation = try animation(file)
@@ -83,7 +83,7 @@ import WebImageTestSupport
             ([(.over, .keep, false), (.over, .keep, true)], [true, true]),
             ([(.over, .keep, false), (.source, .keep, false)], [true, true]),
             ([(.over, .clear, false), (.over, .keep, false)], [true, true]),
-            // What is restored is the canvas of the beginning, clear; then the first frame.
+            // The restored canvas is transparent at the start, then the first frame.
             ([(.over, .restore, true), (.over, .keep, false)], [true, true]),
             ([(.over, .keep, false), (.source, .restore, true), (.over, .keep, false)], [true, true, false]),
             ([(.over, .keep, false), (.source, .clear, true), (.over, .keep, false)], [true, true, true]),
@@ -99,7 +99,7 @@ import WebImageTestSupport
         ])
         let reader = try animation(file).makeFrameReader()
         _ = try reader.frame(at: 5, cancellation: nil)
-        // Not 4, which leaves no trace.
+        // Without 4, which leaves no trace.
         #expect(file.decoded == [2, 3, 5])
         _ = try reader.frame(at: 5, cancellation: nil)
         #expect(file.decoded == [2, 3, 5])
@@ -109,7 +109,7 @@ import WebImageTestSupport
         #expect(file.decoded == [2, 3, 5, 6, 0, 1])
     }
 
-    @Test func drawsOnItsCanvasInPlaceUnlessAFrameIsStillInUse() throws {
+    @Test func drawsInPlaceUnlessAFrameIsInUse() throws {
         let file = fullParts([(.over, .keep, true), (.over, .keep, false), (.over, .keep, false)])
         let reader = try animation(file).makeFrameReader()
         func address(_ index: Int) throws -> UnsafeRawPointer {
@@ -138,8 +138,8 @@ import WebImageTestSupport
         }
     }
 
-    /// Whatever was half done then, the frames that follow are right.
-    @Test func goesOnAfterBeingCancelledAtAnyCheckpoint() throws {
+    /// Frames after a cancellation are correct.
+    @Test func continuesAfterCancellationAtAnyCheckpoint() throws {
         for seed in 1...20 as ClosedRange<UInt64> {
             let file = RandomAnimationFile(seed: seed, partCount: 8)
             let animation = try animation(file)
@@ -165,7 +165,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.cancelled) { try animation.makeFrameReader().frame(at: 2, cancellation: load) }
     }
 
-    @Test func comesWithTheFirstFrameUnlessThatIsEnough() throws {
+    @Test func comesWithTheFirstFrameUnlessOnlyThatIsWanted() throws {
         let file = RandomAnimationFile(seed: 6, partCount: 3)
         var plan = try DecodingPlan(storedSize: file.canvasSize, options: DecodingOptions())
         let image = try plan.image(of: file)
@@ -179,14 +179,14 @@ import WebImageTestSupport
     }
 }
 
-/// An animation of random rectangles, blends and disposals, which counts how often its parts are decoded.
+/// An animation of random rectangles, blends and disposals that counts how often its parts are decoded.
 final class RandomAnimationFile: AnimationFile {
     let format = ImageFormat.gif
     let canvasSize: PixelSize
     let orientation: ImageOrientation
     let parts: [FramePart]
     let pieces: [Pixels]
-    /// Parts that can't be decoded.
+    /// The parts that can't be decoded.
     let damaged: Set<Int>
     let loopCount = 0
     let isComplete = true
@@ -201,7 +201,7 @@ final class RandomAnimationFile: AnimationFile {
         self.damaged = damaged
     }
 
-    /// - Parameter canvasSize: at most 9×9, whatever chance gives, unless named.
+    /// - Parameter canvasSize: random up to 9×9 by default.
     init(
         seed: UInt64, partCount: Int, damagedCount: Int = 0, canvasSize: PixelSize? = nil,
         orientation: ImageOrientation = .up
@@ -219,7 +219,7 @@ final class RandomAnimationFile: AnimationFile {
             let isFull = Int.random(in: 0..<3, using: &generator) == 0
             let left = isFull ? 0 : Int.random(in: 0..<canvasSize.width, using: &generator)
             let top = isFull ? 0 : Int.random(in: 0..<canvasSize.height, using: &generator)
-            // An empty one now and then.
+            // Sometimes an empty one.
             let isEmpty = Int.random(in: 0..<12, using: &generator) == 0
             let size = PixelSize(
                 width: isFull ? canvasSize.width : Int.random(in: 1...canvasSize.width - left, using: &generator),
@@ -238,7 +238,7 @@ final class RandomAnimationFile: AnimationFile {
         damaged = Set((0..<damagedCount).map { _ in Int.random(in: 0..<partCount, using: &generator) })
     }
 
-    /// The numbers of the parts decoded so far, in that order.
+    /// The numbers of the decoded parts, in order.
     var decoded: [Int] { decodedParts.withLock { $0 } }
 
     func workingByteCount(of size: PixelSize) -> Int { 0 }
@@ -252,7 +252,7 @@ final class RandomAnimationFile: AnimationFile {
         return pixels.freeze(isOpaque: parts[index].isOpaque)
     }
 
-    /// Clear, opaque and half transparent pixels, premultiplied.
+    /// Transparent, opaque and translucent pixels, premultiplied.
     private static func noise(of size: PixelSize, isOpaque: Bool, using generator: inout SplitMix64) -> Pixels {
         var bytes: [UInt8] = []
         for _ in 0..<size.pixelCount {
@@ -267,7 +267,7 @@ final class RandomAnimationFile: AnimationFile {
 }
 
 extension RandomAnimationFile {
-    /// A frame as the format's rules say, pixel by pixel, beginning with the first part; `nil` for a damaged one.
+    /// Composes a frame pixel by pixel from the first part on; `nil` for a damaged one.
     func naiveFrame(at index: Int) -> Pixels? {
         guard !damaged.contains(index) || parts[index].isEmpty else { return nil }
         var canvas = Pixels(size: canvasSize, bytes: [UInt8](repeating: 0, count: canvasSize.pixelCount * 4))

@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageCoding
 import WebImageCore
 
-/// Pictures that say something about their colours, beside what Pillow and lcms2 make of them in sRGB.
+/// Images with color chunks or profiles, compared with Pillow and lcms2.
 @Suite struct ColorFixtureTests {
     private func decoded(_ name: String) throws -> (pixels: Pixels, reference: Pixels) {
         let fixture = Fixture("../color/" + name)
@@ -21,7 +21,7 @@ import WebImageCore
         #expect(try #require(pixels.psnr(against: reference)) > 48)
     }
 
-    // Where there is little alpha, there are few levels of colour left to convert.
+    // With little alpha there are few color levels left to convert.
     @Test(arguments: ["adobe.png", "scanner.png"])
     func convertsTranslucentPixels(_ name: String) throws {
         let (pixels, reference) = try decoded(name)
@@ -29,7 +29,7 @@ import WebImageCore
         #expect(try #require(pixels.psnr(against: reference)) > 48)
     }
 
-    // A level more or less of the decoder's is several after a steep curve.
+    // One level of the decoder is several after a steep curve.
     @Test(arguments: ["p3.jpg", "gray.jpg", "gray-in-colors.jpg", "press.jpg"])
     func convertsJPEGToSRGB(_ name: String) throws {
         let (pixels, reference) = try decoded(name)
@@ -62,13 +62,13 @@ import WebImageCore
         let options = DecodingOptions(thumbnail: Thumbnail(width: 12, height: 12))
         let small = Pixels(try CodecRegistry().decode(fixture.data(), options: options).pixels)
         let reference = try Pixels(fixture.reference().buffer().resampled(to: small.size))
-        // Not the same order of steps, but the same picture.
+        // The order of the steps differs, but not the image.
         #expect(try #require(small.psnr(against: reference)) > 28)
         let unconverted = try unprofiled(fixture, options: options)
         #expect(small != unconverted)
     }
 
-    /// The same picture read as sRGB.
+    /// The same image read as sRGB.
     private func unprofiled(_ fixture: Fixture, options: DecodingOptions) throws -> Pixels {
         var data = try fixture.data()
         for name in ["acsp", "iCCP", "ICCP"] {
@@ -79,7 +79,7 @@ import WebImageCore
     }
 }
 
-/// A PNG whose chunks were tampered with, its checksums made to fit.
+/// A modified PNG with corrected checksums.
 func withChecksums(_ data: Data) -> Data {
     var output = Data(data.prefix(8))
     var offset = 8
@@ -107,7 +107,7 @@ func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> 
         .profile(try #require(ProfileBytes.display(.displayP3, curve: gammaCurve(gamma)).profile()))
     }
 
-    @Test func keepsTheOnesUsedLast() throws {
+    @Test func keepsTheMostRecentlyUsed() throws {
         let cache = ColorTransformCache(countLimit: 2)
         let (first, second, third) = (try encoding(gamma: 1), try encoding(gamma: 2), try encoding(gamma: 3))
         for encoding in [first, second, first, third] {
@@ -119,21 +119,21 @@ func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> 
         #expect(cache.holds(third))
     }
 
-    @Test func isBoundedInBytes() throws {
+    @Test func isLimitedInBytes() throws {
         let cache = ColorTransformCache(byteLimit: 40_000)
         for gamma in 1...20 { _ = cache.transform(from: try encoding(gamma: Double(gamma) / 8), model: .rgb) }
         // Each takes 12 KB and its profile.
         #expect(cache.count == 3)
     }
 
-    @Test func remembersWhatCannotBeUsed() throws {
+    @Test func cachesUnusableProfiles() throws {
         let cache = ColorTransformCache()
         let useless = ColorEncoding.profile(try #require(ProfileBytes().profile()))
         #expect(cache.transform(from: useless, model: .rgb) == nil)
         #expect(cache.holds(useless))
     }
 
-    @Test func tellsModelsApart() throws {
+    @Test func distinguishesModels() throws {
         let cache = ColorTransformCache()
         let gray = ColorEncoding.profile(try #require(ProfileBytes.gray(curve: gammaCurve(1)).profile()))
         #expect(cache.transform(from: gray, model: .gray) != nil)
@@ -142,7 +142,7 @@ func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> 
     }
 
     @Test func servesManyThreads() throws {
-        // Fewer places than profiles, so that threads throw out what others use.
+        // Fewer entries than profiles, so that threads evict what others use.
         let cache = ColorTransformCache(countLimit: 2)
         let file = try Fixture("../color/scanner.png").data()
         let profile = try PNGHeader(reading: file.bytes).colors.profile(in: file.bytes)

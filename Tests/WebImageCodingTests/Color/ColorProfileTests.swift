@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// Reading profiles, and refusing what is none.
+/// Reading valid and invalid profiles.
 @Suite struct ColorProfileTests {
     private let sound = ProfileBytes.display(.displayP3, curve: sRGBCurve)
 
@@ -16,12 +16,12 @@ import WebImageTestSupport
         #expect(!profile.hasTag(.perceptualTable))
     }
 
-    @Test func ignoresBytesBehindItsEnd() throws {
+    @Test func ignoresBytesAfterItsEnd() throws {
         let profile = try #require(ColorProfile(sound.bytes + [1, 2, 3]))
         #expect(profile == sound.profile())
     }
 
-    @Test func refusesWhatIsNoProfile() {
+    @Test func refusesInvalidProfiles() {
         #expect(ColorProfile([]) == nil)
         #expect(ColorProfile(Array("not a profile, only its place".utf8)) == nil)
         for length in 0..<sound.bytes.count { #expect(ColorProfile(Array(sound.bytes[..<length])) == nil) }
@@ -52,7 +52,7 @@ import WebImageTestSupport
         #expect(ColorProfile(bytes) == nil)
     }
 
-    @Test func tellsItsName() throws {
+    @Test func readsItsName() throws {
         var bytes = sound
         bytes.tags.append(("desc", Array("desc\0\0\0\0".utf8) + number(6, count: 4) + Array("Plain\0".utf8)))
         #expect(bytes.profile()?.name == "Plain")
@@ -93,17 +93,17 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        // Powers without end, and of nothing.
+        // Infinite, negative and zero powers.
         formulaCurve(0, [30000]), formulaCurve(0, [-2]), formulaCurve(4, [-30000, -30000, 30000, 1, 0.5, -5, 9]),
         formulaCurve(1, [0.5, -1, 0.5]),
     ])
-    func keepsLightBetweenNoneAndAll(_ curve: [UInt8]) throws {
+    func clampsLight(_ curve: [UInt8]) throws {
         let tone = ToneCurve(tag: curve.span.bytes)
         let light = try #require(tone).lightOfBytes
         #expect(light.allSatisfy { (0...1).contains($0) })
     }
 
-    /// Values worked out by hand from ICC.1:2022, table 68: below and above where the curve bends.
+    /// Values computed by hand from ICC.1:2022, table 68: below and above the breakpoint.
     @Test(arguments: [
         (formulaCurve(0, [2]), [0.25, 0.75], [0.0625, 0.5625]),
         (formulaCurve(1, [2, 2, -1]), [0.25, 0.75], [0, 0.25]),
@@ -119,7 +119,7 @@ import WebImageTestSupport
         #expect(components.map(tone.light) == lights)
     }
 
-    /// Tables of colours with sizes of every kind, in the three types there are.
+    /// Color tables of all sizes in the three types.
     @Test(arguments: ["RGB ", "CMYK", "GRAY"])
     func refusesTablesLargerThanTheirTags(space: String) throws {
         let inputs = ["RGB ": 3, "CMYK": 4, "GRAY": 1][space] ?? 0
@@ -142,8 +142,8 @@ import WebImageTestSupport
         }
     }
 
-    /// What lcms2 can't use leaves what stands beside it.
-    @Test func takesLightsWhereTheTableIsBroken() throws {
+    /// Curves and primaries apply if lcms2 can't use the table.
+    @Test func usesPrimariesIfTheTableIsDamaged() throws {
         var bytes = sound
         bytes.tags.append(("A2B0", Array("mft2\0\0\0\0".utf8)))
         let profile = try #require(bytes.profile())
@@ -151,7 +151,7 @@ import WebImageTestSupport
         #expect(transform is MatrixShaper)
     }
 
-    @Test func hidesTablesOfFloatingPointNumbers() throws {
+    @Test func hidesFloatingPointTables() throws {
         var bytes = sound
         bytes.tags.insert(("D2B0", Array("mpet\0\0\0\0".utf8) + [0, 3, 0, 3, 0, 0, 0, 0]), at: 0)
         let profile = try #require(bytes.profile())
@@ -160,7 +160,7 @@ import WebImageTestSupport
         #expect(LittleCMSTransform(profile) != nil)
     }
 
-    /// Whatever is flipped, pixels come out: converted, or as they were.
+    /// Damaged profiles never prevent decoding.
     ///
     /// lcms2 takes tens of milliseconds to set up a table, so those are damaged less often.
     @Test(arguments: [("adobe.png", 80), ("scanner.png", 24), ("gray.png", 80), ("press.jpg", 12)])
@@ -175,7 +175,7 @@ import WebImageTestSupport
         var usableCount = 0
         for round in 0..<roundCount {
             var bytes = profile.bytes
-            // The first rounds meet the header and the table of tags, where most can go wrong.
+            // The first rounds damage the header and the tag table, where most can go wrong.
             let reach = round < roundCount / 2 ? min(bytes.count, 300) : bytes.count
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 let index = Int.random(in: 0..<reach, using: &generator)
@@ -194,14 +194,14 @@ import WebImageTestSupport
     }
 }
 
-/// Builds ICC profiles, sound and broken.
+/// Builds valid and invalid ICC profiles.
 struct ProfileBytes {
     var kind = "mntr"
     var space = "RGB "
     var connection = "XYZ "
     var tags: [(name: String, content: [UInt8])] = []
 
-    /// A display with one curve for its three lights.
+    /// A display with one curve for all primaries.
     static func display(_ primaries: ColorPrimaries, curve: [UInt8]) -> ProfileBytes {
         let columns = primaries.matrixToConnectionSpace.map { [$0.columns.0, $0.columns.1, $0.columns.2] } ?? []
         let lights = zip(["rXYZ", "gXYZ", "bXYZ"], columns).map { (name: $0, content: xyz($1)) }
@@ -257,9 +257,9 @@ func formulaCurve(_ type: Int, _ numbers: [Double]) -> [UInt8] {
 
 let sRGBCurve = formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
 
-/// Colour profiles that were cut or changed, in pictures: colours at the worst as if there were none.
+/// Truncated or modified color profiles in images.
 @Suite struct ProfileCorruptionTests {
-    /// Where the profiles of printers, scanners, displays and greys are: in pictures.
+    /// Profiles of printers, scanners, displays and gray, in images.
     private static let sources = ["p3.jpg", "press.jpg", "gray.jpg", "scanner.png", "table.png", "prophoto.webp"]
 
     private func profile(in name: String) throws -> Data {
@@ -278,14 +278,14 @@ let sRGBCurve = formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.040
             pictures: try ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { [UInt8](try Fixture($0).data()) })
     }
 
-    @Test(arguments: sources) func survivesCutsAndFlippedBits(_ name: String) throws {
+    @Test(arguments: sources) func survivesTruncationAndFlippedBits(_ name: String) throws {
         let (exercise, profile) = (try exercise(), try profile(in: name))
         #expect(exercise.faults(of: profile) == [])
         for tenth in 0..<10 { #expect(exercise.faults(of: profile.prefix(profile.count * tenth / 10)) == []) }
         var random = SplitMix64(seed: 7)
         for _ in 0..<30 {
             var changed = profile
-            // Mostly where it says what is where.
+            // Mostly in the tag table.
             let limit = Bool.random(using: &random) ? min(400, profile.count) : profile.count
             for _ in 0..<3 {
                 changed[Int.random(in: 0..<limit, using: &random)] ^= 1 << UInt8.random(in: 0...7, using: &random)
@@ -294,8 +294,8 @@ let sRGBCurve = formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.040
         }
     }
 
-    /// Profiles that once broke something, as fuzzing found them.
-    @Test func staysRepaired() throws {
+    /// Regressions found by fuzzing.
+    @Test func passesRegressions() throws {
         let directory = Fixture.directory.appending(path: "../regressions/profiles")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for name in names {

@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-/// Where files keep what they say about their colours.
+/// Where files store color information.
 @Suite struct EmbeddedProfileTests {
     private let profile = ProfileBytes.display(.displayP3, curve: sRGBCurve).bytes
 
@@ -25,7 +25,7 @@ import WebImageCore
         try JPEGHeader(reading: data.bytes).colorProfile(in: data.bytes)
     }
 
-    @Test func putsTheProfileOfAJPEGTogetherInAnyOrder() throws {
+    @Test func joinsTheProfileOfAJPEGInAnyOrder() throws {
         let thirds = [Array(profile[..<100]), Array(profile[100..<101]), Array(profile[101...])]
         for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]] {
             let data = try jpeg(order.map { (UInt8($0 + 1), 3, thirds[$0]) })
@@ -33,7 +33,7 @@ import WebImageCore
         }
     }
 
-    @Test func refusesPiecesThatDoNotFitTogether() throws {
+    @Test func refusesContradictoryPieces() throws {
         let (first, second) = (Array(profile[..<100]), Array(profile[100...]))
         let wrong: [[(UInt8, UInt8, [UInt8])]] = [
             [(1, 2, first)], [(1, 2, first), (1, 2, second)], [(0, 2, first), (1, 2, second)],
@@ -50,7 +50,7 @@ import WebImageCore
         }
     }
 
-    @Test func boundsTheProfileOfAJPEG() throws {
+    @Test func limitsTheProfileOfAJPEG() throws {
         let piece = [UInt8](repeating: 0, count: 65_000)
         let pieces = (1...UInt8(70)).map { (number: $0, count: UInt8(70), bytes: $0 == 1 ? profile : piece) }
         #expect(try profile(inJPEG: jpeg(pieces)) == nil)
@@ -59,14 +59,14 @@ import WebImageCore
 
     @Test func survivesASegmentShorterThanItsSignature() throws {
         var data = try Fixture("baseline-444.jpg").data()
-        // Four bytes long by its own account; the signature lies behind its end.
+        // Its length is four bytes; the signature is after its end.
         data.insert(contentsOf: [0xFF, 0xE2, 0, 4] + Array("ICC_PROFILE\0\u{1}\u{1}".utf8), at: 2)
         #expect(try profile(inJPEG: data) == nil)
     }
 
     // MARK: PNG
 
-    /// `rgb-8.png` with more chunks behind its header.
+    /// `rgb-8.png` with more chunks after its header.
     private func png(_ chunks: [(name: String, content: [UInt8])]) throws -> Data {
         var data = try Fixture("rgb-8.png").data()
         let inserted = chunks.reduce(Data()) { $0 + pngChunk($1.name.utf8, $1.content) }
@@ -101,7 +101,7 @@ import WebImageCore
         #expect(try encoding([gamma]) == .gamma(0.55555))
         #expect(try encoding([lights]) == .sRGB)
         #expect(try encoding([lights, gamma]) == .primaries(.displayP3, .gamma(1 / 0.55555)))
-        // HDR, then numbers without a meaning: the next in rank counts.
+        // HDR, then reserved values: the next chunk applies.
         #expect(try encoding([("cICP", [9, 16, 0, 1]), profileChunk(profile)]) == profiled)
         #expect(try encoding([("cICP", [99, 99, 0, 1]), gamma]) == .gamma(0.55555))
     }
@@ -118,14 +118,14 @@ import WebImageCore
         #expect(ColorConversion(from: .gamma(40_000)).isIdentity)
     }
 
-    @Test func looksOnlyBeforeThePixelsOfAPNG() throws {
+    @Test func readsColorsOnlyBeforeThePixelsOfAPNG() throws {
         var data = try Fixture("rgb-8.png").data()
         data.insert(contentsOf: pngChunk("gAMA".utf8, number(100_000, count: 4)), at: data.count - 12)
         let encoding = try PNGHeader(reading: data.bytes).colors.encoding(in: data.bytes)
         #expect(encoding == .sRGB)
     }
 
-    @Test func boundsWhatAProfileUnpacksTo() throws {
+    @Test func limitsADecompressedProfile() throws {
         let (length, limit) = (300_000, 100_000)
         let bomb = storedZlib([UInt8](repeating: 7, count: length))
         #expect(unpackedCount(bomb, byteLimit: limit) == nil)
@@ -150,7 +150,7 @@ import WebImageCore
 
     // MARK: WebP
 
-    @Test func refusesACutProfileOfAWebP() throws {
+    @Test func refusesATruncatedProfileOfAWebP() throws {
         let data = try Fixture("../color/prophoto.webp").data()
         let file = try WebPFile(reading: data.bytes)
         let whole = file.colorProfile(in: data.bytes)
@@ -163,7 +163,7 @@ import WebImageCore
     // MARK: Models
 
     @Test(arguments: ["p3.jpg", "adobe.png", "prophoto.webp"])
-    func tellsTheNameOfTheProfile(_ name: String) throws {
+    func readsTheNameOfTheProfile(_ name: String) throws {
         let info = try CodecRegistry().info(of: Fixture("../color/" + name).data())
         #expect(info.hasColorProfile)
         #expect(info.colorProfileName == "test")
@@ -176,8 +176,8 @@ import WebImageCore
         #expect(Pixels(shown.pixels) == plain)
     }
 
-    @Test func looksForAWayToSRGBOnlyWithinTheLimits() throws {
-        // A profile that no other test has: the cache is the process's.
+    @Test func convertsColorsOnlyWithinTheLimits() throws {
+        // A unique profile, because the cache is shared by the process.
         let profile = ProfileBytes.display(.adobeRGB, curve: gammaCurve(1.734)).bytes
         let encoding = ColorEncoding.profile(try #require(ColorProfile(profile)))
         var options = DecodingOptions()
@@ -202,7 +202,7 @@ import WebImageCore
     }
 }
 
-/// A zlib stream that compresses nothing.
+/// An uncompressed zlib stream.
 private func storedZlib(_ bytes: [UInt8]) -> [UInt8] {
     var output: [UInt8] = [0x78, 0x01]
     for start in stride(from: 0, to: bytes.count, by: 65_535) {

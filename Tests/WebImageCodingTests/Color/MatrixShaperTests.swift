@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// The own way to sRGB beside lcms2's, and beside the formulas.
+/// Our conversion to sRGB, compared with lcms2 and with the formulas.
 @Suite struct MatrixShaperTests {
     struct Example: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -88,7 +88,7 @@ import WebImageTestSupport
                 worst = max(worst, abs(exact - Double(output[pixel + channel])))
             }
         }
-        // Half a level of rounding and a tenth for the steps of the table.
+        // Half a level of rounding, and a tenth for the steps of the table.
         #expect(worst <= 0.6)
     }
 
@@ -109,7 +109,7 @@ import WebImageTestSupport
             expected += color
         }
         #expect(converted(premultiplied, by: shaper) == expected)
-        // In place, too.
+        // Also in place.
         premultiplied.withUnsafeMutableBufferPointer { pixels in
             guard let start = pixels.baseAddress else { return }
             shaper.convert(start, to: start, pixelCount: pixels.count / 4)
@@ -136,7 +136,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [1, 2, 5, 37])
-    func writesNoPixelMoreThanAsked(count: Int) throws {
+    func writesNoPixelBeyondTheEnd(count: Int) throws {
         let shaper = try Self.examples[0].shaper()
         var output = [UInt8](repeating: 7, count: count * 4 + 16)
         shaper.convert(Self.colors, to: &output, pixelCount: count)
@@ -145,7 +145,7 @@ import WebImageTestSupport
 
     @Test(arguments: [
         formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045]),
-        // The widespread profile of Hewlett-Packard has a table, others the same in fewer steps.
+        // Hewlett-Packard's common profile has a table, others the same with fewer steps.
         curve((0..<1024).map { Int((ToneCurve.sRGB.light(of: Double($0) / 1023) * 65535).rounded()) }),
     ])
     func leavesSRGBAlone(curve: [UInt8]) throws {
@@ -153,12 +153,12 @@ import WebImageTestSupport
         #expect(ColorEncoding.profile(profile).makeTransform(model: .rgb) == nil)
     }
 
-    @Test func takesACommonGammaForWhatItIs() throws {
+    @Test func recognizesCommonGammas() throws {
         let profile = try #require(ProfileBytes.display(.sRGB, curve: gammaCurve(2.2)).profile())
         #expect(ColorEncoding.profile(profile).makeTransform(model: .rgb) != nil)
     }
 
-    @Test func refusesLightsThatNoTableHolds() throws {
+    @Test func refusesPrimariesOutOfRange() throws {
         var bytes = Self.examples[0].bytes
         bytes.tags[0].content = xyz([30000, -30000, 30000])
         let profile = try #require(bytes.profile())

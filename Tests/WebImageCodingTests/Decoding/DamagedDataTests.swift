@@ -4,7 +4,7 @@ import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
-/// Files cut short, files with flipped bits, and files made to hurt.
+/// Truncated files, files with flipped bits, and hostile files.
 @Suite struct DamagedDataTests {
     private let registry = CodecRegistry()
 
@@ -14,9 +14,9 @@ import WebImageTestSupport
         "animated.webp",
     ].map(Fixture.init)
 
-    /// A picture is whole or refused. What may be missing is an end mark behind the last pixel.
+    /// Only an end marker after the last pixel may be missing.
     @Test(arguments: fixtures)
-    func refusesCutDataUnlessEveryPixelIsThere(_ fixture: Fixture) throws {
+    func refusesTruncatedDataUnlessEveryPixelIsThere(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = Pixels(try registry.decode(data).pixels)
         var refusedCount = 0
@@ -43,7 +43,7 @@ import WebImageTestSupport
         "baseline-420.jpg", "progressive-420.jpg", "progressive-grey.jpg", "progressive-restart.jpg",
         "scan-per-component.jpg",
     ])
-    func readsAJPEGThatLacksOnlyItsEndMark(_ name: String) throws {
+    func decodesAJPEGWithoutItsEndMarker(_ name: String) throws {
         let data = try Fixture(name).data()
         #expect(data.suffix(2) == Data([0xFF, 0xD9]))
         let image = try registry.decode(data.dropLast(2), options: DecodingOptions(damage: .refuse))
@@ -51,9 +51,9 @@ import WebImageTestSupport
         #expect(try Pixels(image.pixels) == Pixels(registry.decode(data).pixels))
     }
 
-    /// Nothing but a scan's worth of detail, or of a component, tells that something is missing.
+    /// Only missing detail tells that the file is truncated.
     @Test(arguments: ["progressive-420.jpg", "progressive-grey.jpg", "scan-per-component.jpg"])
-    func missesWholeScans(_ name: String) throws {
+    func showsCompleteScansOnly(_ name: String) throws {
         let data = try Fixture(name).data()
         for offset in data.scanOffsets.dropFirst() {
             // The tables before a scan belong to it.
@@ -62,7 +62,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func namesAFeatureItDoesNotSupport() throws {
+    @Test func namesAnUnsupportedFeature() throws {
         var data = try Fixture("baseline-420.jpg").data()
         let header = try #require(data.baselineFrameHeader)
         data[header + 4] = 12
@@ -80,7 +80,7 @@ import WebImageTestSupport
         for position in data.indices.dropFirst(8) {
             var damaged = data
             damaged[position] ^= 1 << (position % 8)
-            // Every outcome but a crash is right: some bits do not matter, and some formats have no checksum.
+            // Every result but a crash is correct: some bits don't matter, and some formats have no checksum.
             if let image = try? registry.decode(damaged, options: options) {
                 #expect(image.pixels.size.pixelCount <= 1_000_000)
             }
@@ -89,7 +89,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["jpg", "png", "gif", "webp"])
-    func survivesNoiseBehindASignature(_ fileExtension: String) throws {
+    func survivesNoiseAfterASignature(_ fileExtension: String) throws {
         let fixture = try #require(Fixture.all(withExtension: fileExtension).first)
         let start = try fixture.data().prefix(12)
         var generator = SplitMix64(seed: 42)
@@ -103,7 +103,7 @@ import WebImageTestSupport
     @Test(arguments: [
         ("baseline-420.jpg", sizeOffsetOfFrameHeader, 2), ("rgb-8.png", 16, 4), ("87a.gif", 6, 2),
     ])
-    func refusesAGiant(name: String, offset: Int, byteCount: Int) throws {
+    func refusesAHugeImage(name: String, offset: Int, byteCount: Int) throws {
         var data = try Fixture(name).data()
         let offset = offset == Self.sizeOffsetOfFrameHeader ? try #require(data.baselineFrameHeader) + 5 : offset
         for side in 0..<2 {
@@ -117,9 +117,9 @@ import WebImageTestSupport
         #expect(try registry.info(of: data).size == size)
     }
 
-    @Test func refusesAGiantWebP() throws {
+    @Test func refusesAHugeWebP() throws {
         var data = try Fixture("animated.webp").data()
-        // The canvas of the extended header: width and height minus 1, 24 bits each.
+        // The canvas in the extended header: width and height minus 1, 24 bits each.
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
         #expect(
             throws: WebImageError.imageTooLarge(size: PixelSize(width: 16_383, height: 16_383), pixelLimit: 100_000_000)
@@ -151,9 +151,9 @@ import WebImageTestSupport
         #expect(try registry.decode(data, options: options).width == 64)
     }
 
-    @Test func refusesLZWCodesThatMeanNothing() throws {
+    @Test func refusesUndefinedLZWCodes() throws {
         var data = try Fixture("offset.gif").data()
-        // Behind the frame's descriptor: the code size of 2, a block's length, then a clear code of 3 bits.
+        // After the frame's descriptor: the code size of 2, a block length, then a clear code of 3 bits.
         #expect(data[35] == 2)
         data[37] = 0b0011_1100
         #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("LZW code 7 before it is defined"))) {
@@ -164,8 +164,8 @@ import WebImageTestSupport
     private static let sizeOffsetOfFrameHeader = -1
 }
 
-/// What becomes of files that were cut, changed or made up: the same in every way of decoding, and never a crash, a hang
-/// or pixels that nobody wrote.
+/// Truncated, modified or invented files: the same result in every way of decoding, no crash, no hang, no uninitialized
+/// pixels.
 @Suite struct CorruptionTests {
     static let fixtures = [
         "baseline-420.jpg", "progressive-420.jpg", "scan-per-component.jpg", "cmyk-adobe.jpg", "rgba-8.png",
@@ -181,7 +181,7 @@ import WebImageTestSupport
         return exercise.faults
     }
 
-    @Test(arguments: fixtures) func survivesACutAtEveryHundredth(_ fixture: Fixture) throws {
+    @Test(arguments: fixtures) func survivesTruncationAtEveryHundredth(_ fixture: Fixture) throws {
         let data = try fixture.data()
         for percent in 1...100 {
             let length = max(12, data.count * percent / 100)
@@ -205,7 +205,7 @@ import WebImageTestSupport
             [0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], Array("GIF89a".utf8),
             Array("RIFF\u{40}\u{1}\0\0WEBPVP8 ".utf8), Array("RIFF\u{40}\u{1}\0\0WEBPVP8L".utf8),
         ] as [[UInt8]])
-    func survivesNoiseBehindASignature(_ signature: [UInt8]) throws {
+    func survivesNoiseAfterASignature(_ signature: [UInt8]) throws {
         var random = SplitMix64(seed: 6)
         for length in 0..<60 {
             let noise = (0..<length * 8).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -213,8 +213,8 @@ import WebImageTestSupport
         }
     }
 
-    /// Inputs that once broke something, as fuzzing found them.
-    @Test func staysRepaired() throws {
+    /// Regressions found by fuzzing.
+    @Test func passesRegressions() throws {
         let directory = Fixture.directory.deletingLastPathComponent().appending(path: "regressions")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { !$0.hasSuffix(".md") }
         for name in names {

@@ -3,9 +3,9 @@ import Testing
 @testable import WebImageCoding
 import WebImageCore
 
-/// Pixels as other programs get them from the same files.
+/// The pixels that other programs decode from the same files.
 @Suite struct DecodedPixelsTests {
-    // libjpeg-turbo's releases differ by a rounding step in upsampling.
+    // libjpeg-turbo's releases differ in the rounding of upsampling.
     @Test(arguments: Fixture.all(withExtension: "jpg"))
     func decodesJPEGLikePillow(_ fixture: Fixture) throws {
         let image = try JPEGDecoder().decode(fixture.data(), options: DecodingOptions())
@@ -31,7 +31,7 @@ import WebImageCore
         #expect(image.pixels.isOpaque == reference.isOpaque)
     }
 
-    // libwebp premultiplies with a rounding of its own.
+    // libwebp premultiplies with different rounding.
     @Test(arguments: Fixture.all(withExtension: "webp"))
     func decodesWebPLikePillow(_ fixture: Fixture) throws {
         let image = try WebPDecoder().decode(fixture.data(), options: DecodingOptions())
@@ -49,7 +49,7 @@ import WebImageCore
     }
 }
 
-/// Decoding straight to a size.
+/// Decoding to a size.
 @Suite struct ThumbnailTests {
     private let registry = CodecRegistry()
 
@@ -57,7 +57,7 @@ import WebImageCore
         try registry.decode(Fixture(name).data(), options: DecodingOptions(thumbnail: thumbnail, scale: 2))
     }
 
-    // An eighth, a quarter or half comes from JPEG's own coefficients, sharper than a filter over pixels makes it.
+    // JPEG scales by its coefficients, which is sharper than filtering pixels.
     @Test(arguments: [(60, 45, 34.0), (97, 73, 32.0)])
     func shrinksJPEGLikePillow(width: Int, height: Int, psnr: Double) throws {
         let image = try decode("photo.jpg", Thumbnail(width: width, height: height, mode: .stretch))
@@ -100,7 +100,7 @@ import WebImageCore
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func measuresAndTurnsTheUprightPicture(_ orientation: ImageOrientation) throws {
+    func measuresAndRotatesTheUprightImage(_ orientation: ImageOrientation) throws {
         let name = "orientation-\(orientation.rawValue).jpg"
         let upright = orientation.upright(PixelSize(width: 24, height: 16))
         let isWide = upright.width > upright.height
@@ -116,7 +116,7 @@ import WebImageCore
         ] {
             let image = try decode(name, thumbnail)
             #expect(image.pixels.size == size)
-            // The corners are where they are in the whole picture.
+            // The corners stay in place.
             for (x, y) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
                 let small = image.pixels[x * (image.width - 1), y * (image.height - 1)]
                 let large = whole[x * (whole.width - 1), y * (whole.height - 1)]
@@ -125,8 +125,8 @@ import WebImageCore
         }
     }
 
-    @Test func keepsClearPixelsFromBleedingIntoTheirNeighbours() throws {
-        // Straight alpha would mix the colour of clear pixels in; premultiplied, colour never exceeds alpha.
+    @Test func keepsTransparentPixelsFromBleeding() throws {
+        // Straight alpha would blend in the color of transparent pixels; premultiplied color never exceeds alpha.
         let pixels = Pixels(try decode("lossless-alpha.webp", Thumbnail(width: 11, height: 9)).pixels)
         for pixel in stride(from: 0, to: pixels.bytes.count, by: 4) {
             #expect(pixels.bytes[pixel..<pixel + 3].allSatisfy { $0 <= pixels.bytes[pixel + 3] })
@@ -138,13 +138,13 @@ import WebImageCore
     }
 }
 
-/// Memory comes with whatever was in it before: other people's pictures. Nothing of that may show.
+/// Pooled memory contains other images, which must not be visible.
 @Suite(.serialized) struct UnwrittenPixelsTests {
     @Test(arguments: [
         "rgba-8.png", "palette-2-adam7.png", "rgba-16-adam7.png", "grey-1.png", "animated.png", "87a.gif",
         "interlaced.gif", "offset.gif", "gif-mixed.gif", "gif-outside.gif",
     ])
-    func showsNothingOfWhatWasInItsMemory(_ name: String) throws {
+    func showsNoUninitializedPixels(_ name: String) throws {
         let data = try Fixture(name).data()
         for length in stride(from: 20, through: data.count, by: 13) {
             let pictures = decoded(data.prefix(length), over: 0x5A)
@@ -153,7 +153,7 @@ import WebImageCore
         }
     }
 
-    /// All that can be shown of `data`: a preview, the picture, the frames.
+    /// All results for `data`: a preview, the image, the frames.
     private func decoded(_ data: Data, over byte: UInt8) -> [Pixels] {
         let registry = CodecRegistry.shared
         var pictures: [Pixels] = []
@@ -179,7 +179,7 @@ import WebImageCore
         [PNGDecoder(), GIFDecoder()].first { $0.canDecode(data) }
     }
 
-    /// Fills blocks of the size that all small pictures share.
+    /// Fills blocks of the size class of small images.
     private func soilPool(with byte: UInt8) {
         PixelBufferPool.shared.removeAll()
         let buffers = (0..<8).compactMap { _ in

@@ -6,9 +6,9 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// All decodes of a process share its memory.
+/// All decodes of a process share a memory budget.
 @Suite(.timeLimit(.minutes(2))) struct DecodingBudgetTests {
-    /// Asks for a share on a thread of its own.
+    /// Requests a share on its own thread.
     private final class Asking: @unchecked Sendable {
         // `@unchecked`: what the thread writes is read after its signal.
         private let end = DispatchSemaphore(value: 0)
@@ -34,7 +34,7 @@ import WebImageTestSupport
         while budget.waitingCount != count { sched_yield() }
     }
 
-    @Test func aDecodeWaitsUntilThereIsRoom() throws {
+    @Test func aDecodeWaitsUntilMemoryIsFree() throws {
         let budget = DecodingBudget(byteCount: 100)
         var first: DecodingShare? = try budget.share(80, cancellation: nil)
         let second = Asking(50, of: budget)
@@ -46,7 +46,7 @@ import WebImageTestSupport
         #expect(budget.heldByteCount == 50 && share.byteCount == 50)
     }
 
-    @Test func whatIsLargerThanTheBudgetRunsAlone() throws {
+    @Test func aDecodeLargerThanTheBudgetRunsAlone() throws {
         let budget = DecodingBudget(byteCount: 100)
         var large: DecodingShare? = try budget.share(500, cancellation: nil)
         #expect(large?.byteCount == 500)
@@ -61,8 +61,8 @@ import WebImageTestSupport
         #expect(try another.wait().byteCount == 500)
     }
 
-    /// Else a stream of small ones would keep a large one waiting for ever.
-    @Test func nobodyOvertakesTheFirstInLine() throws {
+    /// Otherwise a stream of small decodes would starve a large one.
+    @Test func theFirstInTheQueueIsNotOvertaken() throws {
         let budget = DecodingBudget(byteCount: 100)
         var first: DecodingShare? = try budget.share(60, cancellation: nil)
         let large = Asking(90, of: budget)
@@ -76,7 +76,7 @@ import WebImageTestSupport
         withExtendedLifetime(shares) {}
     }
 
-    @Test func aCancelledDecodeLeavesTheLine() throws {
+    @Test func aCancelledDecodeLeavesTheQueue() throws {
         let budget = DecodingBudget(byteCount: 100)
         let first = try budget.share(60, cancellation: nil)
         let cancellation = Cancellation()
@@ -91,8 +91,8 @@ import WebImageTestSupport
         withExtendedLifetime((first, share)) {}
     }
 
-    /// They last as long as a server takes.
-    @Test func previewsGetHalfAndHoldNothingUp() throws {
+    /// Previews last as long as a transfer.
+    @Test func previewsGetHalfAndDelayNothing() throws {
         let budget = DecodingBudget(byteCount: 100)
         let first = try #require(budget.previewShare(50))
         #expect(budget.previewShare(1) == nil)
@@ -114,7 +114,7 @@ import WebImageTestSupport
         #expect(budget.heldByteCount == 0)
     }
 
-    /// Every kind of decode, at once and in pieces, where none fits beside another.
+    /// Every kind of decode, at once and in pieces, with room for only one at a time.
     @Test func decodesWaitAndSucceed() throws {
         let names = [
             "photo.jpg", "progressive-420.jpg", "rgb-8.png", "interlaced.gif", "animated.gif", "animated.png",

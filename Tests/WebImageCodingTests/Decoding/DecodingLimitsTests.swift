@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// Each limit has an error of its own, one-shot and in pieces.
+/// Each limit throws its own error, at once and in pieces.
 @Suite struct DecodingLimitsTests {
     private let registry = CodecRegistry()
 
@@ -46,7 +46,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["photo.jpg", "progressive-420.jpg", "rgb-8.png", "interlaced.gif", "lossy.webp"])
-    func givesUpWhenTimeIsOver(_ name: String) throws {
+    func stopsWhenTimeIsOver(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions()
         options.limits.seconds = 1000
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.decodingTimedOut(seconds: 0)) { try inPieces(data, options) }
     }
 
-    @Test func givesEachFrameOfAnAnimationTheTime() throws {
+    @Test func limitsTheTimeOfEachFrame() throws {
         var options = DecodingOptions()
         options.limits.seconds = 1000
         let data = try Fixture("animated.gif").data()
@@ -67,7 +67,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.cancelled) { try reader.frame(at: 2, cancellation: cancellation) }
     }
 
-    /// `data` with 2,000 bytes more beside its picture, where its format has a place for such.
+    /// `data` with 2,000 bytes of metadata, if its format supports that.
     private func withMetadata(_ data: Data) -> Data {
         let text = Data(repeating: 65, count: 2000)
         var data = data
@@ -105,7 +105,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Each would be kept until it is whole.
+    /// Each would be kept until it's complete.
     @Test func refusesMetadataAsItArrives() throws {
         var options = DecodingOptions()
         options.limits.metadataByteCount = 1000
@@ -121,8 +121,8 @@ import WebImageTestSupport
         }
     }
 
-    /// A profile never makes a picture fail; one that unpacks to more counts as none.
-    @Test func leavesOutAProfileThatUnpacksToMoreThanAllowed() throws {
+    /// A profile never prevents decoding; one that is too long is ignored.
+    @Test func ignoresAProfileLongerThanAllowed() throws {
         let data = try Data(contentsOf: Fixture.directory.appending(path: "../color/adobe.png"))
         let colors = try PNGHeader(reading: data.bytes).colors
         let unlimited = colors.profile(in: data.bytes)
@@ -133,8 +133,8 @@ import WebImageTestSupport
         #expect(tooLong == nil)
     }
 
-    /// A frame of 12 bytes is remembered in ten times as much.
-    @Test func remembersNoMoreFramesThanAllowed() {
+    /// A frame takes 12 bytes of the file and ten times that in memory.
+    @Test func keepsNoMoreFramesThanAllowed() {
         var file = Data("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0]
         for _ in 0..<60_000 { file += [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 0] }
         #expect(throws: WebImageError.tooManyFrames(limit: 50_000)) { try registry.decode(file) }
@@ -142,13 +142,13 @@ import WebImageTestSupport
     }
 }
 
-/// Small files that ask for large work: little memory, an end, and a clear answer.
+/// Small files that need much work: little memory, an end, and a clear error.
 @Suite struct BombTests {
     private let registry = CodecRegistry()
     private static let size = PixelSize(width: 100, height: 100)
-    /// What bombs unpack to, of a thousandth as many bytes.
+    /// The decompressed size of bombs; compressed they have a thousandth of it.
     private static let bombByteCount = 64 << 20
-    /// An eighth of it; half of that is the longest profile that is read.
+    /// An eighth of it, and twice the longest profile that is read.
     private static let memoryLimit = 8 << 20
 
     private func png(chunks: Data = Data(), filteredByteCount: Int = (size.width + 1) * size.height) -> Data {
@@ -161,24 +161,24 @@ import WebImageTestSupport
         #expect(data.count < 150_000)
         let image = try registry.decode(data, options: DecodingOptions(damage: .refuse))
         #expect(Pixels(image.pixels).bytes == (0..<Self.size.pixelCount * 4).map { $0 % 4 == 3 ? 255 : 0 })
-        // Beside a harmless file: code takes memory too, once it runs.
+        // Compared with a harmless file, since code takes memory too once it runs.
         let plain = try DecodingMemory.peak(of: png(), side: 50)
         #expect(try DecodingMemory.peak(of: data, side: 50) - plain < Self.memoryLimit)
     }
 
-    @Test func unpacksOfAnIDATBombWhatThePictureTakes() throws {
+    @Test func decompressesOnlyThePixelsOfAnIDATBomb() throws {
         try expectBlack(png(filteredByteCount: Self.bombByteCount))
     }
 
-    @Test(arguments: ["zTXt", "iTXt"]) func leavesTextBombsPacked(_ name: String) throws {
+    @Test(arguments: ["zTXt", "iTXt"]) func doesNotDecompressTextBombs(_ name: String) throws {
         let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: Self.bombByteCount))
-        // A keyword; of iTXt also that it is compressed, in which way, and no language and translation.
+        // A keyword; for iTXt also the compression, and no language or translation.
         let start = Data(name == "zTXt" ? [65, 0, 0] : [65, 0, 1, 0, 0, 0])
         try expectBlack(png(chunks: PNGWriter.chunk(name, start + bomb)))
     }
 
-    /// It unpacks to more than any profile has, which is found out at 4 MiB, and counts as none.
-    @Test func leavesOutAnICCPBomb() throws {
+    /// It decompresses to more than 4 MiB, the limit for profiles, and is ignored.
+    @Test func ignoresAnICCPBomb() throws {
         let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: Self.bombByteCount))
         let data = png(chunks: PNGWriter.chunk("iCCP", Data([65, 0, 0]) + bomb))
         try expectBlack(data)
@@ -186,8 +186,8 @@ import WebImageTestSupport
         #expect(try registry.info(of: data).colorProfileName == nil)
     }
 
-    /// No code ends the data, and a megabyte of codes follows those that fill the picture.
-    @Test func endsAGIFWhoseCodesDoNot() throws {
+    /// Data without an end code, with a megabyte of codes after those of the image.
+    @Test func stopsAtTheLastPixelOfAGIF() throws {
         let plain = solidGIF(width: Self.size.width, height: Self.size.height)
         var data = plain.dropLast(2)
         var random = SplitMix64(seed: 8)
@@ -260,7 +260,7 @@ import WebImageTestSupport
         expectRefusal(data, size, largest: 65_535)
     }
 
-    /// Its sides have 14 bits, behind the frame's signature.
+    /// The sides have 14 bits, after the frame's signature.
     @Test(arguments: Size.allCases) private func refusesAWebPOfAnImpossibleSize(_ size: Size) throws {
         var data = try Fixture("lossy.webp").data()
         let start = try #require(data.range(of: Data([0x9D, 0x01, 0x2A]))).upperBound

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// The limit on the memory of one decode, with files that are small or in numbers alone; ``PeakMemoryTests`` measure it.
+/// The memory limit of one decode, tested with small files or numbers only; ``PeakMemoryTests`` measures.
 @Suite struct MemoryLimitTests {
     private let registry = CodecRegistry()
     private static let names = [
@@ -13,7 +13,7 @@ import WebImageTestSupport
         "lossless.webp", "lossy-alpha.webp", "animated.gif", "animated.png", "animated.webp",
     ]
 
-    /// What `data` takes at the least, as the error says.
+    /// The least memory for `data`, from the error.
     private func neededByteCount(_ data: Data, _ options: DecodingOptions = DecodingOptions()) throws -> Int {
         var options = options
         options.limits.memoryByteCount = 1
@@ -37,7 +37,7 @@ import WebImageTestSupport
         return (try decoder.finish(), previewCount)
     }
 
-    @Test(arguments: names) func whatTheErrorNamesIsEnough(_ name: String) throws {
+    @Test(arguments: names) func theMemoryInTheErrorIsEnough(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions(firstFrameOnly: true)
         let needed = try neededByteCount(data, options)
@@ -51,7 +51,7 @@ import WebImageTestSupport
         #expect(throws: expected) { try inPieces(data, options) }
     }
 
-    /// They are the first to go, and the picture is the same.
+    /// Previews are the first to go, and the image is the same.
     @Test(arguments: names) func previewsGoFirst(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions(firstFrameOnly: true)
@@ -78,9 +78,9 @@ import WebImageTestSupport
         #expect(throws: Never.self) { try reader.frame(at: 2, cancellation: nil) }
     }
 
-    /// The checksum tells, though there is no memory for showing the good part.
-    @Test func damageIsReportedWhereItIsRefused() throws {
-        var data = LargePicture.png(.rgb)
+    /// The checksum tells, though there is no memory to decode the good part.
+    @Test func damageIsReportedIfItIsRefused() throws {
+        var data = LargeImage.png(.rgb)
         data = data.withWrongChecksum(ofChunkAt: try #require(data.chunkOffsets(of: "IDAT").first))
         var options = DecodingOptions(thumbnail: Thumbnail(width: 200, height: 200), damage: .refuse)
         options.limits.memoryByteCount = 16 << 20
@@ -113,24 +113,24 @@ import WebImageTestSupport
 
     /// Three megapixels: the coefficients of luma take three windows.
     private func progressive() throws -> Data {
-        let image = try LargePicture.picture(size: PixelSize(width: 2000, height: 1500))
+        let image = try LargeImage.picture(size: PixelSize(width: 2000, height: 1500))
         return try JPEGEncoder().encode(image, options: EncodingOptions(isProgressive: true))
     }
 
-    @Test(arguments: [nil, 1100, 700, 100]) func theFileMakesNoDifferenceToThePixels(side: Int?) throws {
+    @Test(arguments: [nil, 1100, 700, 100]) func spoolingDoesNotChangeThePixels(side: Int?) throws {
         let data = try progressive()
         var options = DecodingOptions(thumbnail: side.map { Thumbnail(width: $0, height: $0) })
         let expected = try Pixels(registry.decode(data, options: options).pixels)
         options.limits.memoryByteCount = try neededByteCount(data, options)
         #expect(try Pixels(registry.decode(data, options: options).pixels) == expected)
         #expect(try Pixels(inPieces(data, options).image.pixels) == expected)
-        // It was there.
+        // The file was created.
         options.spoolDirectories = ["/nonexistent"]
         let failure = WebImageError.temporaryFile(directory: "/nonexistent", errno: ENOENT)
         #expect(throws: failure) { try registry.decode(data, options: options) }
     }
 
-    @Test func theNextDirectoryIsTriedWhereOneIsMissing() throws {
+    @Test func theNextDirectoryIsTriedIfOneIsMissing() throws {
         let data = try progressive()
         var options = DecodingOptions()
         options.limits.memoryByteCount = try neededByteCount(data)
@@ -141,7 +141,7 @@ import WebImageTestSupport
         #expect(throws: failure) { try registry.decode(data, options: options) }
     }
 
-    @Test func aFaultOfTheFileIsNoDamage() throws {
+    @Test func aFailureOfTheTemporaryFileIsNotDamage() throws {
         let data = try progressive()
         let reader = try JPEGReader()
         let spool = try UnnamedFile(in: "/var/tmp")
@@ -154,7 +154,7 @@ import WebImageTestSupport
             }
         }
         #expect(reader.damage != nil)
-        // It takes what is written, and can't be read.
+        // It accepts writes and can't be read.
         let unreadable = open("/dev/null", O_WRONLY)
         try #require(unreadable >= 0 && dup2(unreadable, spool.descriptor) >= 0)
         close(unreadable)
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(throws: failure) { _ = try reader.finish(options: options) }
     }
 
-    @Test func theGoodPartOfACutFileIsTheSame() throws {
+    @Test func theGoodPartOfATruncatedFileIsTheSame() throws {
         let data = try progressive()
         for part in [0.3, 0.6, 0.9] {
             let cut = data.prefix(Int(Double(data.count) * part))
@@ -174,8 +174,8 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aThumbnailOfALargeWebPIsScaledByLibwebpWhereMemoryIsShort() throws {
-        let data = try LargePicture.lossyWebP()
+    @Test func libwebpScalesAThumbnailIfMemoryIsShort() throws {
+        let data = try LargeImage.lossyWebP()
         var options = DecodingOptions(thumbnail: Thumbnail(width: 100, height: 100))
         let expected = Pixels(try registry.decode(data, options: options).pixels)
         options.limits.memoryByteCount = 16 << 20

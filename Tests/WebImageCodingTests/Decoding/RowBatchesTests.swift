@@ -4,9 +4,9 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// Rows that are filled on several threads.
+/// Rows that are filled by several threads.
 @Suite struct BandsTests {
-    /// Adds one to every byte of a row each time its turn comes.
+    /// Adds one to every byte of a row each time it's filled.
     private func turns(
         width: Int, height: Int, inputPixelsPerRow: Int = 0, queue: WorkQueue = DecodingQueue.shared
     ) throws -> [UInt8] {
@@ -22,7 +22,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [(1, 1), (3, 70_000 / 2), (1024, 1024), (65_535, 5), (1, 65_535), (513, 511)])
-    func giveEachRowOneTurn(width: Int, height: Int) throws {
+    func fillEachRowOnce(width: Int, height: Int) throws {
         let queue = WorkQueue(label: "bands", threadCount: 4)
         #expect(try turns(width: width, height: height, queue: queue).allSatisfy { $0 == 1 })
         #expect(
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(try turns(width: width, height: height, inputPixelsPerRow: .max).allSatisfy { $0 == 1 })
     }
 
-    @Test func tellWhichRowsTheyAre() throws {
+    @Test func passTheNumbersOfTheirRows() throws {
         var buffer = try MutablePixelBuffer(width: 700, height: 900)
         try buffer.fillBands(cancellation: nil) { rows, destination in
             for row in rows {
@@ -41,7 +41,7 @@ import WebImageTestSupport
         for row in 0..<900 { #expect(pixels[699, row].w == UInt8(row % 251)) }
     }
 
-    @Test func useSeveralThreadsWhereThereAreSome() async throws {
+    @Test func useSeveralThreadsIfAvailable() async throws {
         guard PlatformThread.processorCount > 1 else { return }
         let queue = WorkQueue(label: "bands", threadCount: 2)
         let threads = Lock<Set<UInt>>([])
@@ -50,13 +50,13 @@ import WebImageTestSupport
         try buffer.fillBands(cancellation: nil, queue: queue) { _, _ in
             let isNew = threads.withLock { $0.insert(UInt(pthread_self())).inserted }
             guard isNew else { return }
-            // The first of two waits, with a safety net, until the second has come.
+            // The first of two waits, with a time limit, until the second has arrived.
             if threads.withLock({ $0.count }) == 2 { both.signal() } else { _ = both.wait(timeout: .now() + 10) }
         }
         #expect(threads.withLock { $0.count } == 2)
     }
 
-    @Test func stayOnTheCallersThreadWhereTheWorkIsSmall() throws {
+    @Test func stayOnTheCallersThreadIfTheWorkIsSmall() throws {
         let caller = UInt(pthread_self())
         let strangers = Lock(0)
         var buffer = try MutablePixelBuffer(width: 500, height: 500)
@@ -66,7 +66,7 @@ import WebImageTestSupport
         #expect(strangers.withLock { $0 } == 0)
     }
 
-    /// All threads of the queue do such work at once, so that none is idle to help.
+    /// All threads of the queue do such work at once, so none is idle to help.
     @Test func endOnTheQueuesOwnThreads() async throws {
         let queue = WorkQueue(label: "bands", threadCount: 2)
         let ended = Countdown(8)
@@ -100,7 +100,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func giveNoMoreRowsOnceCancelled() throws {
+    @Test func stopOnceCancelled() throws {
         let queue = WorkQueue(label: "bands", threadCount: 4)
         let cancellation = Cancellation()
         let rowsAfter = Lock(0)
@@ -117,9 +117,9 @@ import WebImageTestSupport
 }
 
 @Suite struct BandHeightTests {
-    /// Small and large enough for several threads.
+    /// Small, and large enough for several threads.
     @Test(arguments: [(5, 7), (100, 33), (600, 1_001), (1, 3_000)], [1, 16])
-    func isAMultipleButForTheLast(size: (width: Int, height: Int), rowMultiple: Int) throws {
+    func isAMultipleExceptForTheLast(size: (width: Int, height: Int), rowMultiple: Int) throws {
         let turns = Lock<[Range<Int>]>([])
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         try pixels.fillBands(rowMultiple: rowMultiple, cancellation: nil) { rows, destination in
@@ -134,7 +134,7 @@ import WebImageTestSupport
     }
 }
 
-/// The checkpoints of every decoder that works row by row.
+/// The checkpoints of row-by-row decoders.
 @Suite struct RowBatchesTests {
     @Test(arguments: [(10, 1000, 64), (1000, 10, 64), (3, 7, 6), (1, 1, 1)])
     func coversEveryRowOnceInOrder(width: Int, height: Int, pixelCount: Int) throws {
@@ -173,16 +173,16 @@ import WebImageTestSupport
     }
 }
 
-/// Where decoders look whether anybody still wants the picture.
+/// Where decoders check their cancellation.
 @Suite struct DecodingCancellationTests {
     private let registry = CodecRegistry()
 
-    /// Three checkpoints at least: before, while and after the pixels are decoded.
+    /// At least three checkpoints: before, while and after the pixels are decoded.
     @Test(arguments: [
         "photo.jpg", "progressive-444.jpg", "orientation-6.jpg", "photo.png", "rgba-16-adam7.png", "offset.gif",
         "lossy.webp", "lossless-alpha.webp", "animated.webp",
     ])
-    func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
+    func stopsAtEveryCheckpoint(_ name: String) throws {
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 3) { checkpoints in
             let thumbnail = Thumbnail(width: 5, height: 5)
@@ -191,9 +191,9 @@ import WebImageTestSupport
         }
     }
 
-    /// A batch is a quarter megapixel: a picture of one megapixel has four each time all its pixels are gone through.
+    /// A batch is a quarter megapixel: an image of one megapixel has four in each pass over its pixels.
     @Test(arguments: [(ImageFormat.jpeg, 4), (.png, 16), (.gif, 8), (.webp, 4)])
-    func looksUpEveryFewMillisecondsHoweverSmallTheData(format: ImageFormat, count: Int) throws {
+    func checksTheCancellationEveryFewMilliseconds(format: ImageFormat, count: Int) throws {
         let size = PixelSize(width: 2048, height: 512)
         let data: Data
         if format == .gif {
@@ -210,11 +210,11 @@ import WebImageTestSupport
         #expect(checkpoints.count > count)
     }
 
-    /// What libpng has made of `data`, a megapixel with alpha.
+    /// What libpng has decoded of `data`, a megapixel with alpha.
     private func begunPNG(isInterlaced: Bool) throws -> PNGStreamDecoder {
         let size = PixelSize(width: 1024, height: 1024)
         let header = PNGWriter.header(size, color: .rgba, isInterlaced: isInterlaced)
-        // A quarter of its bytes: the upper rows, or, interlaced, all of them in blocks of four pixels.
+        // A quarter of the bytes: the upper rows, or, interlaced, all of them in blocks of four pixels.
         let data = PNGWriter.file(header: header, filtered: [UInt8](repeating: 0, count: 1025 * 1024))
         var file = PNGFile()
         file.read(data.bytes)
@@ -225,8 +225,8 @@ import WebImageTestSupport
         return stream
     }
 
-    /// Behind the last row libpng makes, all pixels are gone through once more: to be premultiplied, or to be cleared.
-    @Test(arguments: [false, true]) func looksUpWhileItFinishesAPNG(isInterlaced: Bool) throws {
+    /// After libpng's last row, there is another pass over the pixels, to premultiply or to clear.
+    @Test(arguments: [false, true]) func checksTheCancellationAtTheEndOfAPNG(isInterlaced: Bool) throws {
         try Checkpoints.expectCancellationAtEach(atLeast: isInterlaced ? 4 : 3) { checkpoints in
             _ = try begunPNG(isInterlaced: isInterlaced).finish(cancellation: checkpoints.cancellation)
         }

@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// Animations that are written come back frame by frame.
+/// Round trips of encoded animations.
 @Suite struct AnimationEncodingTests {
     private let registry = CodecRegistry()
     private let lossless = EncodingOptions(isLossless: true).with { $0.webPEffort = 0 }
@@ -68,7 +68,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["animated.gif", "animated.png", "animated.webp"], [ImageFormat.gif, .png, .webp])
-    func keepsDurationsAndPlaysFromFormatToFormat(name: String, format: ImageFormat) throws {
+    func keepsDurationsAndPlaysBetweenFormats(name: String, format: ImageFormat) throws {
         let original = try registry.decode(Fixture(name).data())
         let copy = try PixelAnimation(reading: registry.encode(original, as: format, options: lossless))
         let animation = try #require(original.animation)
@@ -95,7 +95,7 @@ import WebImageTestSupport
                 [0, 0, 64, 48], [21, 9, 1, 1], [0, 0, 1, 1],
             ])
         let webp = try WebPFile(reading: registry.encode(animation, as: .webp, options: lossless).bytes)
-        // From the even pixel before.
+        // From the previous even pixel.
         #expect(webp.frames.map(\.part.size) == [size, PixelSize(width: 2, height: 2), PixelSize(width: 1, height: 1)])
         let whole = try registry.encode(animation, as: .gif, options: EncodingOptions().with { $0.framing = .whole })
         #expect(try GIFFile(whole: whole).frames.allSatisfy { $0.size == size })
@@ -103,7 +103,7 @@ import WebImageTestSupport
 
     @Test func clearsWhatVanishes() throws {
         let size = PixelSize(width: 32, height: 8)
-        // A square of 4 by 4 that moves by 6 to the right.
+        // A square of 4 by 4 that moves right by 6.
         let frames = (0..<4).map { step in
             var frame = Pixels(size, [0, 0, 0, 0])
             for y in 2..<6 {
@@ -123,7 +123,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func writesAnOpaqueAnimationWithoutAlphaUntilSomeTurnsUp() throws {
+    @Test func writesAlphaOnlyIfAFrameHasIt() throws {
         let size = PixelSize(width: 8, height: 8)
         let opaque = [Pixels(size, [1, 2, 3, 255]), Pixels(size, [4, 5, 6, 255]), Pixels(size, [7, 8, 9, 255])]
         var file = PNGFile()
@@ -164,7 +164,7 @@ import WebImageTestSupport
         (ImageFormat.gif, 70_000, 65_536), (.webp, 70_000, 65_535), (.png, .max, 2_147_483_647), (.gif, -3, 0),
         (.webp, -3, 0), (.png, -3, 0), (.gif, 1, 1), (.gif, 2, 2),
     ])
-    func cutsPlaysToWhatTheFormatHolds(format: ImageFormat, asked: Int, written: Int) throws {
+    func clampsPlaysToTheFormatsLimit(format: ImageFormat, asked: Int, written: Int) throws {
         var animation = PixelAnimation(seed: 2, frameCount: 2, alphas: [255])
         animation.loopCount = asked
         #expect(try PixelAnimation(reading: registry.encode(animation.encodable(), as: format)).loopCount == written)
@@ -200,7 +200,7 @@ extension GIFFile {
     }
 }
 
-/// What can't be written is refused, and work that nobody wants any more stops.
+/// Invalid input and cancellation.
 @Suite struct AnimationInputTests {
     private let registry = CodecRegistry()
     private static let formats = [ImageFormat.gif, .png, .webp]
@@ -221,7 +221,7 @@ extension GIFFile {
     func refusesNoFrames(_ format: ImageFormat) { expect(.noFrames, of: EncodableAnimation(), as: format) }
 
     @Test(arguments: formats, [-1, Double.infinity, -Double.infinity])
-    func refusesDurationsThatAreNone(format: ImageFormat, duration: Double) throws {
+    func refusesInvalidDurations(format: ImageFormat, duration: Double) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
         animation.append(try image(2, 2), duration: duration)
@@ -231,7 +231,7 @@ extension GIFFile {
     }
 
     @Test(arguments: formats)
-    func refusesFramesOfSeveralSizes(_ format: ImageFormat) throws {
+    func refusesFramesOfDifferentSizes(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
         animation.append(try image(3, 2), duration: 1)
@@ -239,7 +239,7 @@ extension GIFFile {
         expect(.frameSize(sizes.0, frame: 1, expected: sizes.1), of: animation, as: format)
     }
 
-    @Test func refusesFramesLargerThanTheFormatHolds() throws {
+    @Test func refusesFramesTooLargeForTheFormat() throws {
         var animation = EncodableAnimation()
         for _ in 0..<2 { animation.append(try image(16_384, 1), duration: 1) }
         let size = PixelSize(width: 16_384, height: 1)
@@ -247,10 +247,10 @@ extension GIFFile {
         #expect(try registry.info(of: registry.encode(animation, as: .gif)).size == size)
     }
 
-    @Test func refusesAnAnimationInAFormatThatHoldsNone() throws {
+    @Test func refusesAnAnimationInAStillFormat() throws {
         var animation = EncodableAnimation()
         animation.append(try image(8, 8), duration: 1)
-        // One frame is a still.
+        // One frame is a still image.
         #expect(try registry.info(of: registry.encode(animation, as: .jpeg)).format == .jpeg)
         animation.append(try image(8, 8), duration: 1)
         expect(.noAnimation, of: animation, as: .jpeg)
@@ -259,7 +259,7 @@ extension GIFFile {
         #expect(registry.canEncode(.jpeg))
     }
 
-    @Test func writesTheFirstFrameOfAnAnimationInAFormatThatHoldsOne() throws {
+    @Test func writesTheFirstFrameOfAnAnimationInAStillFormat() throws {
         let moving = try registry.decode(Fixture("animated.gif").data())
         #expect(try registry.info(of: registry.encode(moving, as: .jpeg)).size == moving.pixels.size)
         var still = moving
@@ -268,7 +268,7 @@ extension GIFFile {
     }
 
     @Test(arguments: formats)
-    func passesOnWhyAFrameCanNotBeRead(_ format: ImageFormat) throws {
+    func passesOnTheErrorOfAFrame(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
         animation.append(Data("no picture".utf8), duration: 1)
@@ -297,7 +297,7 @@ extension GIFFile {
     }
 }
 
-/// The kernels that compare frames, beside their definitions.
+/// The kernels that compare frames, compared with their definitions.
 @Suite struct FrameChangesTests {
     private static let rows: [(before: [UInt32], after: [UInt32])] = {
         var generator = SplitMix64(seed: 11)

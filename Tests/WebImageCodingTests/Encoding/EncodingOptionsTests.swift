@@ -3,7 +3,7 @@ import Testing
 @testable import WebImageCoding
 import WebImageCore
 
-/// What each format's options change.
+/// The effect of each format's options.
 @Suite struct EncodingOptionsTests {
     private let registry = CodecRegistry()
 
@@ -26,7 +26,7 @@ import WebImageCore
         #expect(try Pixels(registry.decode(progressive).pixels) == Pixels(registry.decode(baseline).pixels))
     }
 
-    @Test func makesHuffmanCodesForThePicture() throws {
+    @Test func optimizesHuffmanCodes() throws {
         let standard = try encode(.jpeg) { _ in }
         let optimized = try encode(.jpeg) { $0.optimizesHuffmanCodes = true }
         #expect(optimized.count < standard.count)
@@ -36,7 +36,7 @@ import WebImageCore
     @Test(arguments: [
         (EncodingOptions.Chroma.full, 0x11 as UInt8), (.halved, 0x21), (.quartered, 0x22), (.automatic, 0x22),
     ])
-    func keepsAsMuchChromaAsAsked(chroma: EncodingOptions.Chroma, sampling: UInt8) throws {
+    func keepsTheRequestedChroma(chroma: EncodingOptions.Chroma, sampling: UInt8) throws {
         let data = try encode(.jpeg) { $0.chroma = chroma }
         #expect(data[try #require(data.baselineFrameHeader) + 11] == sampling)
     }
@@ -52,7 +52,7 @@ import WebImageCore
     }
 
     @Test(arguments: [(EncodingOptions.PNGFilter.none, 0 as UInt8), (.sub, 1), (.up, 2), (.average, 3), (.paeth, 4)])
-    func filtersEveryRowAsAsked(filter: EncodingOptions.PNGFilter, number: UInt8) throws {
+    func filtersEveryRowAsRequested(filter: EncodingOptions.PNGFilter, number: UInt8) throws {
         let image = try photo()
         for hasAlpha in [true, false] {
             let pixels = try Pixels(image.pixels).buffer(isOpaque: !hasAlpha)
@@ -80,7 +80,7 @@ import WebImageCore
             let data = try encode(.webp, original) {
                 $0.isLossless = true
                 $0.webPEffort = 1
-                // It means nothing here.
+                // Ignored here.
                 $0.quality = 0
             }
             #expect(try Pixels(registry.decode(data).pixels) == Pixels(original.pixels), "\(name)")
@@ -101,7 +101,7 @@ import WebImageCore
         }
     }
 
-    @Test func losesAlphaOnlyWhenAsked() throws {
+    @Test func losesAlphaOnlyIfRequested() throws {
         let size = PixelSize(width: 64, height: 64)
         var smooth = Pixels(size, [0, 0, 0, 0])
         for place in 0..<size.pixelCount { smooth.bytes[place * 4 + 3] = UInt8(place % 64 * 3 + place / 64 % 7) }
@@ -113,7 +113,7 @@ import WebImageCore
         #expect(coarse.count < whole.count)
     }
 
-    @Test func laysTranslucentPixelsOverTheBackgroundInGIF() throws {
+    @Test func blendsTranslucentPixelsOverTheBackgroundInGIF() throws {
         let row: [UInt8] = [0, 0, 0, 0] + [60, 60, 60, 127] + [128, 0, 0, 128] + [9, 8, 7, 255]
         let pixels = Pixels(size: PixelSize(width: 4, height: 1), bytes: row)
         let data = try encode(.gif, Image(pixels: pixels.buffer())) { $0.background = Color(red: 0, green: 1, blue: 0) }
@@ -123,7 +123,7 @@ import WebImageCore
             ])
     }
 
-    @Test func bringsValuesIntoTheirRanges() {
+    @Test func clampsValues() {
         var options = EncodingOptions()
         options.pngLevel = 99
         options.webPEffort = -1
@@ -140,13 +140,13 @@ import WebImageCore
     }
 }
 
-/// Files that must not be larger than so and so.
+/// Limits on the size of files.
 @Suite struct EncodingLimitsTests {
     private let registry = CodecRegistry()
 
     private func photo() throws -> Image { try registry.decode(Fixture("photo.jpg").data()) }
 
-    @Test func fitsPicturesInABox() throws {
+    @Test func fitsImagesInABox() throws {
         let image = try photo()
         let limits = EncodingOptions(bounds: Thumbnail(width: 40, height: 40))
         for format in [ImageFormat.jpeg, .png, .webp, .gif] {
@@ -154,7 +154,7 @@ import WebImageCore
             #expect(size == Thumbnail(width: 40, height: 40).targetSize(of: image.pixels.size))
         }
         let large = EncodingOptions(bounds: Thumbnail(width: 5_000, height: 5_000))
-        #expect(try registry.info(of: registry.encode(image, as: .png, limits: large)).size == image.pixels.size)
+        #expect(try registry.info(of: registry.encode(image, as: .png, options: large)).size == image.pixels.size)
     }
 
     @Test(arguments: [ImageFormat.gif, .png, .webp])
@@ -178,7 +178,7 @@ import WebImageCore
     }
 
     @Test(arguments: [ImageFormat.jpeg, .webp, .png, .gif])
-    func lowersTheSizeThen(_ format: ImageFormat) throws {
+    func lowersTheSizeNext(_ format: ImageFormat) throws {
         let image = try photo()
         let limit = format == .webp ? 500 : 1_500
         let data = try registry.encode(image, as: format, options: EncodingOptions(byteLimit: limit))
@@ -199,13 +199,13 @@ import WebImageCore
         #expect(try registry.info(of: data).frameCount == 3)
     }
 
-    /// Also where a box has changed the proportions.
+    /// Also if a box has changed the proportions.
     @Test(arguments: [ImageFormat.gif, .png]) func keepsTheProportionsOfStretchedAnimations(_ format: ImageFormat)
         throws
     {
         let image = try registry.decode(Fixture("animated.webp").data())
         let bounds = Thumbnail(width: image.width, height: image.height / 4, mode: .stretch)
-        let whole = try registry.encode(image, as: format, limits: EncodingOptions(bounds: bounds)).count
+        let whole = try registry.encode(image, as: format, options: EncodingOptions(bounds: bounds)).count
         let limits = EncodingOptions(bounds: bounds, byteLimit: whole * 2 / 3)
         let size = try registry.info(of: registry.encode(image, as: format, options: limits)).size
         #expect(size.width < image.width)
@@ -213,16 +213,16 @@ import WebImageCore
         #expect(abs(size.height * expected.width / size.width - expected.height) <= 2)
     }
 
-    @Test func leavesAloneWhatIsShortEnough() throws {
+    @Test func keepsFilesThatAreShortEnough() throws {
         let image = try photo()
         let data = try registry.encode(image, as: .jpeg)
         #expect(try registry.encode(image, as: .jpeg, options: EncodingOptions(byteLimit: data.count)) == data)
     }
 
     @Test(arguments: [ImageFormat.jpeg, .webp, .png, .gif])
-    func saysHowShortItGets(_ format: ImageFormat) throws {
+    func reportsTheShortestLength(_ format: ImageFormat) throws {
         let image = try photo()
-        let encoder = CountingEncoder(try registry.encoder(for: format))
+        let encoder = CountingEncoder(try #require(CodecRegistry.builtInEncoders.first { $0.format == format }))
         let registry = CodecRegistry(encoders: [encoder])
         #expect {
             try registry.encode(image, as: format, options: EncodingOptions(byteLimit: 10))
@@ -234,7 +234,7 @@ import WebImageCore
     }
 }
 
-/// Counts what it is asked for.
+/// Counts its calls.
 private final class CountingEncoder: ImageEncoder {
     private let encoder: any ImageEncoder
     private let calls = Lock(0)

@@ -5,7 +5,7 @@ import Testing
 @testable import WebImageCoding
 import WebImageCore
 
-/// What is written can be read back.
+/// Round trips of encoded images.
 @Suite struct EncodingTests {
     private let registry = CodecRegistry()
 
@@ -37,17 +37,17 @@ import WebImageCore
         #expect(sizes == sizes.sorted())
     }
 
-    @Test func keepsAllChromaOfAJPEGFromNineTenthsOn() throws {
+    @Test func keepsAllChromaOfAJPEGFromAQualityOfNineTenths() throws {
         let original = try image("photo.jpg")
         for (quality, sampling) in [(0.89, 0x22), (0.9, 0x11)] {
             let data = try registry.encode(original, as: .jpeg, options: EncodingOptions(quality: quality))
             let header = try #require(data.baselineFrameHeader)
-            // The first component's sampling factors stand behind its number.
+            // The first component's sampling factors follow its number.
             #expect(data[header + 11] == sampling)
         }
     }
 
-    @Test func bringsAQualityIntoItsRange() {
+    @Test func clampsTheQuality() {
         var options = EncodingOptions(quality: 7)
         #expect(options.quality == 1)
         options.quality = -1
@@ -56,7 +56,7 @@ import WebImageCore
         #expect(options.quality == EncodingOptions.defaultQuality)
     }
 
-    @Test func laysTransparentPixelsOverTheBackground() throws {
+    @Test func blendsTransparentPixelsOverTheBackground() throws {
         let clear = try Pixels(size: PixelSize(width: 16, height: 16), bytes: .init(repeating: 0, count: 1024)).buffer()
         let options = EncodingOptions(quality: 1, background: Color(red: 1, green: 0.5, blue: 0))
         let data = try registry.encode(Image(pixels: clear), as: .jpeg, options: options)
@@ -82,7 +82,7 @@ import WebImageCore
         }
     }
 
-    @Test func refusesPicturesLargerThanTheFormatHolds() throws {
+    @Test func refusesImagesTooLargeForTheFormat() throws {
         let wide = try MutablePixelBuffer(width: 65_535, height: 1).freeze(isOpaque: true)
         for (format, limit) in [(ImageFormat.jpeg, 65_500), (.webp, 16_383)] {
             let reason = WebImageError.EncodingFailure.tooLarge(wide.size, maximumDimension: limit)
@@ -92,7 +92,7 @@ import WebImageCore
         }
     }
 
-    @Test func endsFilesAsTheirFormatsDemand() throws {
+    @Test func writesTheEndMarkerOfEachFormat() throws {
         let original = try image("rgba-8.png")
         let png = try registry.encode(original, as: .png)
         #expect(png.suffix(8).prefix(4) == Data("IEND".utf8))
@@ -101,9 +101,9 @@ import WebImageCore
     }
 }
 
-/// What the C encoders answer that Swift's checks before them keep from happening.
+/// Errors of the C encoders that Swift's checks prevent.
 @Suite struct EncoderShimTests {
-    @Test func passesLibjpegsWordsOnWhenItDoesNotStart() {
+    @Test func passesOnLibjpegsErrors() {
         let encoder = cwi_jpeg_encoder_create()
         defer { cwi_jpeg_encoder_destroy(encoder) }
         let settings = cwi_jpeg_encoder_settings(
@@ -112,7 +112,7 @@ import WebImageCore
         #expect(String(cString: cwi_jpeg_encoder_message(encoder)).contains("65500"))
     }
 
-    @Test func passesLibpngsWordsOnWhenItDoesNotStart() {
+    @Test func passesOnLibpngsErrors() {
         let encoder = cwi_png_encoder_create()
         defer { cwi_png_encoder_destroy(encoder) }
         #expect(cwi_png_encoder_start(encoder, 0, 1, false, 3, -1) == CWI_PNG_CORRUPT)
@@ -125,10 +125,10 @@ import WebImageCore
     }
 }
 
-/// Pictures that show a part of another's memory, whose rows have gaps.
+/// Images that share the memory of another one, with gaps between rows.
 @Suite struct PartEncodingTests {
     @Test(arguments: [ImageFormat.png, .jpeg, .webp], [true, false])
-    func areEncodedAsCopiesAre(format: ImageFormat, isOpaque: Bool) throws {
+    func areEncodedLikeCopies(format: ImageFormat, isOpaque: Bool) throws {
         let bytes = (0..<60 * 40).flatMap { index -> [UInt8] in
             let alpha = isOpaque ? 255 : index % 256
             return [UInt8(index % 60 * 4 * alpha / 255), UInt8(index / 60 * 6 * alpha / 255), 0, UInt8(alpha)]

@@ -2,9 +2,9 @@ import Testing
 
 @testable import WebImageCoding
 
-/// How seconds become what formats count in.
+/// The conversion of seconds to the formats' units.
 @Suite struct FrameTimingTests {
-    @Test func doesNotAddUpRoundings() {
+    @Test func doesNotAccumulateRoundingErrors() {
         var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
         let units = (0..<300).map { _ in clock.units(for: 1.0 / 3) }
         #expect(units.reduce(0, +) == 10_000)
@@ -12,14 +12,14 @@ import Testing
         #expect(Array(units.prefix(3)) == [33, 34, 33])
     }
 
-    @Test func letsNoLongFramePayForShortOnes() {
+    @Test func doesNotCarryOverClamping() {
         var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
-        // 60 frames a second are more than GIF can do.
+        // GIF doesn't support 60 frames per second.
         #expect((0..<60).map { _ in clock.units(for: 1.0 / 60) } == [Int](repeating: 2, count: 60))
         #expect(abs(clock.units(for: 1) - 100) <= 1)
     }
 
-    @Test func keepsToTheRange() {
+    @Test func clampsToTheRange() {
         var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: 0xFF_FFFF)
         #expect(clock.units(for: 0) == 100)
         #expect(clock.units(for: 0.01) == 100)
@@ -28,7 +28,7 @@ import Testing
         #expect(clock.units(for: 1e300) == 0xFF_FFFF)
     }
 
-    @Test func findsTheFractionThatSecondsWere() {
+    @Test func recoversFractions() {
         for (numerator, denominator) in [(1, 10), (1, 3), (7, 100), (1001, 30_000), (65_535, 1), (1, 60), (11, 1000)] {
             let delay = FrameDelay(Double(numerator) / Double(denominator))
             #expect(delay == FrameDelay(Double(delay.numerator) / Double(delay.denominator)))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func cutsWhatNoFractionHolds() {
+    @Test func clampsLongDurations() {
         #expect(FrameDelay(1e9).numerator == 65_535 && FrameDelay(1e9).denominator == 1)
         let tenth = FrameDelay(0)
         #expect(tenth.numerator == 1 && tenth.denominator == 10)

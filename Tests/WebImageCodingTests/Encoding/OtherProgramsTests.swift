@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// What we write is what other programs read: the same frames, durations and plays.
+/// Other programs read the same frames, durations and plays from encoded files.
 @Suite(.enabled(if: OtherProgram.hasPillow, "needs Pillow"))
 struct OtherProgramsTests {
     private let registry = CodecRegistry()
@@ -14,7 +14,7 @@ struct OtherProgramsTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Opaque and clear pixels, which nobody rounds; few colours, so that GIF keeps them.
+    /// Opaque and transparent pixels, which aren't rounded; few colors, so that GIF keeps them.
     private func animation(_ seed: UInt64) -> PixelAnimation {
         var animation = PixelAnimation(
             seed: seed, frameCount: 6, alphas: seed % 2 == 0 ? [0, 255] : [255], colorCount: 40)
@@ -29,7 +29,7 @@ struct OtherProgramsTests {
         let reading = try OtherProgram.pillowReading(of: directory.write(data, to: "a"))
         #expect(reading.frames.count == animation.frames.count)
         for (index, (frame, original)) in zip(reading.frames, animation.frames).enumerated() {
-            // The colour of clear pixels is anybody's.
+            // The color of transparent pixels is arbitrary.
             var bytes = [UInt8](frame)
             for place in stride(from: 0, to: bytes.count, by: 4) where bytes[place + 3] == 0 {
                 bytes.replaceSubrange(place..<place + 4, with: [0, 0, 0, 0])
@@ -71,7 +71,7 @@ struct OtherProgramsTests {
                 decoding: try OtherProgram.run("/usr/bin/webpmux", ["-info", file.path]), as: UTF8.self)
             #expect(text.contains("Number of frames: 6"))
             #expect(text.contains("Loop Count : \(animation.loopCount)"))
-            // No., width, height, alpha, x, y, duration.
+            // Number, width, height, alpha, x, y, duration.
             let rows = text.split(separator: "\n").map { $0.split(separator: " ") }
             let durations = rows.filter { $0.count > 9 && $0[0].hasSuffix(":") }.compactMap { Int($0[6]) }
             #expect(durations == animation.durations.map { Int(($0 * 1000).rounded()) })
@@ -80,7 +80,7 @@ struct OtherProgramsTests {
     }
 
     @Test(.enabled(if: OtherProgram.isInstalled("/usr/bin/pngcheck"), "needs pngcheck"))
-    func pngcheckFindsNoFault() throws {
+    func pngcheckFindsNoErrors() throws {
         for seed in 1...6 as ClosedRange<UInt64> {
             let data = try registry.encode(animation(seed).encodable(), as: .png)
             try OtherProgram.run("/usr/bin/pngcheck", ["-q", directory.write(data, to: "a.png").path])
@@ -117,7 +117,7 @@ struct OtherProgramsTests {
         }
     }
 
-    /// Both with 256 colours, without dithering and with Floyd and Steinberg's.
+    /// With 256 colors, without dithering and with Floyd-Steinberg.
     @Test func choosesBetterColorsThanPillow() throws {
         let image = try registry.decode(Fixture("photo.jpg").data())
         let original = Pixels(image.pixels)

@@ -4,11 +4,11 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// GIFs that are not as the specification has them, read as browsers read them.
+/// GIFs that break the specification, decoded as browsers do.
 @Suite struct GIFDecoderTests {
     private let registry = CodecRegistry()
 
-    /// `offset.gif`: a screen of 30×20, its one frame of 21×17 at (5, 2). The frame begins at byte 25.
+    /// `offset.gif`: a screen of 30×20 with one frame of 21×17 at (5, 2). The frame starts at byte 25.
     private func offsetGIF(screen: (UInt8, UInt8) = (30, 20), left: UInt8 = 5) throws -> Data {
         var data = try Fixture("offset.gif").data()
         try #require(data[25] == 0x2C && data[26] == 5)
@@ -22,7 +22,7 @@ import WebImageTestSupport
         ((40, 1), 5, PixelSize(width: 40, height: 19)),
         ((30, 20), 10, PixelSize(width: 31, height: 20)),
     ])
-    func enlargesACanvasThatTheFirstFrameExceeds(screen: (UInt8, UInt8), left: UInt8, size: PixelSize) throws {
+    func enlargesTheCanvasToTheFirstFrame(screen: (UInt8, UInt8), left: UInt8, size: PixelSize) throws {
         let data = try offsetGIF(screen: screen, left: left)
         #expect(try registry.info(of: data).size == size)
         let pixels = try registry.decode(data).pixels
@@ -53,7 +53,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [[], [0x00]])
-    func readsAStillThatLacksOnlyItsTrailer(_ ending: [UInt8]) throws {
+    func decodesAStillWithoutItsTrailer(_ ending: [UInt8]) throws {
         let data = try Fixture("87a.gif").data()
         try #require(data.last == 0x3B)
         let image = try registry.decode(data.dropLast() + ending)
@@ -67,7 +67,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
             try registry.decode(data.dropLast(), options: options)
         }
-        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("a byte that begins no block"))) {
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("an unknown block"))) {
             try registry.decode(data.dropLast() + [0x00], options: options)
         }
     }
@@ -86,7 +86,7 @@ import WebImageTestSupport
         try #require(try decoder.animation(of: data, options: options))
     }
 
-    /// Reference frames, which stand one below the other in their file.
+    /// Reference frames, stacked vertically in their file.
     private func referenceFrames(_ fixture: Fixture) throws -> [Pixels] {
         let all = try Pixels(named: fixture.name + ".frames.rgba")
         let size = try #require(try decoder.probe(fixture.data())).size
@@ -134,18 +134,18 @@ import WebImageTestSupport
 
     @Test func knowsTheKeyframes() throws {
         let animation = try animation(Fixture("gif-dispose-2.gif").data())
-        // The third leaves pixels of the second; the fourth covers all, but with holes; it leaves the canvas clear.
+        // The third leaves pixels of the second; the fourth covers everything, but with holes, and clears the canvas.
         #expect(animation.frames.map(\.isKeyframe) == [true, false, false, false, true, true])
     }
 
-    @Test func leavesTheAnimationOutIfTheFirstFrameIsEnough() throws {
+    @Test func omitsTheAnimationIfOnlyTheFirstFrameIsWanted() throws {
         let image = try decoder.decode(
             Fixture("gif-mixed.gif").data(), options: DecodingOptions(firstFrameOnly: true))
         #expect(image.animation == nil)
         #expect(image.frameCount == 16)
     }
 
-    @Test func isNoAnimationWithOneFrame() throws {
+    @Test func isAStillWithOneFrame() throws {
         let data = try Fixture("interlaced.gif").data()
         #expect(try decoder.animation(of: data, options: DecodingOptions()) == nil)
         #expect(try decoder.decode(data, options: DecodingOptions()).animation == nil)
@@ -164,10 +164,10 @@ import WebImageTestSupport
         #expect(try decoder.decode(data, options: options).isThumbnail)
     }
 
-    /// Each loop count: none asked for, for ever, and repetitions, which come after the first play (as in Chrome and
-    /// Firefox; SDWebImage takes a missing one for 1, too).
+    /// The loop counts: missing, forever, and repetitions after the first play (as in Chrome and Firefox; SDWebImage
+    /// also plays a missing one once).
     @Test(arguments: [(nil, 1), (0, 0), (1, 2), (5, 6), (65_535, 65_536)] as [(Int?, Int)])
-    func playsAsOftenAsTheFileAsks(repeatCount: Int?, playCount: Int) throws {
+    func readsTheLoopCount(repeatCount: Int?, playCount: Int) throws {
         var data = try Fixture("gif-mixed.gif").data()
         let block = try #require(data.firstRange(of: Data("NETSCAPE2.0".utf8))).lowerBound
         if let repeatCount {
@@ -179,11 +179,11 @@ import WebImageTestSupport
         #expect(try decoder.info(of: data).loopCount == playCount)
     }
 
-    /// One of the frames has a code that means nothing; those that follow are shown without it.
-    @Test func goesOnBehindADamagedFrame() throws {
+    /// A frame with an invalid code is left out of the following ones.
+    @Test func continuesAfterADamagedFrame() throws {
         let fixture = Fixture("gif-dispose-1.gif")
         var data = try fixture.data()
-        // The third frame: its first code after the one that clears the table means nothing yet.
+        // The third frame: its first code after the clear code is undefined.
         let descriptors = data.indices.filter { data[$0...].starts(with: [0x2C, 6, 0, 4, 0, 10, 0, 8, 0, 0, 4]) }
         let start = try #require(descriptors.first) + 10
         #expect(data[start] == 4)
@@ -200,7 +200,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesAFrameLargerThanAllowedWhenItIsAskedFor() throws {
+    @Test func refusesAFrameLargerThanAllowedWhenItIsRequested() throws {
         var data = try Fixture("gif-dispose-1.gif").data()
         let second = try #require(data.indices.first { data[$0...].starts(with: [0x2C, 2, 0, 1, 0, 9, 0, 7, 0]) })
         data.replaceSubrange(second + 5..<second + 9, with: [0xFF, 0xFF, 0xFF, 0xFF])
@@ -213,7 +213,7 @@ import WebImageTestSupport
     }
 }
 
-/// GIFs with something wrong in them, at once and in pieces.
+/// Damaged GIFs, at once and in pieces.
 @Suite struct DamagedGIFTests {
     private let decoder = GIFDecoder()
 
@@ -223,7 +223,7 @@ import WebImageTestSupport
         return options
     }
 
-    /// Decodes `data` in random pieces, with previews in between.
+    /// Decodes `data` in random pieces with previews.
     private func decodeInPieces(
         _ data: Data, options: DecodingOptions, using generator: inout SplitMix64
     ) throws(WebImageError) -> Image {
@@ -241,7 +241,7 @@ import WebImageTestSupport
         return try decoder.finish()
     }
 
-    /// Every bit pattern has an end, and the same one however it arrives.
+    /// Every bit pattern terminates, with the same result however it arrives.
     @Test(
         arguments: ["gif-mixed.gif", "gif-outside.gif", "animated.gif", "interlaced.gif"],
         [DecodingOptions.Damage.showGoodPart, .refuse])
@@ -262,7 +262,7 @@ import WebImageTestSupport
                 #expect(image.isPartial == other.isPartial, "byte \(position)")
                 #expect(image.animation?.frames == other.animation?.frames, "byte \(position)")
             case (.failure(let error), .failure(let other)):
-                // In pieces, one thing is found to be wrong before the other.
+                // In pieces, another error may be found first.
                 #expect(error == other || damage == .refuse, "byte \(position)")
             default: Issue.record("byte \(position): \(atOnce) at once, \(inPieces) in pieces")
             }
@@ -276,13 +276,13 @@ import WebImageTestSupport
         }
     }
 
-    /// The first frame's codes make no sense from somewhere on: the rows before are shown, and the other frames.
+    /// The first frame's codes are invalid from somewhere on: the rows before are shown, and the other frames.
     @Test func showsTheGoodRowsOfADamagedFirstFrame() throws {
         let data = try Fixture("gif-dispose-1.gif").data()
         let whole = try decoder.decode(data, options: DecodingOptions())
         let codes =
             try #require(data.indices.first { data[$0...].starts(with: [0x2C, 0, 0, 0, 0, 16, 0, 12, 0]) }) + 10
-        // Of its 16 × 12 pixels, some 8 rows come before this byte. Codes of all ones end by meaning nothing.
+        // About 8 of its rows come before this byte. Codes of all ones are undefined.
         var damaged = data
         damaged.replaceSubrange(codes + 80..<codes + 90, with: Array(repeating: 0xFF, count: 10))
         let image = try decoder.decode(damaged, options: DecodingOptions())
@@ -298,11 +298,11 @@ import WebImageTestSupport
         }
     }
 
-    /// Codes that only clear the table stand for no pixel, however many there are.
+    /// Codes that only clear the table produce no pixels.
     @Test func endsWithCodesThatMakeNoPixels() throws {
         var data = Data("GIF89a".utf8) + [100, 0, 100, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6]
         data += [0x2C, 0, 0, 0, 0, 100, 0, 100, 0, 0, 2]
-        // Codes of 3 bits: 4, over and over.
+        // Codes of 3 bits: 4, repeatedly.
         for _ in 0..<4000 { data += [255] + (0..<85).flatMap { _ in [0x24, 0x49, 0x92] as [UInt8] } }
         data += [0, 0x3B]
         let reason = WebImageError.DecodingFailure.corrupt("10000 pixels short")
@@ -315,7 +315,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func probesAsSoonAsTheFirstFrameIsDescribed() throws {
+    @Test func probesOnceTheFirstFrameIsDescribed() throws {
         let data = try Fixture("gif-dispose-1.gif").data()
         let descriptor = try #require(data.indices.first { data[$0...].starts(with: [0x2C, 0, 0, 0, 0, 16, 0]) })
         #expect(try decoder.probe(data.prefix(descriptor + 9)) == nil)

@@ -4,8 +4,8 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// GIFs whose bytes arrive in pieces.
-@Suite struct IncrementalGIFTests {
+/// GIFs that arrive in pieces.
+@Suite struct GIFIncrementalDecoderTests {
     private static let fixtures = [
         "87a.gif", "interlaced.gif", "transparent.gif", "local-palette.gif", "offset.gif", "animated.gif",
         "gif-dispose-3.gif", "gif-mixed.gif", "gif-outside.gif",
@@ -29,9 +29,9 @@ import WebImageTestSupport
         #expect(image.animation?.isComplete == other.animation?.isComplete, comment)
     }
 
-    /// A part, a preview, the rest: as good as the whole at once. A part and nothing more: as good as that part.
+    /// A part, a preview, the rest: the same as at once. A part alone: the same as that part.
     @Test(arguments: fixtures)
-    func isTheSameAsDecodingAtOnceForEveryCut(_ fixture: Fixture) throws {
+    func decodesLikeTheWholeFileWhereverItIsSplit(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = try GIFDecoder().decode(data, options: DecodingOptions())
         for length in 0...data.count {
@@ -64,7 +64,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: fixtures)
-    func showsRowsAsTheyComeAndThenFrames(_ fixture: Fixture) throws {
+    func showsRowsAsTheyArriveAndThenFrames(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = try GIFDecoder().decode(data, options: DecodingOptions())
         let isInterlaced = fixture.name == "interlaced.gif"
@@ -86,7 +86,7 @@ import WebImageTestSupport
             }.count
             #expect(count >= goodRowCount)
             goodRowCount = count
-            // Not interlaced, no row is half there.
+            // Without interlacing, rows are complete.
             let isOther = (0..<whole.height).contains { row in
                 (0..<whole.width).contains {
                     preview.pixels[$0, row] != whole.pixels[$0, row] && preview.pixels[$0, row] != .zero
@@ -98,8 +98,8 @@ import WebImageTestSupport
         #expect(frameCount == (whole.frameCount > 1 ? whole.frameCount : 0))
     }
 
-    /// The rows of the first pass stand for the seven below them.
-    @Test func fillsTheRowsThatAnInterlacedPictureStillLacks() throws {
+    /// The rows of the first pass fill the seven below them.
+    @Test func fillsTheMissingRowsOfAnInterlacedImage() throws {
         let data = try Fixture("interlaced.gif").data()
         let whole = try GIFDecoder().decode(data, options: DecodingOptions()).pixels
         let decoder = try makeDecoder()
@@ -119,7 +119,7 @@ import WebImageTestSupport
         #expect(previews.contains { preview in (0..<17).allSatisfy { isRow($0, of: preview, like: $0 / 2 * 2) } })
     }
 
-    @Test func marksWhatIsMissing() throws {
+    @Test func marksPartialImages() throws {
         let data = try Fixture("87a.gif").data()
         let half = try GIFDecoder().decode(data.prefix(900), options: DecodingOptions())
         #expect(half.isPartial)
@@ -133,7 +133,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.decoding(format: .gif, reason: .truncated)) {
             try GIFDecoder().decode(data.prefix(800), options: DecodingOptions())
         }
-        // An animation without its end may lack frames.
+        // A truncated animation may have lost frames.
         let animated = try Fixture("gif-mixed.gif").data()
         let cut = try GIFDecoder().decode(animated.dropLast(), options: DecodingOptions())
         #expect(cut.isPartial)
@@ -144,7 +144,7 @@ import WebImageTestSupport
         #expect(shorter.animation?.frameCount == 15)
     }
 
-    @Test func framesOfAnUnfinishedFileAreThoseOfTheWhole() throws {
+    @Test func framesOfAnIncompleteFileAreThoseOfTheWhole() throws {
         let data = try Fixture("gif-mixed.gif").data()
         let whole = try #require(try GIFDecoder().animation(of: data, options: DecodingOptions())).makeFrameReader()
         let decoder = try makeDecoder()
@@ -154,7 +154,7 @@ import WebImageTestSupport
             if let animation = decoder.animation { animations.append(animation) }
         }
         #expect(animations.count > 10)
-        // The memory of each is untouched by what came later.
+        // Their memory isn't changed by later bytes.
         for animation in animations {
             let index = animation.frameCount - 1
             let frame = try animation.makeFrameReader().frame(at: index, cancellation: nil)
@@ -162,8 +162,8 @@ import WebImageTestSupport
         }
     }
 
-    /// A frame's codes lie near the beginning of the memory that they share, not behind a megabyte of comments.
-    @Test func letsGoOfCommentsAsTheyArrive() throws {
+    /// A frame's codes are near the start of their shared memory, not after a megabyte of comments.
+    @Test func dropsCommentsAsTheyArrive() throws {
         var data = try Fixture("87a.gif").data()
         let codes = try #require(try finishedFile(data).frames.first).codes.count
         let descriptor = data.count - 1 - codes - 10
@@ -199,7 +199,7 @@ import WebImageTestSupport
         try expectEqual(try decoder.finish(), GIFDecoder().decode(data, options: options), "thumbnail")
     }
 
-    @Test func refusesAGiantAsSoonAsItsSizeIsKnown() throws {
+    @Test func refusesAHugeImageOnceItsSizeIsKnown() throws {
         var data = try Fixture("87a.gif").data()
         data.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
         let size = PixelSize(width: 65_535, height: 65_535)
@@ -209,7 +209,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func stopsWhenItIsCancelled() throws {
+    @Test func stopsWhenCancelled() throws {
         let options = DecodingOptions(cancellation: Cancellation())
         let decoder = try makeDecoder(options)
         let data = try Fixture("87a.gif").data()
@@ -218,19 +218,19 @@ import WebImageTestSupport
         #expect(throws: WebImageError.cancelled) { try decoder.append(data.dropFirst(900)) }
     }
 
-    @Test func refusesWhatIsNoGIF() throws {
+    @Test func refusesOtherFormats() throws {
         let decoder = try makeDecoder()
         try decoder.append(Data("GIF90a".utf8))
-        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("it does not begin like a GIF"))) {
+        #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("no GIF signature"))) {
             try decoder.append(Data(repeating: 0, count: 10))
         }
     }
 
-    /// Whoever asks after each of 3,000 frames gets animations that have 17 times the last one's frames in all, where one for
-    /// each would have 1,500 times.
-    @Test func doesAnAmountOfWorkInProportionToTheBytes() throws {
+    /// The animations requested after each of 3,000 frames have together 17 times the frames of the last one, instead
+    /// of 1,500 times.
+    @Test func worksInProportionToTheBytes() throws {
         let count = 3000
-        // One pixel: a clear code, a colour and the end.
+        // One pixel: a clear code, a color and the end.
         let frame = Data([0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 0x01, 0])
         let decoder = try makeDecoder()
         try decoder.append(Data("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6])
@@ -243,7 +243,7 @@ import WebImageTestSupport
             let missingCount = index - animation.frameCount
             #expect(missingCount >= 0 && missingCount <= index / 16)
             if index <= 31 { #expect(missingCount == 0) }
-            // An animation made anew has an array of its own.
+            // A rebuilt animation has a new array.
             let frames = animation.frames.withUnsafeBufferPointer { $0.baseAddress }
             if frames != seen { composedCount += animation.frameCount }
             seen = frames

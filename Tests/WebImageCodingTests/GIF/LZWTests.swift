@@ -3,9 +3,9 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// The LZW decoder against one that follows the words of the specification, on noise, in pieces of every size.
+/// The LZW decoder compared with a literal implementation of the specification, on noise, in pieces of every size.
 @Suite struct LZWDecoderTests {
-    @Test func unpacksAnyBytesLikeThePlainDecoder() throws {
+    @Test func decompressesAnyBytesLikeASimpleDecoder() throws {
         var generator = SplitMix64(seed: 21)
         for round in 0..<500 {
             let minimumCodeSize = UInt8.random(in: 1...8, using: &generator)
@@ -30,11 +30,11 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [0, 9, 12, 255] as [UInt8])
-    func refusesCodeSizesThatNoIndexNeeds(_ size: UInt8) {
+    func refusesInvalidCodeSizes(_ size: UInt8) {
         #expect(throws: (any Error).self) { _ = try LZWDecoder(minimumCodeSize: size, capacity: 1) }
     }
 
-    /// Codes that a decoder accepts, with long strings, strings defined by their own step, full tables and clears.
+    /// Valid codes with long strings, strings defined by their own step, full tables and clears.
     private func validCodes(minimumCodeSize: Int, count: Int, using generator: inout SplitMix64) -> [UInt8] {
         var bits: [Bool] = []
         let clear = 1 << minimumCodeSize
@@ -102,7 +102,7 @@ private enum PlainLZW {
     }
 }
 
-/// What is packed can be unpacked.
+/// Round trips.
 @Suite struct LZWEncoderTests {
     private func unpacked(_ codes: [UInt8], count: Int) throws -> [UInt8] {
         let decoder = try LZWDecoder(minimumCodeSize: codes[0], capacity: count)
@@ -118,7 +118,7 @@ private enum PlainLZW {
     }
 
     @Test(arguments: 2...8)
-    func packsEveryLengthAtWhichCodesGrow(minimumCodeSize: Int) throws {
+    func compressesEveryLengthAtWhichCodesGrow(minimumCodeSize: Int) throws {
         var generator = SplitMix64(seed: UInt64(minimumCodeSize))
         for count in Array(1...80) + [255, 256, 257, 1_000, 4_000, 5_000, 30_000] {
             for range in [0, 1, (1 << minimumCodeSize) - 1] {
@@ -129,7 +129,7 @@ private enum PlainLZW {
         }
     }
 
-    @Test func packsOneColorTightly() throws {
+    @Test func compressesOneColorWell() throws {
         let indices = [UInt8](repeating: 3, count: 100_000)
         let codes = try LZWEncoder.packed(indices, minimumCodeSize: 2, cancellation: nil)
         #expect(codes.count < 700)

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// Palettes, and what is made of colours that they lack.
+/// Palettes and dithering.
 @Suite struct PaletteTests {
     private let registry = CodecRegistry()
 
@@ -39,8 +39,8 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [EncodingOptions.Dithering.ordered, .floydSteinberg])
-    func mixesColorsThatThePaletteLacks(_ dithering: EncodingOptions.Dithering) throws {
-        // A slope of 200 greys in 4 colours: means over 8 by 8 pixels come near.
+    func mixesColorsOutsideThePalette(_ dithering: EncodingOptions.Dithering) throws {
+        // A slope of 200 grays in 4 colors: means over 8 by 8 pixels come close.
         let size = PixelSize(width: 256, height: 64)
         let slope = Pixels(
             size: size,
@@ -54,14 +54,14 @@ import WebImageTestSupport
                 let sum = (0..<64).flatMap { y in (left..<left + 8).map { Int(pixels.bytes[(y * 256 + $0) * 4]) } }
                 return Double(sum.reduce(0, +)) / 512
             }
-            // Beyond the outermost colours there is nothing to mix.
+            // Beyond the outermost colors there is nothing to mix.
             return stride(from: 48, to: 208, by: 8).map { abs(mean(copy, $0) - mean(slope, $0)) }.max() ?? 0
         }
         #expect(try error(dithering) < (dithering == .ordered ? 12 : 3))
         #expect(try error(.none) > 20)
     }
 
-    @Test func keepsOrderedDitheringInItsPlaceFromFrameToFrame() throws {
+    @Test func keepsOrderedDitheringInPlaceBetweenFrames() throws {
         let image = try photo()
         var animation = EncodableAnimation()
         animation.append(image, duration: 0.1)
@@ -75,8 +75,8 @@ import WebImageTestSupport
         }
     }
 
-    /// Wherever the part that changes begins.
-    @Test func keepsOrderedDitheringInItsPlaceInPartsOfAFrame() throws {
+    /// Wherever the changed part starts.
+    @Test func keepsOrderedDitheringInPlaceInPartsOfAFrame() throws {
         let pixels = try photo().pixels
         var histogram = ColorHistogram()
         try histogram.add(pixels, cancellation: nil)
@@ -91,7 +91,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func putsOnePaletteOfAllFramesIntoAFile() throws {
+    @Test func writesOnePaletteForAllFrames() throws {
         let size = PixelSize(width: 32, height: 32)
         var generator = SplitMix64(seed: 1)
         func noise(_ range: ClosedRange<UInt8>) -> Pixels {
@@ -114,7 +114,7 @@ import WebImageTestSupport
         func frame(_ first: Int) -> Pixels {
             Pixels(size: size, bytes: (0..<64).flatMap { [UInt8(first + $0), 1, 2, 255] })
         }
-        // 255 colours in all.
+        // 255 colors in all.
         var frames = [frame(0), frame(64), frame(128), frame(190), frame(190)]
         frames[4].bytes[0] = 255
         let animation = PixelAnimation(frames: frames, durations: [1, 1, 1, 1, 1])

@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-/// JPEGs whose bytes arrive in pieces.
+/// JPEGs that arrive in pieces.
 @Suite struct JPEGIncrementalDecoderTests {
     private static let oneScan = [
         "baseline-420.jpg", "baseline-444.jpg", "restart-420.jpg", "cmyk-adobe.jpg", "grey.jpg", "size-16x33.jpg",
@@ -28,7 +28,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: oneScan + severalScans + others)
-    func endsLikeADecodeOfTheWholeWhereverItIsCut(_ fixture: Fixture) throws {
+    func decodesLikeTheWholeFileWhereverItIsSplit(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = Pixels(try decode(data).pixels)
         for length in 0...data.count {
@@ -44,8 +44,8 @@ import WebImageTestSupport
         }
     }
 
-    /// Metadata can hold a thumbnail, whose markers are none of the picture's.
-    @Test func passesOverASegmentWhereverItIsCut() throws {
+    /// Metadata can contain a thumbnail with its own markers.
+    @Test func skipsASegmentWhereverItIsSplit() throws {
         var data = try Fixture("baseline-420.jpg").data()
         let whole = Pixels(try decode(data).pixels)
         let thumbnail = try Fixture("size-1x1.jpg").data()
@@ -79,7 +79,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: severalScans)
-    func showsEachScanThatIsWhole(_ fixture: Fixture) throws {
+    func showsEachCompleteScan(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = Pixels(try decode(data).pixels)
         let decoder = makeDecoder()
@@ -97,7 +97,7 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == whole)
     }
 
-    @Test func smoothsBlocksWhileThereIsNothingElseInThem() throws {
+    @Test func smoothsBlocksBeforeTheyHaveDetail() throws {
         let data = try Fixture("progressive-444.jpg").data()
         let decoder = makeDecoder()
         var first: Image?
@@ -105,14 +105,14 @@ import WebImageTestSupport
             try decoder.append(Data([byte]))
             first = try decoder.preview()
         }
-        // Without smoothing, the pixels of a block are alike before the first scan of details.
+        // Without smoothing, the pixels of a block are equal before the first detail scan.
         let pixels = try #require(first).pixels
         let differences = (1..<8).filter { pixels[$0, 4] != pixels[$0 - 1, 4] }
         #expect(!differences.isEmpty)
     }
 
     @Test(arguments: oneScan + severalScans + others)
-    func makesOfCutDataWhatADecodeOfItMakes(_ fixture: Fixture) throws {
+    func decodesTruncatedDataLikeTheWholeFile(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = Pixels(try decode(data).pixels)
         var partialCount = 0
@@ -149,7 +149,7 @@ import WebImageTestSupport
         #expect(partialCount > 10)
     }
 
-    @Test func showsTheFirstScanOfACutProgressiveFileAsFarAsItGoes() throws {
+    @Test func showsThePartialFirstScanOfAProgressiveFile() throws {
         let data = try Fixture("progressive-420.jpg").data()
         let scans = data.scanOffsets
         let image = try decode(data.prefix((scans[0] + scans[1]) / 2))
@@ -162,12 +162,12 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg"])
-    func refusesDamageIfAskedTo(_ name: String) throws {
+    func refusesDamageIfRequested(_ name: String) throws {
         let data = try Fixture(name).data()
         let decoder = makeDecoder(DecodingOptions(damage: .refuse))
         try decoder.append(data.dropLast(40))
         #expect(throws: WebImageError.decoding(format: .jpeg, reason: .truncated)) { try decoder.finish() }
-        // A marker in the middle of a scan: it is certain there.
+        // A marker within a scan is certain damage.
         var damaged = data
         damaged.replaceSubrange(damaged.count - 60..<damaged.count - 58, with: [0xFF, 0xD9])
         #expect(throws: WebImageError.self) {
@@ -194,7 +194,7 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == Pixels(whole.pixels))
     }
 
-    @Test func tellsWhatTheHeaderSays() throws {
+    @Test func probesTheHeader() throws {
         let data = try Fixture("orientation-6.jpg").data()
         let decoder = makeDecoder()
         #expect(decoder.probe == nil)
@@ -204,7 +204,7 @@ import WebImageTestSupport
         #expect(decoder.animation == nil)
     }
 
-    @Test func waitsForASlotAndTakesItWhenOneIsFree() throws {
+    @Test func waitsUntilALargePreviewEnds() throws {
         let data = try Fixture("progressive-420.jpg").data()
         let half = data.count / 2
         var options = DecodingOptions()
@@ -215,7 +215,7 @@ import WebImageTestSupport
         for decoder in [first, second, third] { try decoder.append(data.prefix(half)) }
         #expect(try first.preview() != nil)
         #expect(try second.preview() == nil)
-        // Baseline needs none.
+        // Baseline isn't limited.
         let baseline = JPEGIncrementalDecoder(options: options)
         let baselineData = try Fixture("baseline-420.jpg").data()
         try baseline.append(baselineData.dropLast(10))
@@ -233,7 +233,7 @@ import WebImageTestSupport
         #expect(options.budget.largePreviewCount == 0)
     }
 
-    @Test func givesItsSlotBackWhenItIsDropped() throws {
+    @Test func endsItsLargePreviewWhenReleased() throws {
         var options = DecodingOptions()
         options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
         var decoder: JPEGIncrementalDecoder? = JPEGIncrementalDecoder(options: options)
@@ -243,7 +243,7 @@ import WebImageTestSupport
         #expect(options.budget.largePreviewCount == 0)
     }
 
-    @Test func showsNothingOfArithmeticCodingBeforeTheEnd() throws {
+    @Test func hasNoPreviewsOfArithmeticCoding() throws {
         for name in ["arithmetic.jpg", "arithmetic-progressive.jpg"] {
             let decoder = makeDecoder()
             try decoder.append(Fixture(name).data())
@@ -252,7 +252,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesGiantsAndScanBombsAsSoonAsItSeesThem() throws {
+    @Test func refusesHugeImagesAndScanBombsEarly() throws {
         var options = DecodingOptions()
         options.limits.pixelCount = 1000
         let size = PixelSize(width: 37, height: 29)
@@ -265,7 +265,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["photo.jpg", "progressive-420.jpg"])
-    func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
+    func stopsAtEveryCheckpoint(_ name: String) throws {
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 100) {
             cancellation in
@@ -273,8 +273,8 @@ import WebImageTestSupport
         }
     }
 
-    /// libjpeg notices a second frame header when it has replaced the first, also where bytes end in the middle of it.
-    @Test func isNotLedAstrayByASecondFrameHeader() throws {
+    /// libjpeg detects a second frame header after it has replaced the first, also if the bytes end within it.
+    @Test func refusesASecondFrameHeader() throws {
         var data = try Fixture("progressive-444.jpg").data()
         let header = data[data.startIndex...].range(of: Data([0xFF, 0xC2]))
         let start = try #require(header?.lowerBound)
@@ -292,9 +292,9 @@ import WebImageTestSupport
         }
     }
 
-    /// Large enough for libjpeg's fast loop, which takes codes that do not exist for zeros; pieces are not.
+    /// Large enough for libjpeg's fast loop, which reads invalid codes as zeros; pieces aren't.
     @Test(arguments: [DecodingOptions.Damage.showGoodPart, .refuse])
-    func leavesItToTheWholeFileWhatAnUnknownCodeMeans(_ damage: DecodingOptions.Damage) throws {
+    func decodesAgainAfterAnUnknownCode(_ damage: DecodingOptions.Damage) throws {
         var random = SplitMix64(seed: 9)
         let size = PixelSize(width: 160, height: 160)
         let noise = Pixels(
@@ -306,7 +306,7 @@ import WebImageTestSupport
         var (doubtfulCount, wholeCount) = (0, 0)
         for _ in 0..<60 {
             var damaged = data
-            // Sixteen ones and more: no code has so many.
+            // Sixteen ones or more: no code has so many.
             let position = Int.random(in: start..<data.count - 8000, using: &random)
             damaged.replaceSubrange(position..<position + 6, with: [0xFF, 0, 0xFF, 0, 0xFF, 0])
             let direct = try? decode(damaged, options)
@@ -322,7 +322,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["baseline-420.jpg", "progressive-420.jpg", "restart-420.jpg", "arithmetic.jpg"])
-    func makesOfDamagedDataWhatADecodeOfItMakes(_ name: String) throws {
+    func decodesDamagedDataLikeTheWholeFile(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions()
         options.limits.pixelCount = 1_000_000
@@ -340,11 +340,11 @@ import WebImageTestSupport
     }
 }
 
-/// Segments whose length is wrong: what libjpeg passes over is passed over, and what it can't read is damage.
+/// Segments with a wrong length: skipped segments are skipped as by libjpeg, others are damage.
 @Suite struct JPEGSegmentTests {
-    /// A length below 2 counts not even itself; others end before or behind the comment's end.
+    /// A length below 2 doesn't even include itself; others end before or after the comment's end.
     @Test(arguments: [0xFE, 0xE1, 0xE2, 0xEE, 0xDC] as [UInt8], [0, 1, 2, 5])
-    func aCommentOfAWrongLengthIsPassedOver(_ marker: UInt8, length: UInt8) throws {
+    func aCommentOfAWrongLengthIsSkipped(_ marker: UInt8, length: UInt8) throws {
         for name in ["baseline-420.jpg", "progressive-420.jpg", "orientation-6.jpg"] {
             var data = try Fixture(name).data()
             let whole = try JPEGDecoder().decode(data, options: DecodingOptions())
@@ -366,11 +366,10 @@ import WebImageTestSupport
 }
 
 extension Data {
-    /// Where a baseline JPEG's frame header (SOF0, ITU-T T.81, B.2.2) begins.
+    /// The offset of a baseline JPEG's frame header (SOF0, ITU-T T.81, B.2.2).
     var baselineFrameHeader: Int? { indices.dropLast().first { self[$0] == 0xFF && self[$0 + 1] == 0xC0 } }
 
-    /// Where a JPEG's scan headers (SOS) begin. Thumbnails in its metadata would be counted as well.
+    /// The offsets of a JPEG's scan headers (SOS), including those of thumbnails.
     var scanOffsets: [Int] { indices.dropLast().filter { self[$0] == 0xFF && self[$0 + 1] == 0xDA } }
-    /// How many scans a JPEG has.
     var scanCount: Int { scanOffsets.count }
 }

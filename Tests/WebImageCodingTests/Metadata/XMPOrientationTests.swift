@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-/// Orientation that only XMP tells, which some programs write where others write EXIF.
+/// Orientation in XMP only, which some programs write instead of EXIF.
 @Suite struct XMPOrientationTests {
     private func packet(_ orientation: String) -> Data {
         Data(
@@ -38,8 +38,8 @@ import WebImageCore
         #expect(ImageOrientation(xmp: Data(text.utf8).bytes) == nil)
     }
 
-    /// All eight, as the same picture with EXIF alone, which other programs have turned.
-    @Test(arguments: 1...8) func turnsAJPEGThatHasNoEXIF(_ orientation: Int) throws {
+    /// Compared with the same image with EXIF only, as rotated by other programs.
+    @Test(arguments: 1...8) func rotatesAJPEGWithoutEXIF(_ orientation: Int) throws {
         let turned = Fixture("orientation-\(orientation).jpg")
         var data = try turned.data()
         let exif = try #require(data.firstRange(of: Data("Exif\0\0".utf8)))
@@ -49,7 +49,7 @@ import WebImageCore
         #expect(try Pixels(JPEGDecoder().decode(data, options: DecodingOptions()).pixels) == Pixels(turned.decoded()))
     }
 
-    @Test(arguments: [1, 3, 6]) func goesByEXIFWhereTheTwoDisagree(_ orientation: Int) throws {
+    @Test(arguments: [1, 3, 6]) func prefersEXIFToXMP(_ orientation: Int) throws {
         let fixture = Fixture("orientation-8.jpg")
         for data in try [fixture.data().inserting(xmp(orientation), at: 2), fixture.data().inserting(xmp(8), at: 2)] {
             #expect(try JPEGDecoder().info(of: data).orientation == .left)

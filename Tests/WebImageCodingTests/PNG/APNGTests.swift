@@ -17,12 +17,12 @@ import WebImageCore
         try #require(try decoder.animation(of: data, options: DecodingOptions()))
     }
 
-    /// Goldens by another composer, which Pillow agrees with; see Tests/Fixtures/apng_fixtures.py.
+    /// References by another composer, which agrees with Pillow; see Tests/Fixtures/apng_fixtures.py.
     @Test(arguments: fixtures)
     func composesEveryKindOfFrame(_ fixture: Fixture) throws {
         let animation = try animation(of: fixture.data())
         let reader = animation.makeFrameReader()
-        // Eight bits for each frame are less than the golden had.
+        // The reference had more than eight bits.
         let tolerance = fixture.name == "apng-half-clear.png" ? 2 : 0
         #expect(animation.frameCount >= 3)
         for index in animation.frames.indices.reversed() + Array(animation.frames.indices) {
@@ -43,7 +43,7 @@ import WebImageCore
         #expect(try self.animation(of: Fixture("apng-rgb.png").data()).loopCount == 0)
     }
 
-    @Test func givesAPictureItsAnimation() throws {
+    @Test func decodesImagesWithTheirAnimation() throws {
         let data = APNGWriter.threeFrames.data
         let image = try decoder.decode(data, options: DecodingOptions(damage: .refuse))
         #expect(image.animation?.frameCount == 3)
@@ -58,7 +58,7 @@ import WebImageCore
         #expect(try decoder.animation(of: Fixture("rgb-8.png").data(), options: DecodingOptions()) == nil)
     }
 
-    @Test func showsTheFirstFrameWhereTheStillIsNone() throws {
+    @Test func showsTheFirstFrameIfTheDefaultImageIsNoFrame() throws {
         var writer = APNGWriter(claimedCount: 1)
         writer.addStill(gray: 10)
         writer.addHeader()
@@ -69,7 +69,7 @@ import WebImageCore
         #expect(image.frameCount == 1)
     }
 
-    @Test func takesAnAnimationOfTheStillAloneForAStill() throws {
+    @Test func isAStillIfTheDefaultImageIsTheOnlyFrame() throws {
         var writer = APNGWriter(claimedCount: 1)
         writer.addHeader()
         writer.addStill(gray: 10)
@@ -77,7 +77,7 @@ import WebImageCore
         #expect(try decoder.decode(writer.data, options: DecodingOptions(damage: .refuse)).pixels[0, 0].x == 10)
     }
 
-    /// Before the first frame there is nothing to restore: the canvas is cleared.
+    /// Before the first frame there is nothing to restore, so the canvas is cleared.
     @Test func clearsAfterAFirstFrameThatRestores() throws {
         var writer = APNGWriter(claimedCount: 2)
         writer.addHeader(disposal: 2)
@@ -90,7 +90,7 @@ import WebImageCore
         #expect(second[0, 0] == SIMD4())
     }
 
-    /// What breaks a rule of the order.
+    /// Violations of the order of chunks.
     enum Violation: String, CaseIterable, Sendable {
         case skippedNumber, repeatedNumber, numbersFromOne
         case moreFramesClaimed, fewerFramesClaimed, noFramesClaimed
@@ -132,7 +132,7 @@ import WebImageCore
     }
 
     @Test(arguments: Violation.allCases)
-    func showsTheStillOfAFileThatBreaksARule(_ violation: Violation) throws {
+    func showsTheDefaultImageOfAnInvalidAPNG(_ violation: Violation) throws {
         let data = data(with: violation)
         let image = try decoder.decode(data, options: DecodingOptions(damage: .refuse))
         #expect(image.pixels[0, 0].x == 10)
@@ -173,8 +173,8 @@ import WebImageCore
         }
     }
 
-    /// A frame is known to be whole when the next begins.
-    @Test func playsTheFramesThatAreThere() throws {
+    /// A frame is complete when the next one starts.
+    @Test func playsTheCompleteFrames() throws {
         let writer = APNGWriter.threeFrames
         let starts = writer.chunks.indices.map { 33 + writer.chunks.prefix($0).reduce(0) { $0 + $1.count } }
         let decoder = try #require(decoder.makeIncrementalDecoder(options: DecodingOptions()))
@@ -195,8 +195,8 @@ import WebImageCore
         #expect(try decoder.finish().animation?.frameCount == 3)
     }
 
-    /// All frames were looked at for each frame.
-    @Test(.timeLimit(.minutes(1))) func takesManyFrames() throws {
+    /// All frames were visited for each frame.
+    @Test(.timeLimit(.minutes(1))) func readsManyFrames() throws {
         let count = 20_000
         let side = PNGWriter.number(1)
         let stream = PNGWriter.compressed([0, 9])
@@ -215,7 +215,7 @@ import WebImageCore
         #expect(try animation(of: data).frameCount == count)
     }
 
-    @Test func showsTheFirstFrameOfACutFile() throws {
+    @Test func showsTheFirstFrameOfATruncatedFile() throws {
         let data = APNGWriter.threeFrames.data.dropLast(20)
         let image = try decoder.decode(data, options: DecodingOptions())
         #expect(image.isPartial)

@@ -6,9 +6,10 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// Unpacking through a window, against libdeflate, which unpacks at once.
+/// Decompression through a window, compared with libdeflate.
 @Suite struct InflaterTests {
-    /// What compresses in different ways: not at all, into long and short matches, into one code, into codes of 15 bits.
+    /// Content that compresses differently: not at all, into long and short matches, into one code, into codes of 15
+    /// bits.
     enum Content: CaseIterable {
         case nothing, oneByte, zeros, noise, waves, words, rare
 
@@ -25,7 +26,7 @@ import WebImageTestSupport
                 }
                 return (0..<9_000).flatMap { _ in words[Int.random(in: 0..<200, using: &random)] }
             case .rare:
-                // Each value half as often as the one before.
+                // Each value half as often as the previous one.
                 return (0..<150_000).map { _ in
                     UInt8(min(20, UInt64.random(in: 1...UInt64.max, using: &random).leadingZeroBitCount))
                 }
@@ -34,7 +35,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: Content.allCases, [0, 1, 6, 12])
-    func unpacksWhatLibdeflatePacks(_ content: Content, level: Int32) throws {
+    func decompressesWhatLibdeflateCompresses(_ content: Content, level: Int32) throws {
         var random = SplitMix64(seed: 11)
         let bytes = content.bytes(&random)
         let packed = try zlibStream(bytes, level: level)
@@ -45,7 +46,7 @@ import WebImageTestSupport
         #expect(try unpacked(file, pieces, count: bytes.count + 1, readByteCount: bytes.count + 1) == nil)
     }
 
-    /// A file that ends early has as many bytes as there are, and none that are made up.
+    /// A truncated stream gives the available bytes and no others.
     @Test(arguments: Content.allCases) func endsWhereTheStreamEnds(_ content: Content) throws {
         var random = SplitMix64(seed: 12)
         let bytes = content.bytes(&random)
@@ -57,8 +58,8 @@ import WebImageTestSupport
         }
     }
 
-    /// What it takes, libdeflate takes too, and makes the same of it.
-    @Test(arguments: Content.allCases) func makesNothingElseOfDamage(_ content: Content) throws {
+    /// Accepts only what libdeflate accepts, with the same result.
+    @Test(arguments: Content.allCases) func agreesWithLibdeflateAboutDamage(_ content: Content) throws {
         var random = SplitMix64(seed: 13)
         let bytes = Array(content.bytes(&random).prefix(30_000))
         let packed = try zlibStream(bytes, level: 6)
@@ -66,22 +67,22 @@ import WebImageTestSupport
         for _ in 0..<300 {
             var damaged = packed
             for _ in 0..<Int.random(in: 1...3, using: &random) {
-                // Most harm is done at the start, where the codes are.
+                // Damage at the start, where the codes are, is the most harmful.
                 let end = Bool.random(using: &random) ? min(packed.count, 100) : packed.count
                 damaged[Int.random(in: 0..<end, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             }
             let ours = try unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
             guard let ours else { continue }
             takenCount += 1
-            // The checksum is not looked at.
+            // The checksum isn't checked.
             let theirs = try #require(deflated(Array(damaged.dropFirst(2)), byteLimit: bytes.count))
             #expect(theirs.starts(with: ours) || ours.starts(with: theirs))
         }
         if bytes.count > 1, content != .zeros { #expect(takenCount < 300) }
     }
 
-    /// A block with the fixed codes, one with its own that has nothing but an end, and again one with the fixed codes.
-    @Test func goesFromTheFixedCodesToOthersAndBack() throws {
+    /// A block with fixed codes, one with its own codes and only an end, and another one with fixed codes.
+    @Test func alternatesBetweenFixedAndDynamicCodes() throws {
         var bits = Bits()
         for letter in [65, 66] as [UInt8] {
             bits.append(0b010, count: 3)
@@ -91,9 +92,9 @@ import WebImageTestSupport
             bits.append(0b100, count: 3)
             bits.append(0, count: 10)
             bits.append(14, count: 4)
-            // Of the lengths' codes: 18 has one of a bit, 0 and 1 have some of two.
+            // In the length code, 18 has one bit, 0 and 1 have two.
             for length in [0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2] { bits.append(length, count: 3) }
-            // No lengths 138 and 118 times, then the end's, and none for a distance.
+            // No lengths for 138 and 118 symbols, then the end's, and none for a distance.
             bits.append(127 << 1, count: 8)
             bits.append(107 << 1, count: 8)
             bits.append(0b0111, count: 4)
@@ -109,7 +110,7 @@ import WebImageTestSupport
     }
 
     /// Ten bits can be a block.
-    @Test func canBeCancelledBetweenBlocksWithoutContent() throws {
+    @Test func canBeCancelledBetweenEmptyBlocks() throws {
         var bits = Bits()
         for _ in 0..<20_000 { bits.append(0b010, count: 10) }
         let file = [0x78, 0x9C] + bits.bytes
@@ -124,7 +125,7 @@ import WebImageTestSupport
 
     @Test func refusesStreamsThatAreNotZlib() throws {
         let packed = try zlibStream([1, 2, 3], level: 6)
-        // Another method, a window that is too large, a checksum that does not fit, a dictionary.
+        // Another method, a window that is too large, a wrong checksum, a dictionary.
         for header in [[0x79, 0x9C], [0x88, 0x1C], [0x78, 0x9D], [0x78, 0xBB]] as [[UInt8]] {
             let file = header + packed.dropFirst(2)
             #expect(try unpacked(file, [0..<file.count], count: 3, readByteCount: 3) == nil)
@@ -132,7 +133,7 @@ import WebImageTestSupport
         #expect(try unpacked([], [], count: 1, readByteCount: 1) == nil)
     }
 
-    /// In parts of any length, also none, with other bytes between them.
+    /// In parts of any length, also empty, with other bytes between them.
     private func scattered(_ packed: [UInt8], _ random: inout SplitMix64) -> ([UInt8], [Range<Int>]) {
         var (file, pieces): ([UInt8], [Range<Int>]) = ([], [])
         var rest = packed[...]
@@ -167,11 +168,11 @@ import WebImageTestSupport
         }
     }
 
-    /// Without the zlib header; at most as many bytes, the rest left out.
+    /// Without the zlib header; at most `byteLimit` bytes.
     private func deflated(_ stream: [UInt8], byteLimit: Int) -> [UInt8]? {
         guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
         defer { libdeflate_free_decompressor(decompressor) }
-        // What is damaged can be a thousand times as long as it was.
+        // Damaged data can be a thousand times as long.
         let room = stream.count * 1040 + 64
         var status = LIBDEFLATE_BAD_DATA
         var usedCount = 0
@@ -184,17 +185,17 @@ import WebImageTestSupport
     }
 }
 
-/// Bits in the order in which deflate packs them: the lowest of a byte first.
+/// Bits in deflate's order: the lowest of a byte first.
 private struct Bits {
     private(set) var bytes: [UInt8] = []
     private var count = 0
 
-    /// A number, its lowest bit first.
+    /// Appends a number, lowest bit first.
     mutating func append(_ number: Int, count bitCount: Int) {
         for bit in 0..<bitCount { append(number >> bit & 1) }
     }
 
-    /// A code, its highest bit first.
+    /// Appends a code, highest bit first.
     mutating func appendCode(_ code: Int, count bitCount: Int) {
         for bit in (0..<bitCount).reversed() { append(code >> bit & 1) }
     }

@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-/// What is shown of a damaged PNG, and what is refused.
+/// How damaged PNGs are shown or refused.
 @Suite struct PNGDamageTests {
     private let decoder = PNGDecoder()
     private let strict = DecodingOptions(damage: .refuse)
@@ -16,9 +16,9 @@ import WebImageCore
         }
     }
 
-    /// The rows of a cut file, and clear ones below; the end chunk alone may be missing.
+    /// The rows of a truncated file, and transparent ones below; only the end chunk may be missing.
     @Test(arguments: ["rgb-8.png", "rgba-8.png", "palette-8-alpha.png", "grey-16.png"])
-    func showsTheRowsBeforeACut(_ name: String) throws {
+    func showsTheRowsBeforeATruncation(_ name: String) throws {
         let data = try Fixture(name).data()
         let whole = rows(try decoder.decode(data, options: strict).pixels)
         var shownCounts: [Int] = []
@@ -39,8 +39,8 @@ import WebImageCore
         #expect(shownCounts.last == whole.count)
     }
 
-    /// No row below the first pass's last is there; those above are whole, if coarse.
-    @Test func showsTheBlocksBeforeACutOfAnInterlacedPicture() throws {
+    /// There are rows only above the last one of the first pass; those are complete, if coarse.
+    @Test func showsTheBlocksOfATruncatedInterlacedImage() throws {
         let data = try Fixture("rgba-16-adam7.png").data()
         var isSmallest = true
         for length in 0..<data.count - 12 {
@@ -53,7 +53,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["rgb-8.png", "rgba-8-adam7.png"])
-    func showsWhatComesBeforeAWrongChecksum(_ name: String) throws {
+    func showsTheRowsBeforeAWrongChecksum(_ name: String) throws {
         var data = try Fixture(name).data()
         data = data.withWrongChecksum(ofChunkAt: try #require(data.chunkOffsets(of: "IDAT").first))
         let image = try decoder.decode(data, options: DecodingOptions())
@@ -72,8 +72,8 @@ import WebImageCore
         }
     }
 
-    /// Without its transparency the picture is opaque.
-    @Test func leavesOutAnAncillaryChunkWithAWrongChecksum() throws {
+    /// Without its transparency the image is opaque.
+    @Test func ignoresAnAncillaryChunkWithAWrongChecksum() throws {
         var data = try Fixture("palette-8-alpha.png").data()
         data = data.withWrongChecksum(ofChunkAt: try #require(data.chunkOffsets(of: "tRNS").first))
         let image = try decoder.decode(data, options: strict)
@@ -88,8 +88,8 @@ import WebImageCore
 
     private func file(_ chunks: Data...) -> Data { PNGWriter.signature + chunks.reduce(Data(), +) }
 
-    /// Order and content of chunks that no program may ignore.
-    @Test func refusesWhatCannotBe() {
+    /// Order and content of critical chunks.
+    @Test func refusesInvalidChunks() {
         let (data, end) = (PNGWriter.chunk("IDAT", stream), PNGWriter.chunk("IEND"))
         #expect(throws: Never.self) { try decoder.decode(file(header, data, end), options: strict) }
         let impossible: [String: Data] = [
@@ -123,7 +123,7 @@ import WebImageCore
         #expect(image.pixels[0, 2] == SIMD4())
     }
 
-    /// Data in any number of chunks, empty ones too; those behind another chunk do not count.
+    /// Data in any number of chunks, also empty; those after another chunk are ignored.
     @Test func joinsDataOfManyChunks() throws {
         let pieces = stream.map { PNGWriter.chunk("IDAT", [$0]) + PNGWriter.chunk("IDAT") }.reduce(Data(), +)
         let stray = PNGWriter.chunk("tEXt", [65, 0]) + PNGWriter.chunk("IDAT", [1, 2, 3])
@@ -131,8 +131,8 @@ import WebImageCore
         #expect(image.pixels.isOpaque)
     }
 
-    /// Compressed text and profiles are never unpacked, and a chunk that claims two gigabytes holds nothing back.
-    @Test(.timeLimit(.minutes(1))) func hopsOverBombs() throws {
+    /// Compressed text and profiles aren't decompressed, and a chunk that claims two gigabytes doesn't block.
+    @Test(.timeLimit(.minutes(1))) func skipsBombs() throws {
         let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: 8 << 20))
         let chunks =
             PNGWriter.chunk("zTXt", Data([65, 0, 0]) + bomb) + PNGWriter.chunk("iCCP", Data([65, 0, 0]) + bomb)
@@ -148,9 +148,9 @@ import WebImageCore
         #expect(throws: WebImageError.self) { try incremental.finish() }
     }
 
-    /// Incremental decoding makes the same of damaged files.
+    /// Incremental decoding gives the same for damaged files.
     @Test(arguments: ["rgb-8.png", "rgba-8-adam7.png", "palette-4-alpha.png", "animated.png"])
-    func makesTheSameOfFlippedBitsInPieces(_ name: String) throws {
+    func decodesFlippedBitsTheSameInPieces(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions()
         options.limits.pixelCount = 1_000_000

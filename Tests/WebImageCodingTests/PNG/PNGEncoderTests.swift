@@ -8,13 +8,13 @@ import WebImageTestSupport
 /// How PNG files are written.
 @Suite struct PNGEncoderTests {
     @Test(arguments: [3, 4])
-    func filtersEachRowWithTheFilterThatLeavesLeast(bytesPerPixel: Int) {
+    func choosesTheBestFilterForEachRow(bytesPerPixel: Int) {
         var generator = SplitMix64(seed: 3)
         var usedFilters: Set<UInt8> = []
         for width in Array(1...20) + [65, 130] {
             for kind in 0..<6 {
                 let count = width * bytesPerPixel
-                // Noise in small steps from a neighbour, so that each filter is the best one now and then.
+                // Noise in small steps, so that each filter is sometimes the best.
                 var samples = (0..<count * 2).map { _ in UInt8.random(in: 0...(kind == 0 ? 2 : 255), using: &generator)
                 }
                 for x in 0..<count where kind > 0 {
@@ -44,7 +44,7 @@ import WebImageTestSupport
 
     /// Our own decoder could share a mistake with the encoder.
     @Test(arguments: [(1, 1), (5, 3), (64, 40), (101, 7)], [true, false])
-    func writesWhatLibpngReads(size: (Int, Int), isOpaque: Bool) throws {
+    func writesFilesThatLibpngReads(size: (Int, Int), isOpaque: Bool) throws {
         var generator = SplitMix64(seed: 8)
         var bytes = (0..<size.0 * size.1 * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
         if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
@@ -64,14 +64,14 @@ import WebImageTestSupport
         #expect(data.chunkOffsets(of: "sRGB").count == 1)
     }
 
-    @Test func leavesLargePicturesToAnEncoderThatCanBeStopped() throws {
+    @Test func encodesLargeImagesCancellably() throws {
         let large = try MutablePixelBuffer(width: 2100, height: 2000).freeze(isOpaque: false)
         let options = EncodingOptions()
         #expect(PNGFastEncoder(large, hasAlpha: true, options: options) == nil)
         let small = try MutablePixelBuffer(width: 2000, height: 2000).freeze(isOpaque: false)
         #expect(PNGFastEncoder(small, hasAlpha: true, options: options) != nil)
         // It would take a second.
-        #expect(PNGFastEncoder(small, hasAlpha: true, options: .init(level: 12)) == nil)
+        #expect(PNGFastEncoder(small, hasAlpha: true, options: options.with { $0.pngLevel = 12 }) == nil)
     }
 }
 
@@ -87,7 +87,7 @@ import WebImageTestSupport
                 samples, rowByteCount: count, bytesPerPixel: bytesPerPixel, filter: { _ in filter })
             let source = Array(filtered.suffix(count))
             let above = Array(samples.prefix(count))
-            // What lies behind the row must stay as it is.
+            // Bytes after the row must not change.
             var row = [UInt8](repeating: 99, count: count + 8)
             var portable = row
             #expect(cwi_png_unfilter(filter, source, above, &row, count, bytesPerPixel))
@@ -98,7 +98,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesFiltersThatDoNotExist() {
+    @Test func refusesInvalidFilters() {
         var row: [UInt8] = [1, 2, 3]
         #expect(!cwi_png_unfilter(5, [4, 5, 6], [7, 8, 9], &row, 3, 3))
         #expect(!cwi_png_unfilter_portable(5, [4, 5, 6], [7, 8, 9], &row, 3, 3))

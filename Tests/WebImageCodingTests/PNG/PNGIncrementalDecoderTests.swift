@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// PNG files that arrive in pieces.
-@Suite struct PNGIncrementalTests {
+@Suite struct PNGIncrementalDecoderTests {
     private static let fixtures = [
         "rgb-8.png", "rgba-8.png", "rgba-8-adam7.png", "palette-4-alpha.png", "palette-2-adam7.png",
         "rgba-16-adam7.png",
@@ -17,9 +17,9 @@ import WebImageTestSupport
         try #require(PNGDecoder().makeIncrementalDecoder(options: options))
     }
 
-    /// A preview after the first part, then the rest: the same as all at once.
+    /// A preview after the first part, then the rest: the same as at once.
     @Test(arguments: fixtures)
-    func endsAsOneShotWhereverItWasCut(_ fixture: Fixture) throws {
+    func decodesLikeTheWholeFileWhereverItIsSplit(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = try PNGDecoder().decode(data, options: DecodingOptions())
         let isInterlaced = data[28] == 1
@@ -45,7 +45,7 @@ import WebImageTestSupport
         #expect(previewCount > 10)
     }
 
-    /// Rows from the top are those of the whole picture, and all below are clear.
+    /// The rows are those of the whole image, and transparent below.
     private func expectRows(of preview: PixelBuffer, asIn whole: PixelBuffer) {
         let (shown, final) = (Pixels(preview).bytes, Pixels(whole).bytes)
         let rows = stride(from: 0, to: shown.count, by: preview.bytesPerRow).map { $0..<$0 + preview.bytesPerRow }
@@ -67,8 +67,8 @@ import WebImageTestSupport
         #expect(Pixels(image.pixels) == Pixels(try PNGDecoder().decode(data, options: DecodingOptions()).pixels))
     }
 
-    /// One pixel of 64 is there after the first pass, and stands for all of them.
-    @Test func showsAnInterlacedPictureInBlocks() throws {
+    /// After the first pass, one of 64 pixels fills them all.
+    @Test func showsAnInterlacedImageInBlocks() throws {
         let data = try Fixture("rgba-8-adam7.png").data()
         let whole = try PNGDecoder().decode(data, options: DecodingOptions()).pixels
         let decoder = try decoder()
@@ -86,7 +86,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["rgba-8.png", "rgba-8-adam7.png", "orientation-6.png"])
-    func givesPreviewsOfTheThumbnailsSize(_ name: String) throws {
+    func makesPreviewsAtTheThumbnailsSize(_ name: String) throws {
         let data = try Fixture(name).data()
         let options = DecodingOptions(thumbnail: Thumbnail(width: 5, height: 5))
         let decoder = try decoder(options)
@@ -99,7 +99,7 @@ import WebImageTestSupport
         #expect(Pixels(image.pixels) == Pixels(try PNGDecoder().decode(data, options: options).pixels))
     }
 
-    @Test func tellsWhatStandsBeforeThePixels() throws {
+    @Test func probesTheChunksBeforeThePixels() throws {
         let data = try Fixture("animated.png").data()
         let decoder = try decoder()
         let pixels = try #require(data.firstRange(of: Data("IDAT".utf8))).upperBound
@@ -119,8 +119,8 @@ import WebImageTestSupport
                     format: .png, size: PixelSize(width: 13, height: 19), orientation: .right, isAnimated: false))
     }
 
-    /// The still is no frame; what is missing of an animation that is on its way is no damage.
-    @Test func showsTheFirstFrameAlsoWhereDamageIsRefused() throws {
+    /// The default image isn't a frame; missing frames aren't damage while the file is arriving.
+    @Test func showsTheFirstFrameAlsoIfDamageIsRefused() throws {
         var writer = APNGWriter(claimedCount: 2)
         writer.addStill(gray: 99)
         for gray in [10, 20] as [UInt8] {
@@ -139,9 +139,9 @@ import WebImageTestSupport
         #expect(try decoder.finish().isPartial == false)
     }
 
-    /// Streams that one of the two libraries takes and the other, in its usual ways, does not.
+    /// Streams that one of the libraries accepts and the other one doesn't.
     @Test(arguments: [narrowWindowStream(), manyDistancesStream()], [DecodingOptions.Damage.showGoodPart, .refuse])
-    func makesTheSameOfOddStreamsWhateverItShowedBefore(stream: Data, damage: DecodingOptions.Damage) throws {
+    func decodesUnusualStreamsTheSameAfterAnyPreview(stream: Data, damage: DecodingOptions.Damage) throws {
         let data =
             PNGWriter.signature + PNGWriter.header(Self.oddSize, color: .gray) + PNGWriter.chunk("IDAT", stream)
             + PNGWriter.chunk("IEND")
@@ -162,19 +162,18 @@ import WebImageTestSupport
 
     private static let oddSize = PixelSize(width: 300, height: 12)
 
-    /// The last rows repeat the first, from farther away than the header admits.
+    /// The last rows repeat the first, from farther away than the header allows.
     private static func narrowWindowStream() -> Data {
         var generator = SplitMix64(seed: 5)
         let row = { [0] + (0..<oddSize.width).map { _ in UInt8.random(in: 0...255, using: &generator) } }
         let rows = (0..<10).map { _ in row() }
         var stream = PNGWriter.compressed((rows + rows.prefix(2)).flatMap { $0 })
-        // Deflate in a window of 256 bytes, and what makes both bytes together a multiple of 31.
+        // Deflate in a window of 256 bytes; both bytes together are a multiple of 31.
         stream.replaceSubrange(0..<2, with: [0x08, 0x1D])
         return stream
     }
 
-    /// All rows but the last as they are, then one whose codes come with 32 distances (RFC 1951, 3.2.7), two more than
-    /// there are.
+    /// All rows but the last stored, then one whose codes have 32 distances (RFC 1951, 3.2.7), two too many.
     private static func manyDistancesStream() -> Data {
         let rowByteCount = oddSize.width + 1
         var generator = SplitMix64(seed: 6)
@@ -186,9 +185,9 @@ import WebImageTestSupport
         for number in [length, ~length] { stream += [UInt8(number & 0xFF), UInt8(number >> 8)] }
         stream += rows
         var bits = BitWriter()
-        // The last block, with codes of its own: 257 literals, 32 distances, 18 lengths of code lengths.
+        // The last block, with its own codes: 257 literals, 32 distances, 18 lengths of code lengths.
         for (value, count) in [(1, 1), (2, 2), (0, 5), (31, 5), (14, 4)] { bits.write(value, count: count) }
-        // Bit 0 is a length of 1, bit 1 a run of zeros. In the order 16, 17, 18, 0, 8, …, 1 these are the third and last.
+        // Bit 0 is a length of 1, bit 1 a run of zeros: the third and last in the order 16, 17, 18, 0, 8, …, 1.
         for place in 0..<18 { bits.write(place == 2 || place == 17 ? 1 : 0, count: 3) }
         func writeRun(_ count: Int) {
             bits.write(1, count: 1)
@@ -207,7 +206,7 @@ import WebImageTestSupport
         return stream + PNGWriter.number(Int(libdeflate_adler32(1, rows, rows.count)))
     }
 
-    /// What previews take grows with the data, and is not known when they begin.
+    /// The memory for previews grows with the data, and isn't known at the start.
     @Test func anImageThatFitsWithoutPreviewsIsNotRefused() throws {
         let size = PixelSize(width: 300, height: 300)
         var generator = SplitMix64(seed: 7)
@@ -230,7 +229,7 @@ import WebImageTestSupport
         #expect(options.budget.heldByteCount == 0)
     }
 
-    @Test func refusesAGiantBeforeItHasPixels() throws {
+    @Test func refusesAHugeImageBeforeItsPixels() throws {
         let size = PixelSize(width: 60_000, height: 60_000)
         let decoder = try decoder()
         #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
@@ -238,7 +237,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesWhatIsNoPNG() throws {
+    @Test func refusesOtherFormats() throws {
         let decoder = try decoder()
         #expect(throws: WebImageError.self) { try decoder.append(Data(repeating: 7, count: 100)) }
     }

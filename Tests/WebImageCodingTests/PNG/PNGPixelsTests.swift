@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// The two ways of decoding pixels, own and libpng's, against the samples that went in.
+/// Both ways of decoding pixels, ours and libpng's, compared with the original samples.
 @Suite struct PNGPixelsTests {
     private static let sizes = [(1, 1), (1, 9), (2, 3), (3, 2), (5, 5), (7, 1), (16, 4), (33, 17), (101, 13)]
 
@@ -39,13 +39,13 @@ import WebImageTestSupport
     }
 
     @Test(arguments: sizes, [PNGLayout.ColorType.gray, .rgb, .palette, .grayAlpha, .rgba])
-    func decodesEveryFilterAlikeOnBothWays(size: (Int, Int), color: PNGLayout.ColorType) throws {
+    func decodesEveryFilterTheSameBothWays(size: (Int, Int), color: PNGLayout.ColorType) throws {
         let size = PixelSize(width: size.0, height: size.1)
         let palette = Self.samples(256 * 3, seed: 1)
         for seed in 0..<6 {
             let rowByteCount = size.width * color.channelCount
             let samples = Self.samples(rowByteCount * size.height, seed: seed)
-            // One filter for all rows, then all filters in turns.
+            // One filter for all rows, then all filters in turn.
             let filtered = PNGWriter.filtered(
                 samples, rowByteCount: rowByteCount, bytesPerPixel: color.channelCount,
                 filter: { seed < 5 ? UInt8(seed) : UInt8($0 % 5) })
@@ -67,8 +67,8 @@ import WebImageTestSupport
         }
     }
 
-    /// A transparent index and indices behind the palette's end.
-    @Test func decodesShortPalettesAlikeOnBothWays() throws {
+    /// A transparent index, and indices beyond the palette.
+    @Test func decodesShortPalettesTheSameBothWays() throws {
         let size = PixelSize(width: 256, height: 1)
         let chunks = PNGWriter.chunk("PLTE", Self.samples(30 * 3, seed: 2)) + PNGWriter.chunk("tRNS", [0, 7, 200])
         let data = PNGWriter.file(
@@ -84,9 +84,9 @@ import WebImageTestSupport
         #expect(fast[255, 0] == SIMD4(0, 0, 0, 255))
     }
 
-    /// Narrow and low pictures have no pixels in some of the passes.
+    /// Narrow and low images have no pixels in some passes.
     @Test(arguments: 1...9)
-    func decodesInterlacedPicturesOfEverySmallSize(width: Int) throws {
+    func decodesInterlacedImagesOfEverySmallSize(width: Int) throws {
         for height in 1...9 {
             let size = PixelSize(width: width, height: height)
             let samples = Self.samples(size.pixelCount * 4, seed: width * 10 + height)
@@ -113,7 +113,7 @@ import WebImageTestSupport
         return PNGWriter.file(header: PNGWriter.header(size, color: .rgba, isInterlaced: true), filtered: filtered)
     }
 
-    @Test func leavesOddPicturesToLibpng() throws {
+    @Test func leavesUnusualImagesToLibpng() throws {
         let size = PixelSize(width: 4, height: 4)
         let whole = [UInt8](repeating: 0, count: 13 * 4)
         func pixels(_ filtered: [UInt8], _ header: Data, _ chunks: Data = Data()) throws -> PixelBuffer? {
@@ -123,7 +123,7 @@ import WebImageTestSupport
         }
         let header = PNGWriter.header(size, color: .rgb)
         #expect(try pixels(whole, header) != nil)
-        // A byte too few, one too many, a filter that does not exist, a clear colour, interlacing, 16 bits.
+        // A byte too few, one too many, an invalid filter, a transparent color, interlacing, 16 bits.
         #expect(try pixels(whole.dropLast(), header) == nil)
         #expect(try pixels(whole + [0], header) == nil)
         #expect(try pixels([5] + whole.dropFirst(), header) == nil)
@@ -132,8 +132,8 @@ import WebImageTestSupport
         #expect(try pixels(whole, PNGWriter.header(size, depth: 16, color: .gray)) == nil)
     }
 
-    /// 4 MB unpack from 4 KB; 18 bytes of them are wanted.
-    @Test func unpacksNoMoreThanTheHeaderAllows() throws {
+    /// 4 KB decompress to 4 MB, of which 18 bytes are needed.
+    @Test func decompressesNoMoreThanTheHeaderAllows() throws {
         let size = PixelSize(width: 8, height: 2)
         let data = PNGWriter.file(
             header: PNGWriter.header(size, color: .gray), filtered: [UInt8](repeating: 0, count: 1 << 22))

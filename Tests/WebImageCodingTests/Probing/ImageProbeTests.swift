@@ -7,8 +7,8 @@ import WebImageCore
 @Suite struct ImageProbeTests {
     private let registry = CodecRegistry()
 
-    /// Every answer, from the first on, is that of the whole file, but for what may come behind the pixels.
-    @Test(arguments: ["jpg", "png", "gif", "webp"]) func isRightAtEveryLengthOrSilent(_ fileExtension: String) throws {
+    /// Every result is that of the whole file, except for what may follow the pixels.
+    @Test(arguments: ["jpg", "png", "gif", "webp"]) func isCorrectOrNilAtEveryLength(_ fileExtension: String) throws {
         for fixture in Fixture.all(withExtension: fileExtension) {
             let data = try fixture.data()
             let info = try registry.info(of: data)
@@ -20,7 +20,7 @@ import WebImageCore
                 }
                 if first == nil {
                     first = probe
-                    // Before the pixels, that is.
+                    // That is, before the pixels.
                     #expect(length < data.count, "\(fixture.name)")
                 }
                 #expect(probe.format == info.format)
@@ -40,8 +40,8 @@ import WebImageCore
         }
     }
 
-    @Test func looksBehindACamerasThumbnail() throws {
-        // The longest segment there is, orientation first, then what a thumbnail would be: full of other markers.
+    @Test func looksAfterACamerasThumbnail() throws {
+        // The longest possible segment: orientation first, then a thumbnail full of other markers.
         let exif = Data("Exif\0\0MM\0*\0\0\0\u{8}\0\u{1}\u{1}\u{12}\0\u{3}\0\0\0\u{1}\0\u{6}\0\0\0\0\0\0".utf8)
         let thumbnail = Data((0..<65_533 - exif.count).map { $0 % 2 == 0 ? 0xFF : 0xDA })
         var data = try Fixture("baseline-444.jpg").data()
@@ -53,7 +53,7 @@ import WebImageCore
         #expect(probe.size == plain.size.transposed)
     }
 
-    @Test func givesUpAfterAMebibyte() throws {
+    @Test func stopsAfterAMebibyte() throws {
         var data = Data([0xFF, 0xD8])
         while data.count < ImageProbe.byteLimit + 10 {
             data += Data([0xFF, 0xE2, 0xFF, 0xFF]) + Data(repeating: 0, count: 65_533)
@@ -74,7 +74,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["", "R", "GIF88a, and more than enough bytes", "<html>"])
-    func isSilentAboutWhatItDoesNotKnow(_ text: String) throws {
+    func isNilForUnknownFormats(_ text: String) throws {
         #expect(try registry.probe(Data(text.utf8)) == nil)
     }
 }

@@ -3,9 +3,9 @@ import Testing
 import WebImageCoding
 import WebImageCore
 
-/// Which decoder gets the bytes.
+/// Which decoder is chosen.
 @Suite struct CodecRegistryTests {
-    /// Takes PNG data and answers as told.
+    /// Accepts PNG data and returns a given result.
     private struct PickyDecoder: ImageDecoder {
         let format = ImageFormat.png
         let answer: @Sendable () throws(WebImageError) -> Image
@@ -22,7 +22,7 @@ import WebImageCore
         try Pixels(size: PixelSize(width: 1, height: 1), bytes: [1, 2, 3, 255]).buffer()
     }
 
-    @Test func asksTheLastRegisteredFirst() throws {
+    @Test func triesTheLastRegisteredFirst() throws {
         let registry = CodecRegistry()
         let data = try Fixture("rgb-8.png").data()
         let dot = try dot()
@@ -31,7 +31,7 @@ import WebImageCore
         #expect(try registry.info(of: data).size == PixelSize(width: 1, height: 1))
     }
 
-    @Test func passesOnWhatADecoderDoesNotSupport() throws {
+    @Test func triesTheNextIfADecoderDoesNotSupportTheFile() throws {
         let registry = CodecRegistry()
         let data = try Fixture("rgb-8.png").data()
         registry.register(
@@ -42,7 +42,7 @@ import WebImageCore
         #expect(try registry.info(of: data).size.width == 19)
     }
 
-    @Test func doesNotPassOnDamagedData() throws {
+    @Test func triesNoOtherDecoderForDamagedData() throws {
         let registry = CodecRegistry()
         let error = WebImageError.decoding(format: .png, reason: .corrupt("all of it"))
         registry.register(PickyDecoder { () throws(WebImageError) in throw error })
@@ -50,7 +50,7 @@ import WebImageCore
         #expect(throws: error) { try registry.decode(data) }
     }
 
-    @Test func reportsWhatNobodySupports() throws {
+    @Test func reportsUnsupportedFeatures() throws {
         let error = WebImageError.decoding(format: .png, reason: .unsupported("colour"))
         let registry = CodecRegistry(decoders: [PickyDecoder { () throws(WebImageError) in throw error }])
         let data = try Fixture("rgb-8.png").data()
@@ -58,7 +58,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["", "<!DOCTYPE html><html>", "GIF88a", "\u{0}\u{1}"])
-    func refusesDataOfNoKnownFormat(_ text: String) {
+    func refusesUnknownFormats(_ text: String) {
         let data = Data(text.utf8)
         let error = WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
         #expect(throws: error) { try CodecRegistry().decode(data) }
@@ -71,30 +71,30 @@ import WebImageCore
         #expect(try Pixels(CodecRegistry().decode(slice).pixels) == Fixture("rgba-8.png").reference())
     }
 
-    @Test func listsWhatItReadsInTheOrderOfAsking() throws {
+    @Test func listsReadableFormatsInOrder() throws {
         let registry = CodecRegistry()
         #expect(registry.readableFormats == [.webp, .jpeg, .png, .gif])
         registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
         #expect(registry.readableFormats == [.png, .webp, .jpeg, .gif])
     }
 
-    @Test func refusesToWriteWhatItHasNoEncoderFor() throws {
+    @Test func refusesToEncodeWithoutAnEncoder() throws {
         let image = Image(pixels: try dot())
         #expect(throws: WebImageError.encoding(format: .gif, reason: .noEncoder)) {
             try CodecRegistry(encoders: [PNGEncoder()]).encode(image, as: .gif)
         }
     }
 
-    @Test func asksEveryDecoderThatAcceptsForAProbe() throws {
+    @Test func probesWithEveryAcceptingDecoder() throws {
         let registry = CodecRegistry()
         let data = try Fixture("rgb-8.png").data()
-        // It has no probe of its own.
+        // It has no probe.
         registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
         #expect(try registry.probe(data)?.size == PixelSize(width: 19, height: 13))
     }
 
     @Test(arguments: ["progressive-420.jpg", "rgb-8.png", "interlaced.gif", "lossy.webp"])
-    func decodesWhatArrives(_ name: String) throws {
+    func decodesArrivingBytes(_ name: String) throws {
         let registry = CodecRegistry()
         let data = try Fixture(name).data()
         #expect(try registry.makeIncrementalDecoder(startingWith: data.prefix(2)) == nil)
@@ -103,16 +103,16 @@ import WebImageCore
         #expect(try Pixels(decoder.finish().pixels) == Pixels(registry.decode(data).pixels))
     }
 
-    @Test func leavesArrivingBytesToTheDecoderThatWillDecodeThem() throws {
+    @Test func decodesArrivingBytesWithTheFirstDecoder() throws {
         let registry = CodecRegistry()
         registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
         let data = try Fixture("rgb-8.png").data()
-        // The built-in decoder would make other pixels of the whole.
+        // The built-in decoder would decode other pixels.
         #expect(try registry.makeIncrementalDecoder(startingWith: data) == nil)
         #expect(try registry.animation(of: Fixture("animated.png").data()) == nil)
     }
 
-    @Test func findsTheFramesOfWhatMoves() throws {
+    @Test func findsTheFramesOfAnimations() throws {
         let registry = CodecRegistry()
         for name in ["animated.gif", "animated.png", "animated.webp"] {
             #expect(try registry.animation(of: Fixture(name).data())?.frameCount == 3, "\(name)")
@@ -122,7 +122,7 @@ import WebImageCore
 
     // MARK: Several codecs
 
-    /// Takes PNG data for its own and declines, in a list of who was asked.
+    /// Accepts PNG data and declines it, and records its calls.
     private struct ModestDecoder: ImageDecoder {
         let format = ImageFormat.png
         let name: String
@@ -151,7 +151,7 @@ import WebImageCore
         }
     }
 
-    @Test func asksFromTheLastRegisteredToTheFirstUntilOneDoesNotDecline() throws {
+    @Test func triesDecodersUntilOneSupportsTheFile() throws {
         let (registry, asked) = (CodecRegistry(), Lock<[String]>([]))
         for name in ["first", "second", "third"] { registry.register(ModestDecoder(name: name, asked: asked)) }
         let data = try Fixture("rgb-8.png").data()
@@ -166,14 +166,14 @@ import WebImageCore
             let decoder = try #require(try registry.makeIncrementalDecoder(startingWith: data))
             #expect(try decoder.finish().width == 19)
         }
-        // What the first of those asked lacks is what is reported.
+        // The error is that of the first decoder.
         let declining = ["first", "second"].map { ModestDecoder(name: $0, asked: asked) }
         #expect(throws: WebImageError.decoding(format: .png, reason: .unsupported("second"))) {
             try CodecRegistry(decoders: declining).decode(data)
         }
     }
 
-    /// A format of somebody's own: `DOT!`, then red, green and blue.
+    /// A custom format: `DOT!`, then red, green and blue.
     private struct DotCodec: ImageDecoder, ImageEncoder {
         let format = ImageFormat(name: "dot", mimeType: "image/x-dot", fileExtension: "dot")
 
@@ -196,7 +196,7 @@ import WebImageCore
         }
     }
 
-    @Test func readsAndWritesAFormatOfSomebodysOwn() throws {
+    @Test func readsAndWritesACustomFormat() throws {
         let (registry, codec) = (CodecRegistry(), DotCodec())
         let data = Data("DOT!".utf8) + [1, 2, 3]
         #expect(throws: WebImageError.self) { try registry.decode(data) }
@@ -212,19 +212,19 @@ import WebImageCore
         }
     }
 
-    @Test func namesToServersWhatItReads() {
+    @Test func namesReadableFormatsToServers() {
         let registry = CodecRegistry()
         let everything = "image/webp,image/jpeg,image/png,image/gif,image/*;q=0.8,*/*;q=0.5"
         #expect(registry.acceptHeader == everything)
         registry.register(DotCodec() as any ImageDecoder)
         #expect(registry.acceptHeader == "image/x-dot," + everything)
-        // Another decoder for the same format is no other format.
+        // Another decoder for the same format doesn't add a format.
         registry.register(DotCodec() as any ImageDecoder)
         #expect(registry.acceptHeader == "image/x-dot," + everything)
         #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeader == "image/png,image/*;q=0.8,*/*;q=0.5")
     }
 
-    @Test func writesWithTheLastRegisteredEncoder() throws {
+    @Test func encodesWithTheLastRegisteredEncoder() throws {
         struct Stamp: ImageEncoder {
             let format = ImageFormat.png
             func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data { Data([1, 2, 3]) }
@@ -235,7 +235,7 @@ import WebImageCore
     }
 }
 
-/// What files say without being decoded.
+/// What files tell without being decoded.
 @Suite struct ImageInfoTests {
     private let registry = CodecRegistry()
 
@@ -265,7 +265,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["profile.jpg", "profile.png", "orientation-6.webp"])
-    func seesColorProfiles(_ name: String) throws {
+    func detectsColorProfiles(_ name: String) throws {
         #expect(try info(of: name).hasColorProfile)
     }
 
@@ -290,7 +290,7 @@ import WebImageCore
     @Test func countsTheFramesOfAnAPNG() throws {
         let info = try info(of: "animated.png")
         #expect(info.frameCount == 3)
-        // The second counts hundredths; the third asks for none.
+        // The second counts hundredths; the third has no duration.
         #expect(info.frameDurations == [0.25, 0.05, 0.1])
         #expect(info.loopCount == 2)
     }
@@ -303,12 +303,12 @@ import WebImageCore
     }
 
     @Test(arguments: ["animated.gif", "animated.png", "animated.webp"])
-    func tellsTheFrameCountOfADecodedPicture(_ name: String) throws {
+    func agreesWithTheFrameCountOfADecodedImage(_ name: String) throws {
         #expect(try registry.decode(Fixture(name).data()).frameCount == 3)
     }
 
     @Test(arguments: ["progressive-420.jpg", "animated.png", "animated.gif", "lossy-alpha.webp"])
-    func readsTheSizeOfDataThatIsStillArriving(_ name: String) throws {
+    func readsTheSizeOfIncompleteData(_ name: String) throws {
         let data = try Fixture(name).data()
         let size = try registry.info(of: data).size
         #expect(try registry.info(of: data.prefix(data.count * 3 / 4)).size == size)

@@ -5,14 +5,14 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-/// The C kernels against the formulas they implement, on every input where there are few, else on noise.
+/// The C kernels compared with their formulas, on every input if there are few, else on noise.
 @Suite struct PixelKernelTests {
     private func noise(pixelCount: Int, seed: UInt64 = 5) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
         return (0..<pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// Colours 0 to 255 with every alpha.
+    /// Colors 0 to 255 with every alpha.
     private var everyColorAndAlpha: [UInt8] {
         (UInt8.min...UInt8.max).flatMap { alpha in
             (UInt8.min...UInt8.max).flatMap { color -> [UInt8] in [color, 255 - color, color / 2, alpha] }
@@ -35,7 +35,7 @@ import WebImageCore
     }
 
     @Test(arguments: [1, 2, 7, 33])
-    func tellsOpaquePixelsFromOthers(count: Int) {
+    func detectsOpaquePixels(count: Int) {
         var pixels = [UInt8](repeating: 255, count: count * 4)
         #expect(cwi_premultiply(&pixels, count))
         #expect(cwi_is_opaque(pixels, count))
@@ -54,12 +54,12 @@ import WebImageCore
             let expected = alpha == 0 ? 0 : (Double(pixels[index]) * 255 / Double(alpha)).rounded()
             #expect(Double(straight[index]) == expected)
         }
-        // What was premultiplied once comes back the same.
+        // Premultiplied pixels round-trip.
         cwi_premultiply(&straight, straight.count / 4)
         #expect(straight == pixels)
     }
 
-    @Test func laysPixelsOverAColor() {
+    @Test func blendsPixelsOverAColor() {
         var pixels = everyColorAndAlpha
         cwi_premultiply(&pixels, pixels.count / 4)
         var flat = [UInt8](repeating: 0, count: pixels.count)
@@ -71,9 +71,9 @@ import WebImageCore
         }
     }
 
-    /// Each colour with each alpha above each alpha of what is below, and rows that are no multiple of a vector.
+    /// Each color with each alpha over each alpha below, in rows that aren't multiples of a vector.
     @Test(arguments: [0, 1, 7, 100, 254, 255] as [UInt8])
-    func laysPixelsOverOthers(alphaBelow: UInt8) {
+    func blendsPixelsOverOthers(alphaBelow: UInt8) {
         var above = everyColorAndAlpha
         cwi_premultiply(&above, above.count / 4)
         let below = above.indices.map { (index: Int) -> UInt8 in
@@ -92,7 +92,7 @@ import WebImageCore
         }
     }
 
-    @Test func convertsInkToLight() {
+    @Test func convertsCMYK() {
         let ink = everyColorAndAlpha
         var pixels = ink
         cwi_inverted_cmyk_to_rgba(&pixels, pixels.count / 4)
@@ -103,14 +103,14 @@ import WebImageCore
     }
 
     @Test(arguments: [(1, 1), (5, 3), (16, 16), (37, 50)], ImageOrientation.allCases)
-    func turnsPixelsUpright(size: (width: Int, height: Int), orientation: ImageOrientation) throws {
+    func rotatesPixelsUpright(size: (width: Int, height: Int), orientation: ImageOrientation) throws {
         let stored = Pixels(
             size: PixelSize(width: size.width, height: size.height), bytes: noise(pixelCount: size.width * size.height))
         let upright = try stored.buffer().upright(from: orientation)
         #expect(upright.size == orientation.upright(stored.size))
         for y in 0..<upright.height {
             for x in 0..<upright.width {
-                // EXIF 2.3, 4.6.4: which side of the stored picture is the visual top and left.
+                // EXIF 2.3, 4.6.4: which side of the stored image is the visual top and left.
                 let (storedX, storedY) =
                     switch orientation {
                     case .up: (x, y)

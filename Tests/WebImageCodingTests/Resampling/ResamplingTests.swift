@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// The Lanczos resampler against the definition of the filter.
+/// The Lanczos resampler compared with the definition of the filter.
 @Suite struct ResamplingTests {
     private func noise(_ width: Int, _ height: Int, isOpaque: Bool = false) throws -> Pixels {
         var generator = SplitMix64(seed: 9)
@@ -86,8 +86,8 @@ import WebImageTestSupport
         #expect(try buffer.resampled(to: buffer.size) === buffer)
     }
 
-    /// A band is a sixteenth of a megapixel, of the input where that is larger; a last look is at the end.
-    @Test func stopsInTheMiddleOfTheRowsWhenCancelled() throws {
+    /// A band is a sixteenth of a megapixel of the larger image; the last check is at the end.
+    @Test func stopsBetweenRowsWhenCancelled() throws {
         let buffer = try MutablePixelBuffer(width: 512, height: 511).freeze(isOpaque: true)
         func resample(_ checkpoints: Checkpoints) throws {
             _ = try buffer.resampled(to: PixelSize(width: 8, height: 8), cancellation: checkpoints.cancellation)
@@ -122,7 +122,7 @@ import WebImageTestSupport
         #expect(difference <= 1)
     }
 
-    @Test func takesWholePixelsOfItsSizeWithoutAFilter() throws {
+    @Test func copiesWholePixelsWithoutAFilter() throws {
         let source = try noise(96, 61)
         let buffer = try source.buffer()
         let region = PixelRegion(x: 5, y: 2, width: 80, height: 50)
@@ -142,7 +142,7 @@ import WebImageTestSupport
         }
     }
 
-    /// A checkerboard of pixels must become grey, whatever the sizes; point samples would show rings.
+    /// A checkerboard of pixels must become gray at every size; point samples would show rings.
     @Test(arguments: [(100, 75), (40, 31), (7, 5), (200, 150), (1, 1)])
     func shrinksQuicklyWithoutAliasing(width: Int, height: Int) throws {
         let bytes = (0..<403 * 301).flatMap { index -> [UInt8] in
@@ -157,7 +157,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func shrinksQuicklyToAboutWhatLanczosMakes() throws {
+    @Test func shrinksQuicklyWithNearlyTheResultOfLanczos() throws {
         var bytes: [UInt8] = []
         for y in 0..<300 {
             for x in 0..<400 {
@@ -173,7 +173,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Lanczos-3 in doubles, rows first, without rounding in between.
+    /// Lanczos-3 with doubles, rows first, without rounding in between.
     private func exactlyResampled(_ source: Pixels, to size: PixelSize, region: PixelRegion? = nil) -> Pixels {
         guard size != source.size else { return source }
         let region = region ?? PixelRegion(source.size)

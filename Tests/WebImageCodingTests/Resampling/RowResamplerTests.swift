@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// Resampling rows as they come, and whole pictures: one result.
+/// Resampling row by row gives the same as resampling the whole image.
 @Suite struct RowResamplerTests {
     @Test(arguments: [
         (PixelSize(width: 64, height: 48), PixelSize(width: 16, height: 12)),
@@ -15,7 +15,7 @@ import WebImageTestSupport
         (PixelSize(width: 5, height: 3), PixelSize(width: 1, height: 2)),
         (PixelSize(width: 9, height: 11), PixelSize(width: 20, height: 30)),
     ])
-    func makesThePixelsOfTheWholePicture(_ from: PixelSize, _ to: PixelSize) throws {
+    func makesThePixelsOfTheWholeImage(_ from: PixelSize, _ to: PixelSize) throws {
         var random = SplitMix64(seed: 3)
         var bytes = (0..<from.pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &random) }
         for pixel in stride(from: 0, to: bytes.count, by: 4) {
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(Pixels(resampler.finish(isOpaque: false)) == Pixels(expected))
     }
 
-    /// Every kind of PNG, made row by row or as a whole.
+    /// Every kind of PNG, row by row and as a whole.
     @Test func makesThumbnailsOfEveryKindOfPNG() throws {
         let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
         var count = 0
@@ -39,7 +39,7 @@ import WebImageTestSupport
             var file = PNGFile()
             file.read(data.bytes)
             let picture = try #require(file.still)
-            let whole = try picture.decoded(from: data.bytes, shortage: .truncated, cancellation: nil).pixels
+            let whole = try picture.decoded(from: data.bytes, missingRows: .truncated, cancellation: nil).pixels
             let target = options.thumbnail?.targetSize(of: picture.layout.size) ?? whole.size
             let rows = try picture.resampledByRows(to: target, from: data.bytes, cancellation: nil)
             guard !picture.layout.isInterlaced, target != whole.size else {
@@ -54,8 +54,8 @@ import WebImageTestSupport
         #expect(count > 20)
     }
 
-    /// GIFs that are thumbnails as they are painted, interlaced and animated ones among them, and those that are not, as their
-    /// first frame is a part of the canvas.
+    /// GIFs that are resampled while painted, interlaced and animated ones too, and those whose first frame is a part
+    /// of the canvas.
     @Test func makesThumbnailsOfEveryKindOfGIF() throws {
         let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
         var count = 0
@@ -74,7 +74,7 @@ import WebImageTestSupport
         #expect(count > 5)
     }
 
-    /// Every kind of WebP, whole, cut off and damaged: made of rows that pass, or of the whole.
+    /// Every kind of WebP, complete, truncated and damaged.
     @Test func makesThumbnailsOfEveryKindOfWebP() throws {
         let target = PixelSize(width: 7, height: 5)
         for name in ["lossy", "lossless", "lossy-alpha", "lossless-alpha", "orientation-6"] {
@@ -92,7 +92,7 @@ import WebImageTestSupport
         }
     }
 
-    /// `nil` where there is not a row.
+    /// `nil` if there is no row.
     private func decoded(
         _ file: Data, resampledTo target: PixelSize?
     ) throws -> (pixels: PixelBuffer, isPartial: Bool)? {
@@ -108,7 +108,7 @@ import WebImageTestSupport
         }
     }
 
-    /// So large that memory is given back on the way.
+    /// So large that memory is released meanwhile.
     @Test(arguments: [(isLossless: false, hasAlpha: false), (false, true), (true, true)])
     func makesThumbnailsOfLargeWebPs(isLossless: Bool, hasAlpha: Bool) throws {
         let size = PixelSize(width: 1800, height: 1500)
@@ -127,7 +127,7 @@ import WebImageTestSupport
         let data = try WebPEncoder().encode(
             Image(pixels: pixels.freeze(isOpaque: !hasAlpha)),
             options: EncodingOptions(quality: 0.3, isLossless: isLossless).with { $0.webPEffort = 0 })
-        // Of a lossy one, all alpha comes before the first row.
+        // In a lossy one, all alpha precedes the first row.
         for file in [data, data.prefix(data.count * 9 / 10)] {
             let whole = try WebPDecoder().decode(file, options: DecodingOptions())
             let thumbnail = try WebPDecoder().decode(
@@ -140,7 +140,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func leavesDamagedPicturesToTheOtherWay() throws {
+    @Test func decodesDamagedImagesAsAWhole() throws {
         let data = try Fixture("rgb-16.png").data()
         let cut = data.prefix(data.count / 2)
         var file = PNGFile()
@@ -163,7 +163,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func keepsTheProportionsOfWhatIsScaledDown() {
+    @Test func keepsTheProportionsWhenScalingDown() {
         #expect(
             PixelSize(width: 4000, height: 3000).scaledDown(toPixelCount: 120_000) == PixelSize(width: 400, height: 300)
         )

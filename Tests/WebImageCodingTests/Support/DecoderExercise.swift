@@ -2,16 +2,16 @@ import FoundationEssentials
 import WebImageCoding
 import WebImageCore
 
-/// Decodes one input in every way there is and compares what must be the same, whatever the input holds.
+/// Decodes an input in all ways and compares the results that must be equal, whatever the input is.
 ///
-/// Fuzzing runs it too (Fuzzing/Sources/FuzzSupport links to this file), so it uses nothing but the public face.
+/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it only uses public API.
 struct DecoderExercise {
     let decoder: any ImageDecoder
     let input: Data
-    /// What should not be; empty when all is well.
+    /// The differences found.
     private(set) var faults: [String] = []
 
-    /// Small enough that a bomb is a matter of milliseconds.
+    /// Small, so that bombs take milliseconds.
     private static let limits = DecodingLimits(pixelCount: 1 << 20, scanCount: 20)
     private static let frameLimit = 20
 
@@ -20,7 +20,6 @@ struct DecoderExercise {
         self.input = input
     }
 
-    /// Does all of it.
     mutating func run() {
         var options = DecodingOptions(limits: Self.limits)
         _ = try? decoder.info(of: input)
@@ -48,7 +47,7 @@ struct DecoderExercise {
         compareWithPieces(thumbnail, options)
     }
 
-    /// Pixels that nobody wrote are what was in that memory before: here something else each time.
+    /// Finds uninitialized pixels, which contain what was in that memory before.
     private mutating func compareWithSecondDecode(_ first: Result<Image, WebImageError>, _ options: DecodingOptions) {
         guard case .success(let image) = first else { return }
         let size = image.pixels.size
@@ -113,7 +112,7 @@ struct DecoderExercise {
     }
 }
 
-/// Numbers that depend on nothing but an input (xorshift64).
+/// Random numbers that depend on the input only (xorshift64).
 private struct SmallGenerator {
     private var state: UInt64
 

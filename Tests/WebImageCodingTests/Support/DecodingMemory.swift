@@ -4,15 +4,16 @@ import WebImageCoding
 import WebImageCore
 import WebImageTestSupport
 
-/// How much memory a decode takes, measured in a process of its own.
+/// The memory of decoding, measured in a separate process.
 enum DecodingMemory {
-    /// In bytes, above what the process has without a picture. The picture becomes a thumbnail with a longest side of `side`, or
-    /// stays as large as it is where that is 0.
+    /// Returns the peak, in bytes, above that of the process without an image.
     ///
     /// - Parameters:
-    ///   - frameCount: how many frames are made of it afterwards.
-    ///   - limit: the limit on memory, in bytes; `nil`, the default, for the library's.
-    ///   - pieceCount: in how many pieces the file arrives, with a preview after each; `nil`, the default, for all at once.
+    ///   - side: the longest side of the thumbnail; 0 for the whole image.
+    ///   - frameCount: the number of frames to decode afterward.
+    ///   - limit: the memory limit, in bytes; `nil`, the default, for the library's.
+    ///   - pieceCount: the number of pieces in which the file arrives, with a preview after each; `nil`, the default,
+    ///     for one.
     static func peak(
         of file: Data, side: Int, frameCount: Int = 0, limit: Int? = nil, pieceCount: Int? = nil
     ) throws -> Int {
@@ -27,7 +28,7 @@ enum DecodingMemory {
     private static func byteCount(_ arguments: [String]) throws -> Int {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let process = Process()
-        // Beside the test program.
+        // In the directory of the test program.
         process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "DecodeMemoryProbe")
         process.arguments = arguments
         let output = Pipe()
@@ -40,12 +41,12 @@ enum DecodingMemory {
     }
 }
 
-/// Counts how often work looks at its cancellation flag, and can set the flag at one of these looks.
+/// Counts the checks of a cancellation, and can cancel at one of them.
 struct Checkpoints {
     let cancellation: Cancellation
     private let counter: Lock<Int>
 
-    /// - Parameter number: the look that finds the flag set, counted from 1; `nil` for none.
+    /// - Parameter number: the check that finds it cancelled, from 1; `nil` for none.
     init(cancellingAt number: Int? = nil) {
         let counter = Lock(0)
         self.counter = counter
@@ -58,12 +59,13 @@ struct Checkpoints {
         }
     }
 
-    /// How many looks there were.
+    /// The number of checks.
     var count: Int { counter.withLock { $0 } }
 
-    /// Runs ``expectCancellationAtEach(atLeast:of:)`` on a decoder that gets `data` in two pieces, with a preview between.
+    /// Runs ``expectCancellationAtEach(atLeast:of:)`` on a decoder that gets `data` in two pieces, with a preview
+    /// between.
     ///
-    /// - Parameter cut: how many bytes the first piece has.
+    /// - Parameter cut: the length of the first piece.
     static func expectCancellationAtEach(
         atLeast minimum: Int, ofDecoding data: Data, cutAt cut: Int,
         by makeDecoder: (Cancellation) throws -> any IncrementalImageDecoder
@@ -77,9 +79,9 @@ struct Checkpoints {
         }
     }
 
-    /// Runs `work` to its end, and then once for each of its looks, which must be the last it takes.
+    /// Runs `work` to its end, and then once for each of its checks, which must be the last one.
     ///
-    /// - Parameter minimum: how many looks there must be at least.
+    /// - Parameter minimum: the least number of checks.
     static func expectCancellationAtEach(atLeast minimum: Int, of work: (Checkpoints) throws -> Void) throws {
         let all = Checkpoints()
         try work(all)

@@ -3,7 +3,7 @@ import Testing
 import WebImageCoding
 import WebImageCore
 
-/// A committed picture and the pixels another program gets from it; see Tests/Fixtures/make_fixtures.py.
+/// A committed image and the pixels that another program decodes from it; see Tests/Fixtures/make_fixtures.py.
 struct Fixture: Sendable, CustomTestStringConvertible {
     let name: String
 
@@ -13,10 +13,10 @@ struct Fixture: Sendable, CustomTestStringConvertible {
 
     func data() throws -> Data { try Data(contentsOf: Self.directory.appending(path: name)) }
 
-    /// What `name.rgba` holds.
+    /// The content of `name.rgba`.
     func reference() throws -> Pixels { try Pixels(named: name + ".rgba") }
 
-    /// All pictures with a given extension that have a reference.
+    /// All images with an extension that have a reference.
     static func all(withExtension fileExtension: String) -> [Fixture] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         return names.filter { $0.hasSuffix("." + fileExtension) && names.contains($0 + ".rgba") }
@@ -47,20 +47,19 @@ struct Pixels: Equatable {
         self.init(size: buffer.size, bytes: buffer.withUnsafeBytes { Array($0) })
     }
 
-    /// The largest difference of two bytes at one place; `nil` for pictures of different sizes.
+    /// The largest difference of two bytes; `nil` for different sizes.
     func difference(from other: Pixels) -> Int? {
         guard size == other.size, bytes.count == other.bytes.count else { return nil }
         return zip(bytes, other.bytes).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
     }
 
-    /// Peak signal to noise ratio in decibels; above 40 no eye sees a difference. `nil` for different sizes.
+    /// Peak signal to noise ratio in decibels; above 40 differences are invisible. `nil` for different sizes.
     func psnr(against other: Pixels) -> Double? {
         guard size == other.size, bytes.count == other.bytes.count else { return nil }
         let squares = zip(bytes, other.bytes).reduce(0.0) { $0 + pow(Double($1.0) - Double($1.1), 2) }
         return squares == 0 ? .infinity : 10 * log10(255 * 255 * Double(bytes.count) / squares)
     }
 
-    /// A buffer of these pixels.
     func buffer(isOpaque: Bool = false) throws -> PixelBuffer {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         buffer.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
@@ -69,8 +68,7 @@ struct Pixels: Equatable {
 }
 
 extension Pixels {
-    /// How many rows from the top equal those of `whole`, if all others are clear; `nil` if one is neither, or another
-    /// size.
+    /// The number of rows from the top equal to those of `whole`, if all others are transparent; `nil` otherwise.
     func goodRowCount(of whole: Pixels) -> Int? {
         guard size == whole.size else { return nil }
         let length = size.width * 4
@@ -83,7 +81,7 @@ extension Pixels {
 }
 
 extension IncrementalImageDecoder {
-    /// The whole picture of bytes that arrive in pieces of `length`, with a preview after each.
+    /// Decodes bytes that arrive in pieces of `length`, with a preview after each.
     func decode(_ data: Data, inPiecesOf length: Int) throws(WebImageError) -> Image {
         for start in stride(from: 0, to: data.count, by: length) {
             try append(data[start..<min(start + length, data.count)])

@@ -3,11 +3,10 @@ import Foundation
 @testable import WebImageCoding
 import WebImageCore
 
-/// Puts PNG files together from their parts, so that tests choose every filter, chunk and checksum.
+/// Writes PNG files from parts, so that tests choose every filter, chunk and checksum.
 enum PNGWriter {
     static let signature = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 
-    /// A chunk with its checksum.
     static func chunk(_ name: String, _ content: some Sequence<UInt8> = []) -> Data {
         let named = Data(name.utf8) + Array(content)
         let checksum = named.withUnsafeBytes { libdeflate_crc32(0, $0.baseAddress, $0.count) }
@@ -18,7 +17,6 @@ enum PNGWriter {
         Data((0..<byteCount).map { UInt8(truncatingIfNeeded: value >> (8 * (byteCount - 1 - $0))) })
     }
 
-    /// IHDR.
     static func header(
         _ size: PixelSize, depth: Int = 8, color: PNGLayout.ColorType, isInterlaced: Bool = false
     ) -> Data {
@@ -26,7 +24,6 @@ enum PNGWriter {
         return chunk("IHDR", content + [isInterlaced ? 1 : 0])
     }
 
-    /// A zlib stream.
     static func compressed(_ bytes: [UInt8]) -> Data {
         let compressor = libdeflate_alloc_compressor(6)
         defer { libdeflate_free_compressor(compressor) }
@@ -35,7 +32,7 @@ enum PNGWriter {
         return Data(output.prefix(count))
     }
 
-    /// A file of one picture, its data in pieces of `pieceByteCount`.
+    /// A file with one image, its data in pieces of `pieceByteCount`.
     static func file(
         header: Data, chunks: Data = Data(), filtered: [UInt8], pieceByteCount: Int = .max
     ) -> Data {
@@ -46,7 +43,7 @@ enum PNGWriter {
         return signature + header + chunks + pieces.reduce(Data(), +) + chunk("IEND")
     }
 
-    /// Rows of `samples`, filtered with what `filter` says of each.
+    /// Rows of `samples`, filtered with `filter` of each.
     static func filtered(
         _ samples: [UInt8], rowByteCount: Int, bytesPerPixel: Int, filter: (Int) -> UInt8
     ) -> [UInt8] {
@@ -72,7 +69,7 @@ enum PNGWriter {
         return output
     }
 
-    /// Whichever neighbour is nearest to left + above - corner (W3C PNG, third edition, 9.4).
+    /// The neighbor nearest to left + above - corner (W3C PNG, third edition, 9.4).
     private static func paeth(_ left: Int, _ above: Int, _ corner: Int) -> Int {
         let estimate = left + above - corner
         return [left, above, corner].min { abs(estimate - $0) < abs(estimate - $1) } ?? 0
@@ -80,7 +77,7 @@ enum PNGWriter {
 }
 
 extension Data {
-    /// Where the chunks of a PNG named `name` begin, with their lengths.
+    /// The offsets of the chunks of a PNG named `name`, with their lengths.
     func chunkOffsets(of name: String) -> [Int] {
         var offsets: [Int] = []
         var offset = 8
@@ -91,7 +88,7 @@ extension Data {
         return offsets
     }
 
-    /// The same with a bit of a chunk's checksum turned over.
+    /// The file with a flipped bit in a chunk's checksum.
     func withWrongChecksum(ofChunkAt offset: Int) -> Data {
         var data = self
         let length = self[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -100,24 +97,24 @@ extension Data {
     }
 }
 
-/// An APNG of frames of one colour, 4 by 4 pixels large, chunk by chunk: tests take chunks out, double or change them.
+/// An APNG of frames of one color, 4 by 4 pixels, chunk by chunk: tests remove, duplicate or change chunks.
 struct APNGWriter {
     static let size = PixelSize(width: 4, height: 4)
 
-    /// What stands between the header and the end.
+    /// The chunks between the header and the end.
     var chunks: [Data] = []
 
     private var number = 0
 
-    /// - Parameter claimedCount: how many frames acTL says there are.
+    /// - Parameter claimedCount: the number of frames in acTL.
     init(claimedCount: Int, plays: Int = 0) {
         chunks.append(PNGWriter.chunk("acTL", PNGWriter.number(claimedCount) + PNGWriter.number(plays)))
     }
 
-    /// The picture that programs without animation show.
+    /// The default image.
     mutating func addStill(gray: UInt8) { chunks.append(PNGWriter.chunk("IDAT", Self.stream(gray, Self.size))) }
 
-    /// fcTL; its number counts up unless it is given.
+    /// fcTL; its number counts up by default.
     mutating func addHeader(
         _ size: PixelSize = size, left: Int = 0, top: Int = 0, delay: (Int, Int) = (1, 10), disposal: UInt8 = 0,
         blend: UInt8 = 0, number: Int? = nil
@@ -128,7 +125,6 @@ struct APNGWriter {
             PNGWriter.chunk("fcTL", PNGWriter.number(number ?? next()) + position + times + [disposal, blend]))
     }
 
-    /// fdAT.
     mutating func addData(gray: UInt8, _ size: PixelSize = size, number: Int? = nil) {
         chunks.append(PNGWriter.chunk("fdAT", PNGWriter.number(number ?? next()) + Self.stream(gray, size)))
     }
@@ -147,7 +143,7 @@ struct APNGWriter {
         PNGWriter.compressed((0..<size.height).flatMap { _ in [0] + [UInt8](repeating: gray, count: size.width) })
     }
 
-    /// Three frames, the first of which is the still, in a file that keeps all rules:
+    /// Three frames, the first of which is the default image, in a valid file:
     ///
     ///     0 acTL   1 fcTL   2 IDAT   3 fcTL   4 fdAT   5 fcTL   6 fdAT
     static var threeFrames: APNGWriter {
@@ -162,9 +158,9 @@ struct APNGWriter {
     }
 }
 
-/// A GIF of one colour, in which each LZW code is the one that its own step defines: a string one longer than the last.
+/// A GIF of one color in which each LZW code is the one that its own step defines: a string one longer than the last.
 ///
-/// So `n` codes make about `n²/2` pixels, as dense as GIF gets: 4 million fit in 4 KB.
+/// So `n` codes make about `n²/2` pixels, the densest GIF: 4 million fit in 4 KB.
 func solidGIF(width: Int, height: Int) -> Data {
     var packed = BitWriter()
     var (codeSize, nextCode) = (3, 6)
@@ -183,7 +179,7 @@ func solidGIF(width: Int, height: Int) -> Data {
     func number(_ value: Int) -> [UInt8] { [UInt8(value & 0xFF), UInt8(value >> 8)] }
     let sides = number(width) + number(height)
     var data = Data("GIF89a".utf8)
-    // The screen and a palette of two colours, then the frame and its code size.
+    // The screen and a palette of two colors, then the frame and its code size.
     data += sides + [0x80, 0, 0, 200, 100, 50, 0, 0, 0]
     data += [0x2C, 0, 0, 0, 0] + sides + [0, 2]
     let bytes = packed.bytes
@@ -202,7 +198,7 @@ struct BitWriter {
     private var bits = 0
     private var bitCount = 0
 
-    /// The last byte filled up with zeros.
+    /// The last byte is padded with zeros.
     var bytes: [UInt8] { bitCount > 0 ? whole + [UInt8(bits)] : whole }
 
     mutating func write(_ value: Int, count: Int) {
@@ -230,14 +226,12 @@ extension Data {
         return chunks
     }
 
-    /// A chunk of a WebP.
     static func webpChunk(_ name: String, _ content: some Collection<UInt8>) -> Data {
         var chunk = Data()
         chunk.appendWebPChunk(name, content)
         return chunk
     }
 
-    /// Adds a chunk to a WebP.
     mutating func appendWebPChunk(_ name: String, _ content: some Collection<UInt8>) {
         append(contentsOf: name.utf8)
         append(contentsOf: (0..<4).map { UInt8(content.count >> (8 * $0) & 0xFF) })
@@ -245,7 +239,7 @@ extension Data {
         if content.count % 2 == 1 { append(0) }
     }
 
-    /// Makes a WebP announce the length that it has.
+    /// Sets the length in a WebP's header.
     mutating func setRIFFLength() {
         let length = count - 8
         replaceSubrange(4..<8, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })

@@ -3,14 +3,13 @@ import Foundation
 import WebImageCore
 import WebImageTestSupport
 
-/// Files of 12 megapixels, made in a moment: of one colour where their format then takes the memory that it always takes.
-enum LargePicture {
+/// Files of 12 megapixels that are fast to make: of one color where that doesn't change the memory of decoding.
+enum LargeImage {
     static let size = PixelSize(width: 4000, height: 3000)
 
-    /// A baseline JPEG.
     static func jpeg() throws -> Data { try JPEGEncoder().encode(picture(), options: EncodingOptions()) }
 
-    /// The same, lying on its side.
+    /// The same, rotated.
     static func rotatedJPEG() throws -> Data {
         // A TIFF with one entry: orientation (0x112), one 16-bit number, 6.
         let tiff: [UInt8] = [
@@ -20,10 +19,9 @@ enum LargePicture {
         return try Data([0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(content.count + 2)]) + content + jpeg().dropFirst(2)
     }
 
-    /// 50 megapixels.
     static let fiftyMegapixels = PixelSize(width: 8660, height: 5773)
 
-    /// A grey, progressive JPEG (ITU-T T.81, annex G) with the components of colour, or of ink.
+    /// A gray progressive JPEG (ITU-T T.81, annex G) with the components of color or CMYK.
     ///
     /// - Parameter isSubsampled: whether all but the first have half the sides.
     static func progressiveJPEG(
@@ -40,9 +38,9 @@ enum LargePicture {
         let sampling: (UInt8) -> UInt8 = { $0 == 1 && isSubsampled ? 0x22 : 0x11 }
         var data = Data([0xFF, 0xD8]) + marker(0xDB, [0] + [UInt8](repeating: 1, count: 64))
         data += marker(0xC2, [8] + sides + [UInt8(componentCount)] + components.flatMap { [$0, sampling($0), 0] })
-        // One code of one bit: no difference from the block before.
+        // One code of one bit: no difference from the previous block.
         data += marker(0xC4, [0x00, 1] + [UInt8](repeating: 0, count: 15) + [0])
-        // Fifteen of four: a run of 2^n blocks without more. Their extra bits are all zero here.
+        // Fifteen of four bits: a run of 2^n blocks without more. Their extra bits are all zero here.
         data += marker(0xC4, [0x10, 0, 0, 0, 15] + [UInt8](repeating: 0, count: 12) + (0..<15).map { $0 << 4 })
         data += marker(0xDA, [UInt8(componentCount)] + components.flatMap { [$0, 0] } + [0, 0, 0])
         data += Data(count: (unitCount * (factor * factor + componentCount - 1) + 7) / 8)
@@ -67,7 +65,7 @@ enum LargePicture {
         _ color: PNGLayout.ColorType, depth: Int = 8, isInterlaced: Bool = false, frameCount: Int = 1
     ) -> Data {
         let bitCount = color.channelCount * depth
-        // The passes begin at column and row x, y, every dx and dy (W3C PNG, third edition, 8.1).
+        // The passes start at column and row x, y, every dx and dy (W3C PNG, third edition, 8.1).
         let passes =
             isInterlaced
             ? [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
@@ -96,12 +94,11 @@ enum LargePicture {
         return data + PNGWriter.chunk("IEND")
     }
 
-    /// A lossy WebP.
     static func lossyWebP(hasAlpha: Bool = false) throws -> Data {
         try WebPEncoder().encode(picture(alpha: hasAlpha ? 0x80 : 0xFF), options: EncodingOptions(quality: 0.1))
     }
 
-    /// A lossless WebP with random bits (RFC 9649, 3): of one colour it would have no bits at all for its pixels.
+    /// A lossless WebP with random bits (RFC 9649, 3): with one color it would have no bits for its pixels.
     static func losslessWebP() -> Data { riff([("VP8L", losslessChunk())]) }
 
     /// A lossless WebP with this many frames, each of which covers the canvas.
@@ -114,10 +111,10 @@ enum LargePicture {
                 + (0..<frameCount).map { _ in ("ANMF", frame) })
     }
 
-    /// A GIF with this many frames of about 8 megapixels, which is as many as fill a table of codes.
+    /// A GIF with this many frames of about 8 megapixels, which fill the code table.
     static func gif(frameCount: Int = 1) -> Data {
         let still = solidGIF(width: 2900, height: 2800)
-        // The screen and its two colours come first, the trailer last.
+        // The screen and its two colors come first, the trailer last.
         let frame = still[19..<still.count - 1]
         return still.prefix(19) + (0..<frameCount).map { _ in frame }.reduce(Data(), +) + [0x3B]
     }
@@ -127,10 +124,10 @@ enum LargePicture {
         header.write(0x2F, count: 8)
         header.write(size.width - 1, count: 14)
         header.write(size.height - 1, count: 14)
-        // Opaque, version 0; no transforms, no colour cache, one set of codes.
+        // Opaque, version 0; no transforms, no color cache, one set of codes.
         header.write(0, count: 4)
         header.write(0, count: 3)
-        // Green is one of two values, of a bit each; the others have one value and need none.
+        // Green is one of two values, one bit each; the others have one value and need none.
         header.write(0b111, count: 3)
         header.write(10, count: 8)
         header.write(200, count: 8)
@@ -152,7 +149,7 @@ enum LargePicture {
         return data
     }
 
-    /// Squares of 8 by 8 pixels, so that a codec of blocks has something to say about each.
+    /// Squares of 8 by 8 pixels, so that block codecs have something to encode.
     static func picture(size: PixelSize = size, alpha: UInt8 = 0xFF) throws -> Image {
         var random = SplitMix64(seed: 2)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)

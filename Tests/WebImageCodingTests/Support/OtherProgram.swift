@@ -2,18 +2,18 @@ import Foundation
 import WebImageCore
 import WebImageTestSupport
 
-/// Programs that read what we write.
+/// Programs that read our files.
 enum OtherProgram {
-    /// Debian's own Python: that is where its Pillow is.
+    /// Debian's Python, which has Pillow.
     static let python = "/usr/bin/python3"
-    /// ImageMagick 7's name, or that of the versions before.
+    /// The name in ImageMagick 7, or in earlier versions.
     static let imageMagick = ["/usr/bin/magick", "/usr/bin/convert"].first(where: isInstalled) ?? "magick"
 
     static let hasPillow = (try? run(python, ["-c", "import PIL"])) != nil
 
     static func isInstalled(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
 
-    /// What a program prints.
+    /// Returns the output of a program.
     @discardableResult
     static func run(_ path: String, _ arguments: [String]) throws -> Data {
         let process = Process()
@@ -35,14 +35,14 @@ enum OtherProgram {
         var description: String { "\(program) failed: \(String(decoding: output, as: UTF8.self))" }
     }
 
-    /// What Pillow says of a file: frames with straight alpha.
+    /// What Pillow reads from a file: frames with straight alpha.
     struct PillowReading: Decodable {
         let frames: [Data]
         let width: Int
         let height: Int
         /// In milliseconds.
         let durations: [Double]
-        /// As Pillow reads the format's own number; `nil` where there is none.
+        /// As stored; `nil` if missing.
         let loop: Int?
         let isProgressive: Bool
     }

@@ -4,17 +4,18 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// Frames whose every pixel is known, to be written.
+/// An animation with known pixels, to encode.
 struct PixelAnimation {
     var frames: [Pixels]
     var durations: [Double]
     var loopCount = 0
 
-    /// Frames that each differ from the one before in a rectangle, in single pixels, by becoming clear, or not at all.
+    /// Frames that differ from the previous one in a rectangle, in single pixels, by becoming transparent, or not at
+    /// all.
     ///
     /// - Parameters:
-    ///   - alphas: what a pixel's alpha can be.
-    ///   - colorCount: how many colours there are at most; `nil` for any.
+    ///   - alphas: the alphas of pixels.
+    ///   - colorCount: the most colors; `nil` for any.
     init(seed: UInt64, frameCount: Int, alphas: [UInt8] = [0, 1, 90, 200, 255], colorCount: Int? = nil) {
         var generator = SplitMix64(seed: seed)
         let size = PixelSize(
@@ -59,7 +60,7 @@ struct PixelAnimation {
         return animation
     }
 
-    /// What a registry reads from a file.
+    /// Decodes a file.
     init(reading data: Data) throws {
         let animation = try CodecRegistry().animation(of: data).orThrow()
         let reader = animation.makeFrameReader()
@@ -70,16 +71,14 @@ struct PixelAnimation {
 }
 
 extension Pixels {
-    /// Whether every alpha is 255.
     var isOpaque: Bool { stride(from: 3, to: bytes.count, by: 4).allSatisfy { bytes[$0] == 255 } }
 
-    /// Of one colour.
     init(_ size: PixelSize, _ color: [UInt8]) {
         self.init(size: size, bytes: (0..<size.pixelCount).flatMap { _ in color })
     }
 }
 
-/// A file that should have been an animation is none.
+/// An animation was expected.
 struct NoAnimation: Error {}
 
 extension Optional where Wrapped == any AnimationSource {

@@ -2,20 +2,20 @@ import FoundationEssentials
 import WebImageCoding
 import WebImageCore
 
-/// Shows a picture with one colour profile, whatever that holds: it may change colours, and nothing else.
+/// Decodes images with one color profile, whatever it contains: it may only change colors.
 ///
-/// Fuzzing runs it too (Fuzzing/Sources/FuzzSupport links to this file), so it uses nothing but the public face.
+/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it only uses public API.
 struct ProfileExercise {
-    /// JPEGs of grey, of light and of ink, without a profile. Not `Data`, in which a search for leaks sees no pointer.
+    /// Gray, color and CMYK JPEGs without a profile. Not `Data`, whose pointers a leak detector doesn't see.
     let pictures: [[UInt8]]
 
-    /// What should not be; empty when all is well.
+    /// Returns the problems found.
     func faults(of profile: Data) -> [String] {
         pictures.flatMap { picture in
             do {
                 return try faults(of: profile, in: Data(picture))
             } catch {
-                // Colour profiles never make a picture fail.
+                // Color profiles never prevent decoding.
                 return ["a profile makes a picture fail: \(error)"]
             }
         }
@@ -27,7 +27,7 @@ struct ProfileExercise {
         let name = try decoder.info(of: data).colorProfileName
         let plain = try decoder.decode(picture, options: DecodingOptions())
         let first = try decoder.decode(data, options: DecodingOptions())
-        // The second time the transform is not made anew, but found.
+        // The second time the transform is cached.
         let second = try decoder.decode(data, options: DecodingOptions())
         var faults: [String] = []
         if name?.isEmpty == true { faults.append("a name without a letter") }
@@ -44,7 +44,7 @@ struct ProfileExercise {
         pixels.withUnsafeBytes { bytes in stride(from: 3, to: bytes.count, by: 4).contains { bytes[$0] != 255 } }
     }
 
-    /// Behind the first marker, in as many pieces as it needs (ICC.1:2022, B.4).
+    /// After the first marker, in as many pieces as needed (ICC.1:2022, B.4).
     private static func picture(_ picture: Data, with profile: Data) -> Data {
         let pieceLimit = 65_000
         let count = max(1, (profile.count + pieceLimit - 1) / pieceLimit)

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// Frames of animated WebPs, and files that lie about them.
+/// Frames of valid and invalid animated WebPs.
 @Suite struct WebPAnimationTests {
     private static let names = [
         "animated.webp", "animated-parts.webp", "animated-lossy.webp", "animated-small-first.webp",
@@ -16,7 +16,7 @@ import WebImageTestSupport
         try #require(try decoder.animation(of: data, options: options))
     }
 
-    // Pillow blends straight colours, which rounds differently.
+    // Pillow blends straight colors, which rounds differently.
     @Test(arguments: names.dropFirst())
     func composesFramesLikePillow(_ name: String) throws {
         let source = try animation(Fixture(name).data())
@@ -30,7 +30,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: names)
-    func givesFramesInAnyOrder(_ name: String) throws {
+    func decodesFramesInAnyOrder(_ name: String) throws {
         let source = try animation(Fixture(name).data())
         let inOrder = source.makeFrameReader()
         let frames = try source.frames.indices.map { try Pixels(inOrder.frame(at: $0, cancellation: nil)) }
@@ -40,7 +40,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func tellsDurationsLoopsAndKeyframes() throws {
+    @Test func readsDurationsLoopsAndKeyframes() throws {
         let parts = try animation(Fixture("animated-parts.webp").data())
         #expect(parts.frames.map(\.duration) == [0.08, 0.1, 0.12, 0.04, 0.3, 0.05])
         #expect(parts.loopCount == 6)
@@ -50,7 +50,7 @@ import WebImageTestSupport
         #expect(lossy.frames.map(\.isKeyframe) == [true, false, true, true])
     }
 
-    @Test func decodesTheFirstFrameAndBringsTheOthers() throws {
+    @Test func decodesTheFirstFrameWithTheAnimation() throws {
         let data = try Fixture("animated-parts.webp").data()
         let image = try decoder.decode(data, options: DecodingOptions())
         #expect(image.frameCount == 6 && image.animation?.frameCount == 6 && !image.isPartial)
@@ -72,7 +72,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func showsTheFramesThatAreWhole() throws {
+    @Test func showsCompleteFrames() throws {
         let data = try Fixture("animated-parts.webp").data()
         let frames = data.webpChunks.filter { $0.name == "ANMF" }
         for (index, frame) in frames.enumerated() where index > 0 {
@@ -86,7 +86,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func goesOnBehindADamagedFrame() throws {
+    @Test func continuesAfterADamagedFrame() throws {
         var data = try Fixture("animated-parts.webp").data()
         let third = data.webpChunks.filter { $0.name == "ANMF" }[2].range
         for position in third.lowerBound + 35..<third.upperBound { data[position] = 0xAA }
@@ -124,7 +124,7 @@ import WebImageTestSupport
         #expect((16..<160).contains(rowCount))
         #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(damage: .refuse)) }
 
-        // Of a later frame, in the animation.
+        // The damaged frame is a later one.
         let later = animation(firstPicture: still[12...], secondPicture: cut)
         let reader = try self.animation(later).makeFrameReader()
         let frame = Pixels(try reader.frame(at: 1, cancellation: nil))
@@ -135,8 +135,8 @@ import WebImageTestSupport
         #expect(throws: Never.self) { try strict.frame(at: 0, cancellation: nil) }
     }
 
-    /// Its length says so, the file's does not.
-    @Test func missesTheRestOfAFrameThatGoesOnBehindTheEnd() throws {
+    /// Its length says so, the file's doesn't.
+    @Test func truncatesAFrameThatExtendsBeyondTheEnd() throws {
         var data = try Fixture("animated-parts.webp").data()
         let last = try #require(data.webpChunks.last { $0.name == "ANMF" }).range
         data.removeSubrange((last.upperBound - 4)...)
@@ -151,7 +151,7 @@ import WebImageTestSupport
     @Test func refusesFramesOutsideTheCanvas() throws {
         let original = try Fixture("animated-parts.webp").data()
         let second = original.webpChunks.filter { $0.name == "ANMF" }[1].range
-        // Behind the chunk's name and length: x, y, width, height, 24 bits each.
+        // After the chunk's name and length: x, y, width, height, 24 bits each.
         for (offset, value) in [(0, 7), (3, 6), (6, 18), (9, 16), (2, 0xFF), (11, 0xFF)] {
             var data = original
             data[second.lowerBound + 8 + offset] = UInt8(value)
@@ -180,7 +180,7 @@ import WebImageTestSupport
     }
 
     /// The header's flags: 0x02 animation, 0x10 alpha.
-    @Test func isNotFooledByTheHeadersFlags() throws {
+    @Test func ignoresWrongFlags() throws {
         let parts = try Fixture("animated-parts.webp").data()
         let flags = try #require(parts.webpChunks.first { $0.name == "VP8X" }).range.lowerBound + 8
         var still = parts
@@ -195,12 +195,12 @@ import WebImageTestSupport
         var lonely = try Fixture("orientation-6.webp").data()
         lonely[20] |= 0x02
         #expect(
-            throws: WebImageError.decoding(format: .webp, reason: .corrupt("an animation without a whole frame"))
+            throws: WebImageError.decoding(format: .webp, reason: .corrupt("an animation without a complete frame"))
         ) { try decoder.decode(lonely, options: DecodingOptions()) }
     }
 
-    /// A chunk of an odd length is followed by a byte that it does not count; some writers leave out the last one.
-    @Test func hopsOverOddChunks() throws {
+    /// A chunk of odd length has a padding byte; some writers omit the last one.
+    @Test func skipsOddChunks() throws {
         var data = try Fixture("animated-small-first.webp").data()
         let whole = Pixels(try decoder.decode(data, options: DecodingOptions()).pixels)
         data.insert(contentsOf: Data("ODDX".utf8) + [3, 0, 0, 0, 1, 2, 3, 0], at: 30)
@@ -211,7 +211,7 @@ import WebImageTestSupport
         #expect(image.frameCount == 2 && !image.isPartial)
     }
 
-    @Test func readsNothingBehindItsAnnouncedEnd() throws {
+    @Test func readsNothingAfterItsAnnouncedEnd() throws {
         let data = try Fixture("animated-small-first.webp").data()
         let last = try #require(data.webpChunks.last).range
         #expect(try decoder.info(of: data + data[last]).frameCount == 2)
@@ -228,7 +228,7 @@ import WebImageTestSupport
 }
 
 extension Pixels {
-    /// Pictures that stand one below the other.
+    /// Images stacked vertically.
     fileprivate func frames(height: Int) -> [Pixels] {
         let length = size.width * 4 * height
         return stride(from: 0, to: bytes.count, by: length).map { start in

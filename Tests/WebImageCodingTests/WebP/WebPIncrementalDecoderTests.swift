@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-/// WebPs whose bytes arrive in pieces.
+/// WebPs that arrive in pieces.
 @Suite struct WebPIncrementalDecoderTests {
     private static let stills = [
         "lossy.webp", "lossless.webp", "lossy-alpha.webp", "lossless-alpha.webp", "orientation-6.webp",
@@ -27,7 +27,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: stills + animations)
-    func endsLikeADecodeOfTheWholeWhereverItIsCut(_ fixture: Fixture) throws {
+    func decodesLikeTheWholeFileWhereverItIsSplit(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = try decode(data)
         for length in 0...data.count {
@@ -70,7 +70,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: stills + animations)
-    func makesOfCutDataWhatADecodeOfItMakes(_ fixture: Fixture) throws {
+    func decodesTruncatedDataLikeTheWholeFile(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let whole = Pixels(try decode(data).pixels)
         var partialCount = 0
@@ -105,9 +105,9 @@ import WebImageTestSupport
         #expect(partialCount > 0)
     }
 
-    /// The lengths in the file end before its picture does; libwebp reads on in what follows them if it gets that at once.
+    /// The lengths in the file end before its image does; libwebp reads beyond if it gets all at once.
     @Test(arguments: [DecodingOptions.Damage.refuse, .showGoodPart])
-    func makesOfALosslessPictureThatGoesOnBehindItsEndWhatADecodeMakes(_ damage: DecodingOptions.Damage) throws {
+    func decodesALosslessImageBeyondItsEndLikeTheWholeFile(_ damage: DecodingOptions.Damage) throws {
         var generator = SplitMix64(seed: 5)
         let noise = Pixels(
             size: PixelSize(width: 64, height: 64),
@@ -138,7 +138,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func playsTheFramesThatAreWhole() throws {
+    @Test func playsCompleteFrames() throws {
         let data = try Fixture("animated-parts.webp").data()
         let ends = data.webpChunks.filter { $0.name == "ANMF" }.map(\.range.upperBound)
         let whole = try #require(try decode(data).animation)
@@ -163,7 +163,7 @@ import WebImageTestSupport
         #expect(try decoder.finish().animation?.frameCount == 6)
     }
 
-    @Test func tellsWhatTheHeaderSays() throws {
+    @Test func probesTheHeader() throws {
         let decoder = makeDecoder()
         let data = try Fixture("animated-parts.webp").data()
         try decoder.append(data.prefix(12))
@@ -186,8 +186,8 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == Pixels(whole.pixels))
     }
 
-    /// No encoder begins a partition with 0xFF, and what libwebp makes of one depends on how much of it is there.
-    @Test func doesNotDependOnThePiecesOfImpossibleData() throws {
+    /// No encoder starts a partition with 0xFF, and libwebp's result depends on how much of it is there.
+    @Test func doesNotDependOnThePiecesOfInvalidData() throws {
         var data = try Fixture("lossy.webp").data()
         let partition = 103
         #expect(data[partition] == 0xFE)
@@ -202,7 +202,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func waitsForASlotIfItIsLossless() throws {
+    @Test func limitsLosslessPreviews() throws {
         var options = DecodingOptions()
         options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
         let data = try Fixture("lossless.webp").data()
@@ -214,7 +214,7 @@ import WebImageTestSupport
         try lossy.append(Fixture("lossy.webp").data())
         #expect(try lossy.preview() != nil)
         try second.append(data[100..<200])
-        // A picture that is whole gives its slot back.
+        // A complete image isn't a large preview any more.
         try first.append(data[100...])
         #expect(options.budget.largePreviewCount == 0)
         try second.append(data[200...])
@@ -223,8 +223,8 @@ import WebImageTestSupport
         #expect(options.budget.largePreviewCount == 0)
     }
 
-    /// Four gigabytes by its own account: pieces are no longer for that.
-    @Test func looksAsOftenWhetherItIsCancelledHoweverLongTheFileClaimsToBe() throws {
+    /// It claims four gigabytes, but the pieces aren't longer.
+    @Test func checksTheCancellationWhateverLengthTheFileClaims() throws {
         var generator = SplitMix64(seed: 4)
         let noise = Pixels(
             size: PixelSize(width: 96, height: 480),
@@ -240,8 +240,8 @@ import WebImageTestSupport
         #expect(image.isPartial && Pixels(image.pixels) == Pixels(whole.pixels))
     }
 
-    /// Each has to be passed over to get to the picture.
-    @Test func findsAPictureBehindManyChunks() throws {
+    /// Each has to be skipped to reach the image.
+    @Test func findsAnImageAfterManyChunks() throws {
         var data = try Fixture("orientation-6.webp").data()
         let whole = Pixels(try decode(data).pixels)
         var chunks = Data()
@@ -257,7 +257,7 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == whole)
     }
 
-    @Test func refusesAGiantBeforeItTakesMemory() throws {
+    @Test func refusesAHugeImageBeforeItTakesMemory() throws {
         var data = try Fixture("animated.webp").data()
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
         let size = PixelSize(width: 16_383, height: 16_383)
@@ -266,7 +266,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesDamageIfAskedTo() throws {
+    @Test func refusesDamageIfRequested() throws {
         let data = try Fixture("lossy.webp").data()
         let decoder = makeDecoder(DecodingOptions(damage: .refuse))
         try decoder.append(data.dropLast(20))
@@ -274,7 +274,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["lossy-alpha.webp", "lossless.webp", "animated-small-first.webp"])
-    func stopsAtWhicheverCheckpointItIsCancelled(_ name: String) throws {
+    func stopsAtEveryCheckpoint(_ name: String) throws {
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 50) { cancellation in
             makeDecoder(DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: cancellation))
@@ -290,7 +290,7 @@ import WebImageTestSupport
             var damaged = data
             damaged[position] ^= 1 << (position % 8)
             let decoder = makeDecoder(options)
-            // Every outcome but a crash is right: some bits do not matter, and there is no checksum.
+            // Every result but a crash is correct: some bits don't matter, and there is no checksum.
             _ = try? { () throws(WebImageError) in
                 for start in stride(from: 0, to: damaged.count, by: 97) {
                     try decoder.append(damaged[start..<min(start + 97, damaged.count)])
