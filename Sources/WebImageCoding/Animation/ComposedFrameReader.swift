@@ -180,10 +180,10 @@ extension MutablePixelBuffer {
     ) throws(WebImageError) {
         precondition(piece.size == part.size, "\(piece.size) pixels for a part of \(part.size)")
         let source = piece.baseAddress.assumingMemoryBound(to: UInt8.self)
-        let hidesAll = part.blend == .source || piece.isOpaque
+        let replacesAll = part.blend == .source || piece.isOpaque
         try forEachRow(of: part, cancellation: cancellation) { row, destination in
             let pixels = source + row * piece.bytesPerRow
-            if hidesAll {
+            if replacesAll {
                 memcpy(destination, pixels, part.size.width * 4)
             } else {
                 cwi_blend_over(pixels, destination, part.size.width)

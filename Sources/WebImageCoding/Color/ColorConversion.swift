@@ -124,14 +124,14 @@ extension ColorTransform {
     /// Whether no color changes by more than a level. There are many spellings of sRGB, and converting from one of them
     /// would only cost time and add rounding.
     fileprivate var changesNothingVisible: Bool {
-        var converted = telltaleColors
-        convert(telltaleColors, to: &converted, pixelCount: converted.count / 4)
-        return converted.indices.allSatisfy { abs(Int(converted[$0]) - Int(telltaleColors[$0])) <= 1 }
+        var converted = sampleColors
+        convert(sampleColors, to: &converted, pixelCount: converted.count / 4)
+        return converted.indices.allSatisfy { abs(Int(converted[$0]) - Int(sampleColors[$0])) <= 1 }
     }
 }
 
 /// Opaque pixels: all combinations of every 15th level, and all grays.
-private let telltaleColors: [UInt8] = {
+private let sampleColors: [UInt8] = {
     let levels = stride(from: UInt8(0), through: 255, by: 15)
     var colors: [UInt8] = []
     for red in levels {

@@ -163,19 +163,19 @@ extension ColorProfile {
     var hasPlausibleTables: Bool {
         withTag(.perceptualTable) { tag -> Bool? in
             if tag.hasText("mft1", at: 0) {
-                return holdsTable(tag, bytesPerValue: 1, headerLength: 48 + 256 * inputCount)
+                return containsTable(tag, bytesPerValue: 1, headerLength: 48 + 256 * inputCount)
             }
             if tag.hasText("mft2", at: 0) {
                 guard let curveLength = tag.integer(at: 48, count: 2, isBigEndian: true) else { return false }
-                return holdsTable(tag, bytesPerValue: 2, headerLength: 52 + 2 * curveLength * inputCount)
+                return containsTable(tag, bytesPerValue: 2, headerLength: 52 + 2 * curveLength * inputCount)
             }
-            if tag.hasText("mAB ", at: 0) { return holdsModernTable(tag) }
+            if tag.hasText("mAB ", at: 0) { return containsModernTable(tag) }
             return false
         } ?? true
     }
 
     /// `lut8Type` and `lut16Type`: the same number of steps on each axis.
-    private func holdsTable(_ tag: RawSpan, bytesPerValue: Int, headerLength: Int) -> Bool {
+    private func containsTable(_ tag: RawSpan, bytesPerValue: Int, headerLength: Int) -> Bool {
         guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), let steps = tag.byte(at: 10) else {
             return false
         }
@@ -184,7 +184,7 @@ extension ColorProfile {
     }
 
     /// `lutAToBType`: a number of steps for each axis, or no table.
-    private func holdsModernTable(_ tag: RawSpan) -> Bool {
+    private func containsModernTable(_ tag: RawSpan) -> Bool {
         guard let inputs = tag.byte(at: 8), let outputs = tag.byte(at: 9), Int(inputs) == inputCount, outputs == 3,
             let start = tag.integer(at: 24, count: 4, isBigEndian: true)
         else { return false }

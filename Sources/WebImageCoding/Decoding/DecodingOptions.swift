@@ -108,8 +108,7 @@ public struct DecodingLimits: Sendable, Hashable {
     /// and 10 s of processor time. The others are the same as in ``default``.
     public static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
 
-    /// Creates limits; the defaults are those of ``default``.
-    public init(
+    package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
         memoryByteCount: Int = 1 << 30, seconds: Double? = nil

@@ -3,16 +3,16 @@ package import WebImageCore
 
 /// The threads of the process for decoding and encoding, shared by all managers and caches.
 package enum DecodingQueue {
-    private static let leavesRoomForViews = Atomic(false)
+    private static let reservesProcessorForViews = Atomic(false)
 
     /// Keeps one processor for the main loop, at a higher priority than decoding. The views call it before the first
     /// load.
-    package static func prepareForViews() { leavesRoomForViews.store(true, ordering: .relaxed) }
+    package static func prepareForViews() { reservesProcessorForViews.store(true, ordering: .relaxed) }
 
     /// One thread per processor; with views one less, at a lower priority than the main thread.
     package static let shared: WorkQueue = {
         let processorCount = PlatformThread.processorCount
-        let hasViews = leavesRoomForViews.load(ordering: .relaxed)
+        let hasViews = reservesProcessorForViews.load(ordering: .relaxed)
         return WorkQueue(
             label: "webimage-decode", threadCount: hasViews ? processorCount - 1 : processorCount,
             niceness: hasViews ? 5 : 0)

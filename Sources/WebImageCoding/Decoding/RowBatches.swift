@@ -81,7 +81,7 @@ extension MutablePixelBuffer {
             for helper in helpers where helper.cancel() { group.leave() }
             group.wait()
         }
-        if bands.isGivenUp { throw .cancelled }
+        if bands.isStopped { throw .cancelled }
         try cancellation?.check()
     }
 
@@ -108,10 +108,10 @@ private final class Bands: Sendable {
     }
 
     /// Whether a band was requested after the cancellation.
-    var isGivenUp: Bool { isCancelled.load(ordering: .relaxed) }
+    var isStopped: Bool { isCancelled.load(ordering: .relaxed) }
 
     func next() -> Range<Int>? {
-        if isGivenUp { return nil }
+        if isStopped { return nil }
         if cancellation?.isCancelled == true {
             isCancelled.store(true, ordering: .relaxed)
             return nil

@@ -47,19 +47,9 @@ public struct EncodableAnimation: Sendable {
     }
 
     /// Creates an animation with all frames, durations and plays of `animation`.
-    public init(_ animation: any AnimationSource) {
+    package init(_ animation: any AnimationSource) {
         self.init(loopCount: animation.loopCount)
         append(contentsOf: animation)
-    }
-
-    /// Creates an animation with all frames of `image`, or a single one if it's a still image.
-    public init(_ image: Image) {
-        if let animation = image.animation {
-            self.init(animation)
-        } else {
-            self.init()
-            append(image, duration: 0)
-        }
     }
 
     /// Appends an image, or the first frame of an animated one.

@@ -73,9 +73,9 @@ extension GIFFile {
         let isStill = frames.count == 1 && frames[0].isWhole && repeatCount == nil
         return switch end {
         case .trailer: nil
-        case .missingTrailer where isStill, .strayByte where isStill: nil
-        case nil, .missingTrailer, .cutBlock: .decoding(format: .gif, reason: .truncated)
-        case .strayByte: .decoding(format: .gif, reason: .corrupt("an unknown block"))
+        case .missingTrailer where isStill, .unknownBlock where isStill: nil
+        case nil, .missingTrailer, .incompleteBlock: .decoding(format: .gif, reason: .truncated)
+        case .unknownBlock: .decoding(format: .gif, reason: .corrupt("an unknown block"))
         }
     }
 
@@ -83,8 +83,8 @@ extension GIFFile {
     func checkedSize() throws(WebImageError) -> PixelSize {
         guard let size else { throw .decoding(format: .gif, reason: .truncated) }
         guard size.width > 0, size.height > 0 else {
-            let isCut = frames.isEmpty && (end == .missingTrailer || end == .cutBlock)
-            throw .decoding(format: .gif, reason: isCut ? .truncated : .corrupt("a canvas of \(size) pixels"))
+            let isTruncated = frames.isEmpty && (end == .missingTrailer || end == .incompleteBlock)
+            throw .decoding(format: .gif, reason: isTruncated ? .truncated : .corrupt("a canvas of \(size) pixels"))
         }
         return size
     }

@@ -77,13 +77,13 @@ struct GIFEncoding {
     var hasOnePalette: Bool { isAnimation && options.palette == .global }
 
     mutating func countColors(of patch: FramePatch) throws(WebImageError) {
-        try histogram.add(content(of: patch, mayHaveHoles: true), cancellation: options.cancellation)
+        try histogram.add(content(of: patch, mayBeTransparent: true), cancellation: options.cancellation)
     }
 
     mutating func choosePalette() { usePalette(for: histogram) }
 
     mutating func append(_ patch: FramePatch) throws(WebImageError) {
-        let content = try content(of: patch, mayHaveHoles: !hasOnePalette || palette?.transparentIndex != nil)
+        let content = try content(of: patch, mayBeTransparent: !hasOnePalette || palette?.transparentIndex != nil)
         let own = try ownPalette(for: content)
         guard let palette = own?.palette ?? palette else { throw Self.noFrames }
         let (left, top) = (patch.area.columns.lowerBound, patch.area.rows.lowerBound)
@@ -130,25 +130,25 @@ struct GIFEncoding {
             mapper = PaletteMapper(extended, dithering: options.dithering)
             return nil
         }
-        let own = GIFPalette(for: histogram, limit: options.colorLimit, mayHaveHoles: false)
+        let own = GIFPalette(for: histogram, limit: options.colorLimit, mayBeTransparent: false)
         return (own, PaletteMapper(own, dithering: options.dithering))
     }
 
     private mutating func usePalette(for histogram: ColorHistogram) {
-        let palette = GIFPalette(for: histogram, limit: options.colorLimit, mayHaveHoles: isAnimation)
+        let palette = GIFPalette(for: histogram, limit: options.colorLimit, mayBeTransparent: isAnimation)
         self.palette = palette
         mapper = PaletteMapper(palette, dithering: options.dithering)
     }
 
     /// Returns the pixels to store, opaque or transparent. Unchanged ones are left out, unless transparency would be
     /// one color too many.
-    private func content(of patch: FramePatch, mayHaveHoles: Bool) throws(WebImageError) -> PixelBuffer {
+    private func content(of patch: FramePatch, mayBeTransparent: Bool) throws(WebImageError) -> PixelBuffer {
         let isWhole = patch.area == PixelArea(patch.frame.size)
         let whole =
             isWhole ? patch.frame : try patch.frame.cropped(to: patch.area, cancellation: options.cancellation)
         guard let changes = try patch.changes(cancellation: options.cancellation) else { return whole }
         guard whole.isOpaque else { return changes }
-        guard mayHaveHoles else { return whole }
+        guard mayBeTransparent else { return whole }
         var histogram = ColorHistogram()
         try histogram.add(changes, cancellation: options.cancellation)
         guard histogram.hasClearPixels else { return whole }

@@ -56,9 +56,9 @@ struct GIFFile: Sendable {
         /// The file ends between blocks.
         case missingTrailer
         /// A byte that starts no block.
-        case strayByte
+        case unknownBlock
         /// The file ends within a block.
-        case cutBlock
+        case incompleteBlock
     }
 
     /// Appends bytes and reads as far as possible.
@@ -82,7 +82,7 @@ struct GIFFile: Sendable {
     /// Marks the end of the file.
     mutating func finish() {
         guard end == nil else { return }
-        if case .introducer = stage, bytes.count == offset { end = .missingTrailer } else { end = .cutBlock }
+        if case .introducer = stage, bytes.count == offset { end = .missingTrailer } else { end = .incompleteBlock }
         guard var frame = openFrame else { return }
         frame.codes = openCodes ?? Data()
         frame.palette = frame.palette ?? globalPalette
@@ -193,7 +193,7 @@ struct GIFFile: Sendable {
         case 0x21: return readExtension(data)
         case 0x2C: return try readDescriptor(data)
         case 0x3B: end = .trailer
-        default: end = .strayByte
+        default: end = .unknownBlock
         }
         return false
     }

@@ -12,17 +12,17 @@ struct GIFPalette: Sendable {
 
     /// - Parameters:
     ///   - limit: the most colors, including the transparent one.
-    ///   - mayHaveHoles: whether to add a transparent index even without transparent pixels, if it costs no color.
-    init(for histogram: ColorHistogram, limit: Int, mayHaveHoles: Bool) {
-        let room = histogram.hasClearPixels ? limit - 1 : limit
-        if let exact = histogram.exact, exact.colors.count <= room {
+    ///   - mayBeTransparent: whether to add a transparent index even without transparent pixels, if it costs no color.
+    init(for histogram: ColorHistogram, limit: Int, mayBeTransparent: Bool) {
+        let colorLimit = histogram.hasClearPixels ? limit - 1 : limit
+        if let exact = histogram.exact, exact.colors.count <= colorLimit {
             self.exact = exact
             colors = exact.colors
         } else {
             exact = nil
-            colors = PaletteMaker(histogram).colors(count: room)
+            colors = PaletteMaker(histogram).colors(count: colorLimit)
         }
-        let wantsIndex = histogram.hasClearPixels || mayHaveHoles && colors.count < limit
+        let wantsIndex = histogram.hasClearPixels || mayBeTransparent && colors.count < limit
         transparentIndex = wantsIndex ? UInt8(colors.count) : nil
     }
 

@@ -6,13 +6,13 @@ struct PaletteMapper {
     private let dithering: EncodingOptions.Dithering
     private let nearest: NearestColor
     /// An index plus 1 for each box; 0 if not yet computed.
-    private var remembered: [UInt16]
+    private var indexCache: [UInt16]
 
     init(_ palette: GIFPalette, dithering: EncodingOptions.Dithering) {
         self.palette = palette
         self.dithering = palette.exact == nil ? dithering : .none
         nearest = NearestColor(palette.colors)
-        remembered = [UInt16](repeating: 0, count: palette.exact == nil ? 1 << 18 : 0)
+        indexCache = [UInt16](repeating: 0, count: palette.exact == nil ? 1 << 18 : 0)
     }
 
     /// Returns one index per pixel; the pixels are opaque or transparent.
@@ -49,11 +49,11 @@ struct PaletteMapper {
     private mutating func index(of color: UInt32) -> UInt8 {
         let (red, green, blue) = (color >> 2 & 0x3F, color >> 4 & 0xFC0, color >> 6 & 0x3_F000)
         let box = Int(red | green | blue)
-        if remembered[box] == 0 {
+        if indexCache[box] == 0 {
             let middle = color & 0xFC_FCFC | 0x02_0202
-            remembered[box] = UInt16(nearest.index(of: middle) + 1)
+            indexCache[box] = UInt16(nearest.index(of: middle) + 1)
         }
-        return UInt8(remembered[box] - 1)
+        return UInt8(indexCache[box] - 1)
     }
 
     // MARK: Ordered

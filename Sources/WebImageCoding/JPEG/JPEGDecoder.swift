@@ -110,7 +110,7 @@ extension DecodingPlan {
         let outputSize = reader.outputSize(atLeast: targetSize)
         let working = reader.workingByteCount(isSpooled: route.isSpooled)
         if route.resamplesRows {
-            return working + PassingRows.windowByteCount + byteCount(resamplingRowsOf: outputSize)
+            return working + StreamedRows.windowByteCount + byteCount(resamplingRowsOf: outputSize)
         }
         return max(working + outputSize.pixelByteCount, byteCount(from: outputSize))
     }

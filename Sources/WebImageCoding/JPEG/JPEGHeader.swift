@@ -22,16 +22,16 @@ struct JPEGHeader {
         var componentCount = 0
         var profileSegments: [Range<Int>] = []
         var offset = 2
-        var isCut = true
+        var isTruncated = true
         while let marker = Self.nextMarker(in: data, from: &offset) {
             if marker == Self.startOfScan || marker == Self.endOfImage {
-                isCut = false
+                isTruncated = false
                 break
             }
             if Self.standalone.contains(marker) { continue }
             guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { break }
             // libjpeg continues after the length of a segment that it skips, and looks for the next marker there.
-            if length < 2, Self.isPassedOver(marker) {
+            if length < 2, Self.isSkipped(marker) {
                 offset += 2
                 continue
             }
@@ -62,7 +62,7 @@ struct JPEGHeader {
         }
         guard let size else {
             throw .decoding(
-                format: .jpeg, reason: isCut ? .truncated : .corrupt("no frame header before the first scan"))
+                format: .jpeg, reason: isTruncated ? .truncated : .corrupt("no frame header before the first scan"))
         }
         guard size.width > 0, size.height > 0 else {
             throw .decoding(format: .jpeg, reason: .corrupt("an image of \(size) pixels"))
@@ -73,7 +73,7 @@ struct JPEGHeader {
         self.componentCount = componentCount
         self.profileSegments = profileSegments
         byteCount = min(offset, data.byteCount)
-        reachesScan = !isCut
+        reachesScan = !isTruncated
     }
 
     /// Moves `offset` past the next marker and returns its code, skipping stray bytes as libjpeg does.
@@ -92,7 +92,7 @@ struct JPEGHeader {
     }
 
     /// COM, APP0 to APP15 and DNL; the content of others must fit their length.
-    private static func isPassedOver(_ marker: UInt8) -> Bool {
+    private static func isSkipped(_ marker: UInt8) -> Bool {
         marker == 0xFE || (0xE0...0xEF).contains(marker) || marker == 0xDC
     }
 

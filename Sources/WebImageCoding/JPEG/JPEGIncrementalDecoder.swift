@@ -5,7 +5,7 @@ internal import WebImageCore
 /// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
 ///
 /// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all bytes,
-/// because some damage is only certain once the file is complete: see ``JPEGReader/isDamageInDoubt``.
+/// because some damage is only certain once the file is complete: see ``JPEGReader/isDamageUncertain``.
 final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     private let options: DecodingOptions
     /// `nil` before the first bytes, and after the end.
@@ -22,8 +22,8 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     /// How many of ``bytes`` libjpeg has decoded.
     private var readCount = 0
 
-    /// Whether the whole file was decoded again at the end; see ``JPEGReader/isDamageInDoubt``.
-    private(set) var hasDoubted = false
+    /// Whether the whole file was decoded again at the end; see ``JPEGReader/isDamageUncertain``.
+    private(set) var hasDecodedAgain = false
     /// The offset of the first scan.
     private var scanStart = 0
     private(set) var probe: ImageProbe?
@@ -32,10 +32,10 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
     init(options: DecodingOptions) { self.options = options }
 
     func append(_ bytes: Data) throws(WebImageError) {
-        let wantsBytes = reader?.wantsBytes != false || isInDoubt
+        let wantsBytes = reader?.wantsBytes != false || isDamageUncertain
         // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's loops
         // runs.
-        guard wantsBytes || reader?.mayDoubtDamage == true else { return }
+        guard wantsBytes || reader?.mayBeUncertain == true else { return }
         self.bytes.append(contentsOf: bytes)
         if wantsBytes { try advance(isEnd: false) }
     }
@@ -54,11 +54,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         // After an error too.
         defer { share = nil }
         try advance(isEnd: true)
-        if isInDoubt || reader?.mayDoubtDamage == true && hasFillBytes {
+        if isDamageUncertain || reader?.mayBeUncertain == true && hasFillBytes {
             reader = nil
             // The decoder requests its own.
             share = nil
-            hasDoubted = true
+            hasDecodedAgain = true
             return try JPEGDecoder().decode(Data(bytes), options: options)
         }
         guard let reader, let plan else { throw .decoding(format: .jpeg, reason: .truncated) }
@@ -66,7 +66,7 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
         return try plan.image(of: reader)
     }
 
-    private var isInDoubt: Bool { reader?.isDamageInDoubt == true }
+    private var isDamageUncertain: Bool { reader?.isDamageUncertain == true }
 
     /// Whether a scan contains two consecutive 0xFF bytes, which no encoder writes. libjpeg's fast loop takes them for a marker
     /// and repeats its step in the slow loop, which skips them, but with slightly different pixels.
@@ -99,11 +99,11 @@ final class JPEGIncrementalDecoder: IncrementalImageDecoder {
                 if let plan, !isStarted { isStarted = try start(reader, plan, isEnd: isEnd) }
                 guard isStarted else { return }
                 try reader.decode(options: options)
-                if let damage = reader.damage, !isInDoubt, options.damage == .refuse { throw damage }
+                if let damage = reader.damage, !isDamageUncertain, options.damage == .refuse { throw damage }
             }
         }
         if plan == nil { try options.limits.check(metadataByteCount: readCount) }
-        if plan != nil, !reader.mayDoubtDamage {
+        if plan != nil, !reader.mayBeUncertain {
             arrived.removeFirst(readCount)
             readCount = 0
         }

@@ -15,7 +15,7 @@ final class JPEGReader {
     /// Allocated at the start for a single scan; at the end for several, which are kept as coefficients.
     private var output: MutablePixelBuffer?
     /// Replaces ``output`` if rows are resampled one by one.
-    private var passingRows: PassingRows?
+    private var streamedRows: StreamedRows?
     /// Holds coefficients that don't fit in memory.
     private var spool: UnnamedFile?
     /// The number of output rows, from the top.
@@ -31,7 +31,7 @@ final class JPEGReader {
     /// enable the fast loop, so what is good in pieces is good as a whole. At a marker, the fast loop's step is
     /// repeated by the slow one; if several scans fill one image, remains of the first attempt at a damaged step are
     /// visible.
-    private(set) var isDamageInDoubt = false
+    private(set) var isDamageUncertain = false
     /// The rows or scans of the last preview.
     private var shownCount = 0
     private var memoryLimit = 0
@@ -52,8 +52,8 @@ final class JPEGReader {
     var hasMultipleScans: Bool { header.has_multiple_scans }
     /// Whether ``decode(options:)`` can stop at the end of a piece; libjpeg can't within arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
-    /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageInDoubt``.
-    var mayDoubtDamage: Bool { header.is_sequential_huffman }
+    /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageUncertain``.
+    var mayBeUncertain: Bool { header.is_sequential_huffman }
     /// Whether more bytes can change the result: not after the last row or scan, nor after damage.
     var wantsBytes: Bool { !isComplete && damage == nil }
 
@@ -106,7 +106,7 @@ final class JPEGReader {
         guard status == CWI_JPEG_OK else { throw error(status) }
         let size = PixelSize(width: Int(width), height: Int(height))
         outputSize = size
-        if resamplesRows { passingRows = try PassingRows(of: size, resampledTo: targetSize) }
+        if resamplesRows { streamedRows = try StreamedRows(of: size, resampledTo: targetSize) }
         if !header.has_multiple_scans { try makeOutput() }
     }
 
@@ -140,7 +140,7 @@ final class JPEGReader {
         case CWI_JPEG_NEEDS_BYTES: break
         case CWI_JPEG_TRUNCATED, CWI_JPEG_CORRUPT, CWI_JPEG_UNKNOWN_CODE:
             damage = error(status)
-            isDamageInDoubt = status == CWI_JPEG_UNKNOWN_CODE || mayDoubtDamage && hasMultipleScans
+            isDamageUncertain = status == CWI_JPEG_UNKNOWN_CODE || mayBeUncertain && hasMultipleScans
         default: throw error(status)
         }
     }
@@ -182,7 +182,7 @@ final class JPEGReader {
             let isFault = status == CWI_JPEG_SPOOL_FAILED || status == CWI_JPEG_OUT_OF_MEMORY
             guard status == CWI_JPEG_OK || failure != nil && !isFault else { throw error(status) }
         }
-        if rowCount > 0, let passingRows { return (passingRows.finish(), failure != nil) }
+        if rowCount > 0, let streamedRows { return (streamedRows.finish(), failure != nil) }
         guard var buffer = output.take(), rowCount > 0 else {
             throw failure ?? .decoding(format: .jpeg, reason: .corrupt("rows are missing"))
         }
@@ -197,7 +197,7 @@ final class JPEGReader {
     }
 
     private func makeOutput() throws(WebImageError) {
-        guard let outputSize, passingRows == nil else { return }
+        guard let outputSize, streamedRows == nil else { return }
         output = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
     }
 
@@ -215,7 +215,7 @@ final class JPEGReader {
     }
 
     private func readRows(_ cancellation: Cancellation?) throws(WebImageError) -> cwi_jpeg_status {
-        if let passingRows { return try readRows(passing: passingRows, cancellation) }
+        if let streamedRows { return try readRows(into: streamedRows, cancellation) }
         // Moved out of `self` for exclusive access.
         guard var buffer = output.take() else { return CWI_JPEG_CORRUPT }
         var rowCount = rowCount
@@ -241,7 +241,7 @@ final class JPEGReader {
     }
 
     /// Reads rows and resamples each batch.
-    private func readRows(passing rows: PassingRows, _ cancellation: Cancellation?) throws(WebImageError)
+    private func readRows(into rows: StreamedRows, _ cancellation: Cancellation?) throws(WebImageError)
         -> cwi_jpeg_status
     {
         guard let size = outputSize else { return CWI_JPEG_CORRUPT }

@@ -144,7 +144,7 @@ struct APNGSequence: Sendable {
     }
 
     /// Drops an incomplete chunk.
-    mutating func dropCutData() {
+    mutating func dropIncompleteChunk() {
         guard let last = frames.indices.last, frames[last].chunks.last?.isWhole == false else { return }
         frames[last].chunks.removeLast()
     }

@@ -4,7 +4,7 @@ internal import WebImageCore
 /// libdeflate can't do that; zlib takes a third longer.
 ///
 ///     ┌──────────────────┬──────────────────┬──────────────┐
-///     │ history, 32 KiB  │ unpacked, unread │ room         │   all moves to the front once the room is used up
+///     │ history, 32 KiB  │ unpacked, unread │ free         │   moves to the front once it is full
 ///     └──────────────────┴──────────────────┴──────────────┘
 ///
 /// It's for complete, valid streams. It doesn't check the checksum, which is left to libpng, but no damage makes it
@@ -47,7 +47,7 @@ final class Inflater {
     ///   - readByteCount: the most bytes that one call reads.
     init(_ pieces: [Range<Int>], readByteCount: Int) {
         self.pieces = pieces
-        capacity = Self.historyByteCount + readByteCount + Self.roomByteCount
+        capacity = Self.historyByteCount + readByteCount + Self.marginByteCount
         window = .allocate(capacity: capacity)
         position = pieces.first?.lowerBound ?? 0
         pieceEnd = pieces.first?.upperBound ?? 0
@@ -146,10 +146,10 @@ final class Inflater {
             } else {
                 // The bits above are those of the next bytes.
                 bits = 0
-                guard goOnToNextPiece(&position) else { return false }
+                guard moveToNextPiece(&position) else { return false }
                 count = min(left, capacity - unpackedCount, pieceEnd - position)
-                let room = UnsafeMutableRawBufferPointer(start: window + unpackedCount, count: count)
-                room.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[position..<position + count]))
+                let target = UnsafeMutableRawBufferPointer(start: window + unpackedCount, count: count)
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[position..<position + count]))
                 position += count
             }
             unpackedCount += count
@@ -200,7 +200,7 @@ final class Inflater {
     private func decode(_ data: UnsafeRawBufferPointer) -> Bool {
         guard let start = data.baseAddress else { return false }
         let (literals, distances, window) = (literals.entries, distances.entries, window)
-        let limit = capacity - Self.roomByteCount
+        let limit = capacity - Self.marginByteCount
         var (bits, bitCount, position, output) = (bits, bitCount, position, unpackedCount)
         var pieceEnd = pieceEnd
         defer {
@@ -328,7 +328,7 @@ final class Inflater {
         _ bits: inout UInt64, _ bitCount: inout Int, _ position: inout Int, _ data: UnsafeRawBufferPointer
     ) {
         while bitCount <= 56 {
-            guard goOnToNextPiece(&position) else { return }
+            guard moveToNextPiece(&position) else { return }
             bits |= UInt64(data[position]) &<< UInt64(bitCount)
             position += 1
             bitCount += 8
@@ -336,7 +336,7 @@ final class Inflater {
     }
 
     /// Moves to the next piece if this one is used up; returns `false` at the end of the stream.
-    private func goOnToNextPiece(_ position: inout Int) -> Bool {
+    private func moveToNextPiece(_ position: inout Int) -> Bool {
         while position == pieceEnd {
             guard pieceIndex + 1 < pieces.count else { return false }
             pieceIndex += 1
@@ -359,7 +359,7 @@ final class Inflater {
 
     private static let historyByteCount = 1 << 15
     /// The output of a loop iteration: three literals, the longest match, and what its copy adds.
-    private static let roomByteCount = 3 + 258 + 8
+    private static let marginByteCount = 3 + 258 + 8
     private static let endOfBlock = 1
     /// The order of the lengths of the length codes.
     private static let lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]

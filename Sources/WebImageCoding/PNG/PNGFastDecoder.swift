@@ -23,13 +23,13 @@ extension PNGImage {
         missingRows: WebImageError.DecodingFailure, cancellation: Cancellation?
     ) throws(WebImageError) -> Decoded {
         // The fast decoder takes a third of the time, so it pays to restart unless two thirds are done.
-        let isNearlyThere = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
-        if !isNearlyThere, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }
-        let begun: PNGStreamDecoder
-        if let stream { begun = stream } else { begun = try PNGStreamDecoder(self) }
-        let decoded = try decoded(from: data, with: begun, missingRows: missingRows, cancellation: cancellation)
+        let isNearlyDone = (stream?.missingRowCount ?? .max) <= layout.size.height / 3
+        if !isNearlyDone, let whole = try fastDecoded(from: data, cancellation: cancellation) { return whole }
+        let started: PNGStreamDecoder
+        if let stream { started = stream } else { started = try PNGStreamDecoder(self) }
+        let decoded = try decoded(from: data, with: started, missingRows: missingRows, cancellation: cancellation)
         // libdeflate accepts streams that zlib doesn't; the result must not depend on previews.
-        guard isNearlyThere, decoded.failure != nil,
+        guard isNearlyDone, decoded.failure != nil,
             let whole = try fastDecoded(from: data, cancellation: cancellation)
         else { return decoded }
         return whole

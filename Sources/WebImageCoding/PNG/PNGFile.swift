@@ -28,7 +28,7 @@ struct PNGFile: Sendable {
     }
 
     private enum Stage {
-        case beforeData, inData, behindData
+        case beforeData, inData, afterData
     }
 
     /// Reads the new chunks in the file's bytes so far.
@@ -40,7 +40,7 @@ struct PNGFile: Sendable {
         }
         // An incomplete chunk is read again, longer.
         if stage == .inData, still?.chunks.last?.isWhole == false { still?.chunks.removeLast() }
-        animation?.dropCutData()
+        animation?.dropIncompleteChunk()
         while end == .missing, let chunk = chunks.next(in: data) {
             guard chunk.name.isValid else {
                 end = .damaged("an invalid chunk name")
@@ -64,7 +64,7 @@ struct PNGFile: Sendable {
             readHeader(chunk, in: data)
             return
         }
-        if stage == .inData, chunk.name != .data { stage = .behindData }
+        if stage == .inData, chunk.name != .data { stage = .afterData }
         switch chunk.name {
         case .palette: readPalette(chunk, in: data)
         case .transparency: readTransparency(chunk, in: data)
@@ -117,7 +117,7 @@ struct PNGFile: Sendable {
 
     /// Data chunks after others that follow the first are ignored, as in libpng.
     private mutating func readData(_ chunk: PNGChunk) {
-        guard stage != .behindData else { return }
+        guard stage != .afterData else { return }
         guard (still?.chunks.count ?? 0) < Self.dataChunkLimit else {
             end = .damaged("more than \(Self.dataChunkLimit) chunks of data")
             return
@@ -147,7 +147,7 @@ struct PNGFile: Sendable {
     private var hasAnimationChunk = false
 
     private mutating func readFrame(_ chunk: PNGChunk, in data: RawSpan) {
-        if animation?.read(chunk, in: data, isBehindStill: stage == .behindData) == false { animation = nil }
+        if animation?.read(chunk, in: data, isBehindStill: stage == .afterData) == false { animation = nil }
     }
 
     private static func bytes(of chunk: PNGChunk, in data: RawSpan) -> [UInt8] {

@@ -89,7 +89,7 @@ public final class CodecRegistry: Sendable {
     /// Returns the animation of `data`, `nil` for a still image. Decodes no pixels before a frame is requested.
     ///
     /// - Throws: the errors of ``decode(_:options:)``.
-    public func animation(
+    package func animation(
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
         try firstResult(for: data) { decoder throws(WebImageError) in

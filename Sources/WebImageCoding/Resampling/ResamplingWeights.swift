@@ -89,8 +89,8 @@ struct ResamplingWeights {
             }
         }
         let largest = exact.reduce(0) { max($0, abs($1)) }
-        let room = Int((Double(Int16.max) / largest).binade.exponent)
-        let precision = min(maximumPrecision, room)
+        let headroom = Int((Double(Int16.max) / largest).binade.exponent)
+        let precision = min(maximumPrecision, headroom)
         var weights = [Int16](repeating: 0, count: outputLength * stride)
         for (index, span) in spans.enumerated() {
             let values = exact[index * stride..<index * stride + span.range.count]

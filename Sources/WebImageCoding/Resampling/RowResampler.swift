@@ -96,7 +96,7 @@ final class RowResampler {
     private func moveToFront() {
         let needed = outputRowCount < outputSize.height ? Int(rows.first[outputRowCount]) : inputRowCount
         let kept = min(needed, inputRowCount)..<inputRowCount
-        precondition(kept.lowerBound > windowStart, "a window without room for a filter")
+        precondition(kept.lowerBound > windowStart, "a window too small for a filter")
         window.update(from: window + (kept.lowerBound - windowStart) * rowByteCount, count: kept.count * rowByteCount)
         windowStart = kept.lowerBound
     }
@@ -129,7 +129,7 @@ final class RowResampler {
 ///      rows ──────▶ resampler
 ///
 /// Only the rows between two calls are in memory. The pixels are those of resampling the whole image.
-final class PassingRows {
+final class StreamedRows {
     private let size: PixelSize
     private let resampler: RowResampler
     private let mapping: UnsafeMutableRawPointer

@@ -10,7 +10,7 @@ final class WebPImageDecoder {
     /// Not `private(set)`: libwebp writes to it through its address.
     private var output: MutablePixelBuffer?
     /// Replaces ``output`` for a thumbnail of a large image.
-    private let passingRows: PassingRows?
+    private let streamedRows: StreamedRows?
     /// Allocated because libwebp keeps the address.
     private let config: UnsafeMutablePointer<WebPDecoderConfig>
     private let decoder: OpaquePointer
@@ -39,12 +39,12 @@ final class WebPImageDecoder {
         let output: MutablePixelBuffer?
         let address: UnsafeMutableRawPointer
         if let targetSize {
-            let rows = try PassingRows(of: size, resampledTo: targetSize)
-            (passingRows, address) = (rows, rows.baseAddress)
+            let rows = try StreamedRows(of: size, resampledTo: targetSize)
+            (streamedRows, address) = (rows, rows.baseAddress)
             output = nil
         } else {
             let pixels = try MutablePixelBuffer(width: outputSize.width, height: outputSize.height)
-            (passingRows, address) = (nil, pixels.baseAddress)
+            (streamedRows, address) = (nil, pixels.baseAddress)
             output = consume pixels
         }
         let config = UnsafeMutablePointer<WebPDecoderConfig>.allocate(capacity: 1)
@@ -123,7 +123,7 @@ final class WebPImageDecoder {
             case VP8_STATUS_OUT_OF_MEMORY: throw .outOfMemory(byteCount: size.pixelCount * 4)
             case let status: damage = WebImageError(status)
             }
-            passingRows?.resample(upTo: rowCount)
+            streamedRows?.resample(upTo: rowCount)
         }
     }
 
@@ -160,7 +160,7 @@ final class WebPImageDecoder {
         let failure = isComplete ? nil : damage ?? .decoding(format: .webp, reason: .truncated)
         let rowCount = rowCount
         if let failure, policy == .refuse || rowCount == 0 { throw failure }
-        if let passingRows { return (passingRows.finish(), failure != nil) }
+        if let streamedRows { return (streamedRows.finish(), failure != nil) }
         guard let buffer = output.take() else { throw .outOfMemory(byteCount: 0) }
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
     }

@@ -113,7 +113,7 @@ import WebImageTestSupport
 
     /// Three megapixels: the coefficients of luma take three windows.
     private func progressive() throws -> Data {
-        let image = try LargeImage.picture(size: PixelSize(width: 2000, height: 1500))
+        let image = try LargeImage.image(size: PixelSize(width: 2000, height: 1500))
         return try JPEGEncoder().encode(image, options: EncodingOptions(isProgressive: true))
     }
 

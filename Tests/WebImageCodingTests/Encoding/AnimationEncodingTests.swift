@@ -154,9 +154,9 @@ import WebImageTestSupport
         let images = try [[UInt8](repeating: 255, count: 8), [0, 0, 0, 255, 9, 9, 9, 255]].map {
             Image(pixels: try Pixels(size: size, bytes: $0).buffer(isOpaque: true))
         }
-        for index in 0..<5_000 { animation.append(images[index % 2], duration: 0.02) }
+        for index in 0..<2_000 { animation.append(images[index % 2], duration: 0.02) }
         let info = try registry.info(of: registry.encode(animation, as: format))
-        #expect(info.frameCount == 5_000)
+        #expect(info.frameCount == 2_000)
         #expect(info.loopCount == 5)
     }
 

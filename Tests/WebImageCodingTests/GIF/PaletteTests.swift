@@ -80,7 +80,7 @@ import WebImageTestSupport
         let pixels = try photo().pixels
         var histogram = ColorHistogram()
         try histogram.add(pixels, cancellation: nil)
-        let palette = GIFPalette(for: histogram, limit: 8, mayHaveHoles: false)
+        let palette = GIFPalette(for: histogram, limit: 8, mayBeTransparent: false)
         var mapper = PaletteMapper(palette, dithering: .ordered)
         let whole = try mapper.indices(of: pixels, cancellation: nil)
         for (left, top) in [(0, 0), (1, 0), (0, 3), (13, 6)] {

@@ -315,7 +315,7 @@ import WebImageTestSupport
             #expect((direct == nil) == (incremental == nil), "byte \(position)")
             #expect(direct.map { Pixels($0.pixels) } == incremental.map { Pixels($0.pixels) }, "byte \(position)")
             #expect(direct?.isPartial == incremental?.isPartial, "byte \(position)")
-            if decoder.hasDoubted { doubtfulCount += 1 }
+            if decoder.hasDecodedAgain { doubtfulCount += 1 }
             if direct?.isPartial == false { wholeCount += 1 }
         }
         #expect(doubtfulCount > 5 && wholeCount > 5)

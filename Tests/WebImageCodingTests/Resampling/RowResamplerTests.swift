@@ -114,14 +114,17 @@ import WebImageTestSupport
         let size = PixelSize(width: 1800, height: 1500)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         pixels.withUnsafeMutableBytes { bytes in
-            for index in 0..<size.pixelCount {
-                let (x, y) = (index % size.width, index / size.width)
-                let alpha = hasAlpha ? UInt8(truncatingIfNeeded: (x + y) / 4) : 255
-                let color = SIMD4<UInt8>(
-                    UInt8(truncatingIfNeeded: x / 3), UInt8(truncatingIfNeeded: y / 2), x / 50 % 2 == 0 ? 40 : 200,
-                    alpha
-                ).clamped(lowerBound: .zero, upperBound: SIMD4(repeating: alpha))
-                bytes.storeBytes(of: color, toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+            // Plain arithmetic: debug builds are slow.
+            guard let words = bytes.bindMemory(to: UInt32.self).baseAddress else { return }
+            var (x, y) = (0, 0)
+            while y < size.height {
+                let alpha = hasAlpha ? (x + y) / 4 & 255 : 255
+                let (red, green, blue) = (x / 3 & 255, y / 2 & 255, x / 50 % 2 == 0 ? 40 : 200)
+                let (low, middle) = (red < alpha ? red : alpha, green < alpha ? green : alpha)
+                let high = blue < alpha ? blue : alpha
+                words[y * size.width + x] = UInt32(low | middle << 8 | high << 16 | alpha << 24)
+                x += 1
+                if x == size.width { (x, y) = (0, y + 1) }
             }
         }
         let data = try WebPEncoder().encode(

@@ -12,7 +12,12 @@ struct DecoderExercise {
     private(set) var faults: [String] = []
 
     /// Small, so that bombs take milliseconds.
-    private static let limits = DecodingLimits(pixelCount: 1 << 20, scanCount: 20)
+    private static let limits = {
+        var limits = DecodingLimits.default
+        limits.pixelCount = 1 << 20
+        limits.scanCount = 20
+        return limits
+    }()
     private static let frameLimit = 20
 
     init(_ decoder: any ImageDecoder, input: Data) {

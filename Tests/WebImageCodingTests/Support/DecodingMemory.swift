@@ -18,12 +18,15 @@ enum DecodingMemory {
         of file: Data, side: Int, frameCount: Int = 0, limit: Int? = nil, pieceCount: Int? = nil
     ) throws -> Int {
         let directory = try TemporaryDirectory()
-        let url = try directory.write(file, to: "picture")
+        let url = try directory.write(file, to: "image")
         var arguments: [String] = []
         if let limit { arguments += ["--limit", "\(limit)"] }
         if let pieceCount { arguments += ["--pieces", "\(pieceCount)"] }
-        return try byteCount(arguments + ["\(side)", url.path, "\(frameCount)"]) - byteCount(["\(side)"])
+        return try byteCount(arguments + ["\(side)", url.path, "\(frameCount)"]) - plainByteCount.get()
     }
+
+    /// The memory of the process without an image.
+    private static let plainByteCount = Result { try byteCount(["0"]) }
 
     private static func byteCount(_ arguments: [String]) throws -> Int {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

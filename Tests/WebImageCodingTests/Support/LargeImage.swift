@@ -7,7 +7,19 @@ import WebImageTestSupport
 enum LargeImage {
     static let size = PixelSize(width: 4000, height: 3000)
 
-    static func jpeg() throws -> Data { try JPEGEncoder().encode(picture(), options: EncodingOptions()) }
+    private static let files = Lock<[String: Data]>([:])
+
+    /// Makes a file once for all tests.
+    private static func cached(_ name: String, _ make: () throws -> Data) rethrows -> Data {
+        if let file = files.withLock({ $0[name] }) { return file }
+        let file = try make()
+        files.withLock { $0[name] = file }
+        return file
+    }
+
+    static func jpeg() throws -> Data {
+        try cached("jpeg") { try JPEGEncoder().encode(image(), options: EncodingOptions()) }
+    }
 
     /// The same, rotated.
     static func rotatedJPEG() throws -> Data {
@@ -76,7 +88,9 @@ enum LargeImage {
             )
             return sum + ((width * bitCount + 7) / 8 + 1) * height
         }
-        let stream = PNGWriter.compressed([UInt8](repeating: 0, count: byteCount))
+        let stream = cached("stream \(byteCount)") {
+            PNGWriter.compressed([UInt8](repeating: 0, count: byteCount))
+        }
         var data = PNGWriter.signature
         data += PNGWriter.header(size, depth: depth, color: color, isInterlaced: isInterlaced)
         if color == .palette { data += PNGWriter.chunk("PLTE", [10, 20, 30, 40, 50, 60]) }
@@ -95,7 +109,10 @@ enum LargeImage {
     }
 
     static func lossyWebP(hasAlpha: Bool = false) throws -> Data {
-        try WebPEncoder().encode(picture(alpha: hasAlpha ? 0x80 : 0xFF), options: EncodingOptions(quality: 0.1))
+        try cached("lossy \(hasAlpha)") {
+            try WebPEncoder().encode(
+                image(alpha: hasAlpha ? 0x80 : 0xFF), options: EncodingOptions(quality: 0.1).with { $0.webPEffort = 0 })
+        }
     }
 
     /// A lossless WebP with random bits (RFC 9649, 3): with one color it would have no bits for its pixels.
@@ -103,9 +120,9 @@ enum LargeImage {
 
     /// A lossless WebP with this many frames, each of which covers the canvas.
     static func animatedWebP(frameCount: Int) -> Data {
-        let picture = Data.webpChunk("VP8L", losslessChunk())
+        let image = Data.webpChunk("VP8L", losslessChunk())
         let sides = [size.width - 1, size.height - 1].flatMap { side in (0..<3).map { UInt8(side >> (8 * $0) & 0xFF) } }
-        let frame = Data([0, 0, 0, 0, 0, 0]) + sides + [100, 0, 0, 2] + picture
+        let frame = Data([0, 0, 0, 0, 0, 0]) + sides + [100, 0, 0, 2] + image
         return riff(
             [("VP8X", Data([2, 0, 0, 0]) + sides), ("ANIM", Data([0, 0, 0, 0, 0, 0]))]
                 + (0..<frameCount).map { _ in ("ANMF", frame) })
@@ -113,13 +130,15 @@ enum LargeImage {
 
     /// A GIF with this many frames of about 8 megapixels, which fill the code table.
     static func gif(frameCount: Int = 1) -> Data {
-        let still = solidGIF(width: 2900, height: 2800)
+        let still = cached("gif") { solidGIF(width: 2900, height: 2800) }
         // The screen and its two colors come first, the trailer last.
         let frame = still[19..<still.count - 1]
         return still.prefix(19) + (0..<frameCount).map { _ in frame }.reduce(Data(), +) + [0x3B]
     }
 
-    private static func losslessChunk() -> Data {
+    private static func losslessChunk() -> Data { cached("lossless", makeLosslessChunk) }
+
+    private static func makeLosslessChunk() -> Data {
         var header = BitWriter()
         header.write(0x2F, count: 8)
         header.write(size.width - 1, count: 14)
@@ -150,7 +169,7 @@ enum LargeImage {
     }
 
     /// Squares of 8 by 8 pixels, so that block codecs have something to encode.
-    static func picture(size: PixelSize = size, alpha: UInt8 = 0xFF) throws -> Image {
+    static func image(size: PixelSize = size, alpha: UInt8 = 0xFF) throws -> Image {
         var random = SplitMix64(seed: 2)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         let rowByteCount = pixels.bytesPerRow
