@@ -1,7 +1,8 @@
 public import FoundationEssentials
+internal import WebImageCoding
 public import WebImageCore
 
-/// Values of one type by key, in memory and on disk: what was used last is at hand at once, and survives the process.
+/// A cache for values of one type, in memory and on disk.
 ///
 /// ```swift
 /// struct Profile: Codable { var name: String }
@@ -10,25 +11,24 @@ public import WebImageCore
 /// let profile = await profiles.value(for: "ada")
 /// ```
 ///
-/// Memory answers first; what only the disk has is put into memory as well. Values go to the disk through a
-/// ``CacheArchiver``; a `Codable` type needs none. Every method may be called from any thread. Those whose names begin
-/// with `cached`, and `isCached(_:)`, block on the disk: they are for programs without `async`, and never for the main
-/// thread. Several caches, also in several processes, may use one directory; each has a memory of its own, which
-/// does not hear of the others' changes.
+/// Look-ups try memory first; a value found only on disk is put into memory as well. A ``CacheArchiver`` converts values to
+/// data; `Codable` types need none. Every method may be called from any thread. ``cachedValue(for:)`` and ``isCached(_:)``
+/// block on the disk: they are for programs without `async`, and not for the main thread. Several caches, also in several
+/// processes, may use one directory; each has its own memory cache, which does not see the others' changes.
 public final class Cache<Value: Sendable>: Sendable {
-    /// A value and what is kept beside it.
+    /// A value with its extended data.
     public struct Content: Sendable {
         /// The value.
         public let value: Value
-        /// What the caller wanted kept with it.
+        /// Data that was stored with the value.
         public let extendedData: Data?
     }
 
-    /// An answer.
+    /// The result of a look-up.
     public struct Item: Sendable {
         /// The value.
         public let value: Value
-        /// What was stored with it.
+        /// Data that was stored with the value.
         public let extendedData: Data?
         /// Where it was.
         public let tier: CacheTier
@@ -48,14 +48,13 @@ public final class Cache<Value: Sendable>: Sendable {
     let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<KeyText>()
 
-    /// Pairs the caches.
+    /// Creates a cache of a memory cache and a disk cache.
     ///
     /// - Parameters:
-    ///   - memory: by default it takes 64 MiB, by `cost`.
-    ///   - cost: what a value counts for in `memory`, given the value and the length of its bytes on disk; by default that
-    ///     length, since it is known for every type.
-    ///   - onFailure: told what could not be read back, once for each time, on a thread of the library or of the caller; by
-    ///     default it is `disk`'s.
+    ///   - memory: by default with a limit of 64 MiB, by `cost`.
+    ///   - cost: the cost of a value in `memory`, given the value and the length of its data; by default that length.
+    ///   - onFailure: called when stored data can't be read, on a thread of the library or of the caller; by default
+    ///     `disk`'s.
     public init(
         disk: DiskCache, archiver: CacheArchiver<Value>,
         memory: MemoryCache<String, Content> = MemoryCache(costLimit: Cache.defaultMemoryCost),
@@ -70,15 +69,15 @@ public final class Cache<Value: Sendable>: Sendable {
         self.onFailure = onFailure ?? disk.configuration.onFailure
     }
 
-    /// Makes a cache in `directory`, with the defaults for the rest.
+    /// Creates a cache in `directory`, with the defaults otherwise.
     public convenience init(directory: URL, archiver: CacheArchiver<Value>) {
         self.init(disk: DiskCache(configuration: DiskCache.Configuration(directory: directory)), archiver: archiver)
     }
 
-    /// Makes a cache in the user's cache directory: `$XDG_CACHE_HOME/<program>/<name>`.
+    /// Creates a cache in the user's cache directory: `$XDG_CACHE_HOME/<program>/<name>`.
     ///
-    /// - Parameter name: becomes the name of a directory; characters that can't be in one are written as in a URL. Caches
-    ///   of different types need different names; "images" is ``ImageCache/shared``'s.
+    /// - Parameter name: the name of the directory; characters that can't be in one are percent-encoded. Caches of different
+    ///   types need different names; "images" is used by ``ImageCache/shared``.
     public convenience init(name: String, archiver: CacheArchiver<Value>) {
         let home = DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
         self.init(directory: home.appending(path: Self.fileName(for: name)), archiver: archiver)
@@ -87,7 +86,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// 64 MiB.
     public static var defaultMemoryCost: Int { 64 << 20 }
 
-    /// A path component of its own for each name, without a way out of the directory.
+    /// A distinct path component for each name, which can't leave the directory.
     static func fileName(for name: String) -> String {
         var text = ""
         for (index, scalar) in name.unicodeScalars.enumerated() {
@@ -104,17 +103,272 @@ public final class Cache<Value: Sendable>: Sendable {
 }
 
 extension Cache where Value: Codable {
-    /// Makes a cache in the user's cache directory that keeps values as ``CacheArchiver/codable``.
+    /// Creates a cache in the user's cache directory with ``CacheArchiver/codable``.
     public convenience init(name: String) { self.init(name: name, archiver: .codable) }
 
-    /// Makes a cache in `directory` that keeps values as ``CacheArchiver/codable``.
+    /// Creates a cache in `directory` with ``CacheArchiver/codable``.
     public convenience init(directory: URL) { self.init(directory: directory, archiver: .codable) }
 }
 
 extension Cache where Value == Data {
-    /// Makes a cache in the user's cache directory that keeps bytes as they are.
+    /// Creates a cache of data in the user's cache directory.
     public convenience init(name: String) { self.init(name: name, archiver: .identity) }
 
-    /// Makes a cache in `directory` that keeps bytes as they are.
+    /// Creates a cache of data in `directory`.
     public convenience init(directory: URL) { self.init(directory: directory, archiver: .identity) }
+}
+
+/// Where a cached value was found.
+public enum CacheTier: String, Sendable, Hashable, Codable {
+    /// The memory cache, without access to the disk.
+    case memory
+    /// The disk cache.
+    case disk
+    /// A read-only file that came with the program; see ``BundledImages``. For images only.
+    case bundled
+}
+
+/// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
+public struct CacheArchiver<Value: Sendable>: Sendable {
+    /// Converts a value to data. Its errors become ``WebImageError/archiving(key:reason:)``.
+    public var archive: @Sendable (Value) throws -> Data
+    /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
+    public var unarchive: @Sendable (Data) throws -> Value?
+
+    /// Creates an archiver.
+    public init(
+        archive: @escaping @Sendable (Value) throws -> Data, unarchive: @escaping @Sendable (Data) throws -> Value?
+    ) {
+        self.archive = archive
+        self.unarchive = unarchive
+    }
+}
+
+extension CacheArchiver where Value == Data {
+    /// Stores data unchanged.
+    public static var identity: Self { Self(archive: { $0 }, unarchive: { $0 }) }
+}
+
+extension CacheArchiver where Value: Codable {
+    /// Stores values as JSON. Also supports top-level numbers and strings, infinities, NaN, and `nil`.
+    ///
+    /// Binary property lists would be smaller for values with data, but their decoder crashes on some damaged files, they turn
+    /// the text "$null" into `nil`, and don't allow a scalar at the top.
+    public static var codable: Self {
+        Self(
+            archive: { value in
+                let encoder = JSONEncoder()
+                encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                    positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+                return try encoder.encode(value)
+            },
+            unarchive: { data in
+                let decoder = JSONDecoder()
+                decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                    positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+                return try decoder.decode(Value.self, from: data)
+            })
+    }
+}
+
+extension Cache {
+    /// Returns the value; `nil` when there is none. A memory hit needs no other thread.
+    public func value(for key: String) async -> Value? { await item(for: key)?.value }
+
+    /// Returns the value, its extended data, and where it was found; `nil` when there is none.
+    public func item(for key: String) async -> Item? {
+        if let item = itemInMemory(for: key) { return item }
+        let passage = changes.begin(KeyText(key))
+        guard let stored = await disk.item(for: key) else {
+            _ = changes.end(passage)
+            return nil
+        }
+        return await DecodingQueue.run { self.promote(stored, passage) }
+    }
+
+    /// Whether there is a value. Does not count as a use.
+    public func contains(_ key: String) async -> Bool {
+        if memory.contains(key) { return true }
+        return await disk.contains(key)
+    }
+
+    /// Like ``value(for:)``, but blocks on the disk.
+    @available(*, noasync, message: "It blocks on the disk; use value(for:)")
+    public func cachedValue(for key: String) -> Value? { cachedItem(for: key)?.value }
+
+    /// Like ``item(for:)``, but blocks on the disk.
+    @available(*, noasync, message: "It blocks on the disk; use item(for:)")
+    package func cachedItem(for key: String) -> Item? {
+        if let item = itemInMemory(for: key) { return item }
+        let passage = changes.begin(KeyText(key))
+        guard let stored = disk.cachedItem(for: key) else {
+            _ = changes.end(passage)
+            return nil
+        }
+        return promote(stored, passage)
+    }
+
+    /// Like ``contains(_:)``, but blocks on the disk.
+    @available(*, noasync, message: "It blocks on the disk; use contains(_:)")
+    public func isCached(_ key: String) -> Bool { memory.contains(key) || disk.isCached(key) }
+
+    private func itemInMemory(for key: String) -> Item? {
+        memory.value(for: key).map { Item(value: $0.value, extendedData: $0.extendedData, tier: .memory) }
+    }
+
+    /// Puts a value from the disk into memory, and ends the passage.
+    private func promote(_ stored: DiskCache.Item, _ passage: ChangeMonitor<KeyText>.Passage) -> Item? {
+        let value: Value
+        do {
+            guard let unarchived = try archiver.unarchive(stored.data) else {
+                remove(unreadable: "it holds no such value.", passage)
+                return nil
+            }
+            value = unarchived
+        } catch {
+            remove(unreadable: "\(error)", passage)
+            return nil
+        }
+        let content = Content(value: value, extendedData: stored.entry.extendedData)
+        var isInserted = false
+        if !changes.hasChanged(since: passage) {
+            isInserted = memory.insert(
+                content, for: passage.key.text, cost: cost(value, stored.data.count),
+                expiration: stored.entry.expires.map(CacheExpiration.date))
+        }
+        if changes.end(passage), isInserted { memory.remove(for: passage.key.text) }
+        return Item(value: value, extendedData: content.extendedData, tier: .disk)
+    }
+
+    /// Keeps what was stored meanwhile. Of several look-ups that found the same data, one reports it.
+    private func remove(unreadable reason: String, _ passage: ChangeMonitor<KeyText>.Passage) {
+        var passage = passage
+        let key = passage.key.text
+        let isRemoved = changes.changeDiskIfUnchanged(&passage) { disk.remove(for: key) }
+        _ = changes.end(passage)
+        if isRemoved { onFailure(.damagedCacheEntry(key: key, reason: reason)) }
+    }
+}
+
+extension Cache {
+    /// Stores the value in memory and on disk; `nil` removes it. Returns when the value is archived; it is written later, but
+    /// look-ups find it from now on.
+    ///
+    /// The archiver runs on the calling thread. If it throws, the key has no value afterwards.
+    ///
+    /// - Parameter attributes: when it expires, by default as configured in `disk`, and its extended data.
+    /// - Throws: ``WebImageError/archiving(key:reason:)``.
+    public func set(
+        _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
+    ) throws(WebImageError) {
+        try set(value, for: key, attributes: attributes, completion: nil)
+    }
+
+    /// Like the method above, but the archiver runs on another thread, and it returns when the value is on disk, or could not
+    /// be written (which `disk` reports).
+    ///
+    /// - Throws: ``WebImageError/archiving(key:reason:)``.
+    public func set(
+        _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
+    ) async throws(WebImageError) {
+        let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
+            DecodingQueue.shared.submit {
+                do throws(WebImageError) {
+                    try self.set(value, for: key, attributes: attributes) {
+                        continuation.resume(returning: .success(()))
+                    }
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        try result.get()
+    }
+
+    /// Removes the value. Returns at once; look-ups find nothing from now on.
+    public func remove(for key: String) { remove(for: key, completion: nil) }
+
+    /// Removes the value. Returns when it is removed from the disk, or could not be.
+    public func remove(for key: String) async {
+        await withCheckedContinuation { continuation in remove(for: key) { continuation.resume() } }
+    }
+
+    /// Removes everything.
+    public func removeAll() async {
+        forgetAll()
+        await disk.removeAll()
+        // Again, for values that look-ups had read before the disk was empty.
+        forgetAll()
+    }
+
+    /// Removes everything. Calls `progress` on a thread of the library with the number of entries removed from the disk and
+    /// the total.
+    public func removeAll(progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void) async {
+        forgetAll()
+        await disk.removeAll(progress: progress)
+        forgetAll()
+    }
+
+    /// Removes the least recently used entries until memory and disk have at most `count` each.
+    public func trim(toCount count: Int) async {
+        memory.trim(toCount: count)
+        await disk.trim(toCount: count)
+    }
+
+    /// Removes the least recently used entries from the disk until the values have at most `size` bytes. For memory, use
+    /// `memory.trim(toCost:)`.
+    public func trim(toSize size: Int64) async { await disk.trim(toSize: size) }
+
+    /// Removes the entries that have not been used for `seconds`.
+    public func trim(toAge seconds: Double) async {
+        memory.trim(toAge: seconds)
+        await disk.trim(toAge: seconds)
+    }
+
+    /// Removes expired entries. Look-ups never return them.
+    public func removeExpired() async {
+        memory.removeExpired()
+        await disk.removeExpired()
+    }
+
+    // MARK: Both forms
+
+    /// `completion` is called when both memory and disk are done, unless it throws.
+    private func set(
+        _ value: Value?, for key: String, attributes: DiskCache.Attributes, completion: (@Sendable () -> Void)?
+    ) throws(WebImageError) {
+        guard let value else { return remove(for: key, completion: completion) }
+        let data: Data
+        do {
+            data = try archiver.archive(value)
+        } catch {
+            remove(for: key, completion: nil)
+            throw .archiving(key: key, reason: "\(error)")
+        }
+        let content = Content(value: value, extendedData: attributes.extendedData)
+        let cost = cost(value, data.count)
+        let parts = completion.map { Parts(2, completion: $0) }
+        var passage = changes.begin(KeyText(key))
+        changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: parts?.end) }
+        memory.set(
+            content, for: key, cost: cost,
+            expiration: attributes.expiration ?? disk.configuration.expiration.unlessNever)
+        // Two concurrent stores may have reached the disk in one order and memory in the other.
+        if changes.end(passage) { memory.remove(for: key) }
+        parts?.end()
+    }
+
+    private func remove(for key: String, completion: (@Sendable () -> Void)?) {
+        let parts = completion.map { Parts(2, completion: $0) }
+        var passage = changes.begin(KeyText(key))
+        changes.change(&passage) { disk.remove(for: key, completion: parts?.end) }
+        memory.remove(for: key)
+        _ = changes.end(passage)
+        parts?.end()
+    }
+
+    private func forgetAll() {
+        changes.changeAll()
+        memory.removeAll()
+    }
 }

@@ -1,10 +1,10 @@
 internal import WebImageCore
 
-/// Tells whether a key changed while other work on it was under way, so that memory never keeps what the disk no longer
+/// Tells whether a key changed while other work on it was in progress, so that memory never keeps what the disk no longer
 /// holds.
 ///
-/// A look-up reads the disk, makes a value of the bytes and puts it into memory. In that time somebody may store another
-/// value, or remove it; then what the look-up read must not stay in memory. Two changes at the same time may reach memory
+/// A look-up reads the disk, makes a value of the bytes and puts it into memory. Meanwhile, another
+/// thread may store or remove a value; then what the look-up read must not stay in memory. Two changes at the same time may reach memory
 /// in another order than the disk; then memory must forget the key.
 ///
 /// ```
@@ -15,7 +15,7 @@ internal import WebImageCore
 /// The order inside a change matters: a look-up that begins after the change is counted finds the new state on the
 /// disk, where changes can be seen at once; one that began before notices the count.
 ///
-/// Changes that reach the disk are counted apart as well: who is about to write there is overtaken by those alone.
+/// Changes that reach the disk are also counted separately: only those overtake a writer of the disk.
 final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Work on a key, from its beginning to its end.
     struct Passage: Sendable {

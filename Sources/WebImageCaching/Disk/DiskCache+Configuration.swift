@@ -3,56 +3,55 @@ internal import Glibc
 public import WebImageCore
 
 extension DiskCache {
-    /// Where a disk cache is and how much it keeps.
+    /// Where a disk cache stores its files, and how much it keeps.
     public struct Configuration: Sendable {
-        /// The directory, made with mode 0700 when it is missing. By default
-        /// ``defaultDirectory(application:)``.
+        /// The directory; created with mode 0700 if it is missing. By default ``defaultDirectory(application:)``.
         public var directory: URL
-        /// The most bytes that all values may take together; when a store exceeds it, entries go in ``evictionOrder``
-        /// until 90 % of it are left. `nil`, the default, is 10 % of the free space (with what the cache holds already), at
+        /// The maximum size of all values, in bytes; when a store exceeds it, entries are removed in ``evictionOrder`` until
+        /// 90 % of it are left. `nil`, the default, is 10 % of the free space (including what the cache already holds), at
         /// least 64 MiB and at most 1 GiB.
         ///
-        /// The files may take more, as removed values leave gaps: at most twice as much and 32 MiB.
+        /// The files may be larger, since removed values leave gaps: at most twice as large, plus 32 MiB.
         public var sizeLimit: Int64?
-        /// The most entries; when a store exceeds it, entries go in ``evictionOrder`` until 90 % of it are left. `nil`, the
-        /// default, is no limit.
+        /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 % of it
+        /// are left. `nil`, the default, is no limit.
         public var countLimit: Int?
-        /// How long after its last access an entry is kept, in seconds; 30 days by default. Where ``evictionOrder`` goes by
-        /// another time, it counts from that one. No look-up finds an older one, and its space is given back within a
-        /// minute, or with the next store. A time in the future, from before the clock went back, counts as now.
+        /// How long after its last access an entry is kept, in seconds; 30 days by default. With another ``evictionOrder`` it
+        /// counts from that time. Look-ups never find an older entry; its space is freed within a minute, or with the next
+        /// store. A time in the future, from before the clock was set back, counts as now.
         public var ageLimit: Double = 30 * 86_400
-        /// The bytes of the file system that the cache leaves free; 256 MiB by default. Below it the first entries in
-        /// ``evictionOrder`` go, and then nothing more is stored.
+        /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries are
+        /// removed in ``evictionOrder``; if that is not enough, nothing is stored.
         public var freeSpaceFloor: Int64 = 256 << 20
-        /// Which entries go first, and by what their age counts; by default those that were not used for the longest time.
+        /// Which entries are removed first, and from which time their age counts; by default the least recently used.
         public var evictionOrder = EvictionOrder.access
-        /// When entries stop being valid that are stored without an expiration of their own; by default never.
+        /// When entries expire that are stored without an expiration; by default never.
         public var expiration = CacheExpiration.never
         /// What a use does to the expiration of an entry; by default nothing.
         public var expirationExtension = ExpirationExtension.none
-        /// Values of more bytes than this are kept in files of their own, the others together in larger files, segments;
-        /// 256 KiB by default, at most 8 MiB.
+        /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by default, at
+        /// most 8 MiB.
         ///
         /// Measured on ext4 and tmpfs, a segment is written 2 to 30 times faster than files up to 100 KB, and read in two
-        /// thirds of the time; at 256 KiB there is little between them, and the space of a removed file is free at once.
+        /// thirds of the time; at 256 KiB they differ little, and removing a file frees its space at once.
         public var fileThreshold: Int = 256 << 10
-        /// Whether each value is compared with its checksum when it is loaded; `true` by default.
+        /// Whether each load verifies the checksum; `true` by default.
         ///
-        /// It costs 0.07 µs a KiB (libdeflate's CRC-32). Checksums are always stored, and values from before the machine
-        /// started last are always compared, since a power cut may have taken their bytes. Bytes that differ count as not
-        /// found, and their entry goes.
+        /// It costs 0.07 µs a KiB (libdeflate's CRC-32). Checksums are always stored, and values from before the machine last
+        /// started are always verified, since a power failure may have lost their bytes. A damaged value is a miss, and its
+        /// entry is removed.
         public var usesChecksums = true
-        /// Whether the directory may belong to another user than that of the process or root; `false` by default, as who
-        /// owns a directory can put anything into it. For volumes that are shared on purpose.
+        /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the owner
+        /// can put any files there. For volumes that are shared on purpose.
         public var allowsForeignDirectory = false
-        /// Told, on a thread of the disk pool, why the cache stands aside: once for each cause. By default it prints
-        /// a line to standard error.
+        /// Called on a thread of the disk pool when the cache can't be used, once for each cause. By default it prints a line
+        /// to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in
             var line = "webimage: \(error)\n"
             line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
         }
 
-        /// Makes the defaults, for a directory of one's own or the default one.
+        /// Creates the default configuration for a directory.
         public init(directory: URL = Self.defaultDirectory()) { self.directory = directory }
 
         /// `$XDG_CACHE_HOME/<application>/images`, or `~/.cache/<application>/images` where that variable is not set to
@@ -80,13 +79,13 @@ extension DiskCache {
         }
     }
 
-    /// Which entries go first when something has to go.
+    /// Which entries are removed first when a limit is exceeded.
     public enum EvictionOrder: String, Sendable, CaseIterable {
-        /// Those that were not used for the longest time.
+        /// The least recently used.
         case access
-        /// Those whose bytes were stored first.
+        /// The oldest by the time their bytes were stored.
         case creation
-        /// Those that were not stored or updated for the longest time.
+        /// The oldest by the time they were last stored or updated.
         case modification
 
         /// The column of the index that has the time.
@@ -98,4 +97,174 @@ extension DiskCache {
             }
         }
     }
+}
+
+extension DiskCache {
+    /// What is stored with the bytes.
+    public struct Attributes: Sendable, Hashable {
+        /// When the entry expires; `nil`, the default, is ``Configuration/expiration``. The cache's limits apply
+        /// to all entries.
+        public var expiration: CacheExpiration?
+        /// Data of the caller, returned unchanged; `nil` by default.
+        public var extendedData: Data?
+        /// What the HTTP policy keeps of the response that brought the bytes; `nil` by default.
+        package var responseMetadata: Data?
+
+        /// Creates attributes. A value with more than 1 MiB of ``extendedData`` is not stored, and
+        /// ``Configuration/onFailure`` is called.
+        public init(expiration: CacheExpiration? = nil, extendedData: Data? = nil) {
+            self.init(expiration: expiration, extendedData: extendedData, responseMetadata: nil)
+        }
+
+        /// ``extendedData`` and ``responseMetadata`` share the limit of 1 MiB.
+        package init(expiration: CacheExpiration? = nil, extendedData: Data? = nil, responseMetadata: Data?) {
+            self.expiration = expiration
+            self.extendedData = extendedData
+            self.responseMetadata = responseMetadata
+        }
+    }
+
+    /// A stored value with its description.
+    public struct Item: Sendable {
+        /// The bytes as they were stored.
+        public let data: Data
+        /// Their description.
+        public let entry: Entry
+    }
+
+    /// The description of a stored value.
+    public struct Entry: Sendable, Hashable {
+        /// Where an entry's bytes are.
+        package enum Place: Sendable, Hashable {
+            /// In memory, until they are written.
+            case memory
+            /// In a file that holds many values.
+            case segment(Int)
+            /// In a separate file.
+            case file
+        }
+
+        let id: Int64
+        /// The key under which it is stored.
+        public let key: String
+        /// Its length in bytes.
+        public let byteCount: Int
+        /// When its bytes were stored.
+        public let created: Date
+        /// When its bytes or ``Attributes`` were last stored.
+        public let modified: Date
+        /// When it was last stored or loaded. The latest accesses may be missing until ``DiskCache/flush()``.
+        public let lastAccess: Date
+        /// When it expires; `nil` for never.
+        public let expires: Date?
+        /// Where its bytes are.
+        package let place: Place
+        /// As given with ``Attributes``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
+        public let extendedData: Data?
+        /// As given with ``Attributes``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
+        package let responseMetadata: Data?
+    }
+
+    /// Statistics of a disk cache; reading them takes constant time.
+    public struct Statistics: Sendable, Hashable {
+        /// The number of entries.
+        public var count = 0
+        /// The bytes of all values.
+        public var byteCount: Int64 = 0
+        /// Look-ups that found a value, in all processes since the cache was created. The last ones of a killed process are
+        /// missing.
+        public var hits = 0
+        /// Look-ups that found nothing.
+        public var misses = 0
+        /// Entries removed because of a limit or an expiration.
+        public var evictions = 0
+        /// The last use of the least recently used entry; `nil` in an empty cache, like the next three.
+        public var oldestAccess: Date?
+        /// The last use of any entry.
+        public var newestAccess: Date?
+        /// When the oldest entry was stored.
+        public var oldestCreation: Date?
+        /// When the newest entry was stored.
+        public var newestCreation: Date?
+        /// Files that hold many values.
+        package var segments = Segments()
+        /// Files that hold one value.
+        package var files = Files()
+        /// The bytes of the index with its log.
+        public var indexByteCount: Int64 = 0
+
+        /// Files that hold many values.
+        package struct Segments: Sendable, Hashable {
+            package var count = 0
+            /// With removed values: at most twice ``liveByteCount`` and one segment, unless compaction is pending.
+            package var byteCount: Int64 = 0
+            /// The bytes of the values in them.
+            package var liveByteCount: Int64 = 0
+        }
+
+        /// Files that hold one value.
+        package struct Files: Sendable, Hashable {
+            package var count = 0
+            package var byteCount: Int64 = 0
+        }
+    }
+}
+
+extension DiskCache.Entry {
+    /// - Parameters:
+    ///   - row: its row in the index.
+    ///   - created: microseconds since 1970, as the other times.
+    init(
+        key: String, row: DiskIndex.Row, deadline: ExpirationDeadline, created: Int64, modified: Int64, accessed: Int64,
+        extendedData: Data? = nil, responseMetadata: Data? = nil
+    ) {
+        id = row.id
+        self.key = key
+        byteCount = Int(row.size)
+        self.created = Date(microseconds: created)
+        self.modified = Date(microseconds: modified)
+        lastAccess = Date(microseconds: accessed)
+        expires = deadline.date
+        place = row.isInFile ? .file : .segment(Int(row.segment))
+        self.extendedData = extendedData
+        self.responseMetadata = responseMetadata
+    }
+
+    /// Microseconds since 1970.
+    struct Times: Sendable {
+        let created: Int64
+        let modified: Int64
+        var accessed: Int64
+
+        /// That by which the age counts.
+        subscript(order: DiskCache.EvictionOrder) -> Int64 {
+            switch order {
+            case .access: accessed
+            case .creation: created
+            case .modification: modified
+            }
+        }
+    }
+
+    /// Describes an entry that is not written yet.
+    init(key: String, byteCount: Int, attachments: DiskAttachments, times: Times) {
+        id = 0
+        self.key = key
+        self.byteCount = byteCount
+        created = Date(microseconds: times.created)
+        modified = Date(microseconds: times.modified)
+        lastAccess = Date(microseconds: times.accessed)
+        expires = attachments.deadline.date
+        place = .memory
+        extendedData = attachments.extendedData
+        responseMetadata = attachments.responseMetadata
+    }
+}
+
+extension ExpirationDeadline {
+    fileprivate var date: Date? { time == .max ? nil : Date(microseconds: time) }
+}
+
+extension Date {
+    init(microseconds: Int64) { self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 }

@@ -1,32 +1,31 @@
-public import FoundationEssentials
 internal import Dispatch
+public import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 package import WebImageCore
 
-/// Bytes on disk by key, whole or absent whatever happens to the process, the least recently used of which go first.
+/// A cache of data on disk, by key. The least recently used entries are removed first.
 ///
-/// Nothing blocks the caller, and nothing fails: when the directory can't be used, stores do nothing and loads find
-/// nothing, and ``Configuration/onFailure`` is told once for each cause; a directory that can only be read is read, and
-/// stores and removals have no effect there. Several caches, also in several processes, may
-/// use one directory at once.
+/// An entry is complete or absent, whatever happens to the process. Nothing blocks the caller, and nothing fails: when the
+/// directory can't be used, stores do nothing, loads find nothing, and ``Configuration/onFailure`` is called once for each
+/// cause. In a read-only directory, stores and removals have no effect. Several caches, also in several processes, may use
+/// one directory at once.
 ///
 /// ```
-///  store, remove ──► staging ──► lane: one batch, one transaction ──► index + segments + files
+///  store, remove ──► staging ──► serialQueue: one batch, one transaction ──► index + segments + files
 ///                      │ seen by                                        │
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
-/// Writes are collected in memory and made one batch after the other; ``flush()`` waits for them. While another process
-/// holds the index they wait, for a minute at most, and reads go on. What was not written
-/// yet when the process dies is lost; so are up to 16,384 noted accesses, which are written in batches too, since a
-/// look-up must not be a write.
+/// Writes are collected in memory and written in batches; ``flush()`` waits for them. While another process holds the index
+/// they wait, for a minute at most, and reads continue. When the process dies, what is not written yet is lost, including up
+/// to 16,384 accesses: they are written in batches too, since a look-up must not be a write.
 public final class DiskCache: Sendable {
-    /// How this cache was set up.
+    /// The configuration of this cache.
     public let configuration: Configuration
 
     private let queue: WorkQueue
-    let lane: SerialLane
+    let serialQueue: SerialQueue
     private let readers: DiskReaders
     let writer: DiskWriter
     private let state: Lock<State>
@@ -48,7 +47,7 @@ public final class DiskCache: Sendable {
     /// Those on which they write, one for each cache at a time: apart, as a writer may have to wait for another process.
     private static let writingQueue = WorkQueue(label: "webimage-store", threadCount: 4)
 
-    /// Makes a cache; the directory is opened at the first use, in the background.
+    /// Creates a cache. The directory is opened at the first use, in the background.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(configuration: configuration, now: Self.microsecondsSince1970)
     }
@@ -56,8 +55,8 @@ public final class DiskCache: Sendable {
     /// - Parameters:
     ///   - now: microseconds since 1970.
     ///   - stagedByteLimit: the most bytes that may wait to be written.
-    ///   - indexLookInterval: within how many nanoseconds look-ups notice that somebody has deleted the directory.
-    ///   - upkeepInterval: how often entries are looked for that have become too old, in seconds; YYDiskCache's 60.
+    ///   - indexLookInterval: the time, in nanoseconds, in which look-ups notice that the directory was deleted.
+    ///   - upkeepInterval: how often entries that are too old are removed, in seconds; YYDiskCache's 60.
     init(
         configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
         lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000,
@@ -66,7 +65,7 @@ public final class DiskCache: Sendable {
         self.configuration = configuration
         self.now = now
         queue = Self.sharedQueue
-        lane = SerialLane(queue: Self.writingQueue)
+        serialQueue = SerialQueue(queue: Self.writingQueue)
         ageLimit = DiskWriter.microseconds(ofAge: configuration.ageLimit)
         self.upkeepInterval = upkeepInterval
         let directory = DiskDirectory(
@@ -81,7 +80,7 @@ public final class DiskCache: Sendable {
         // Closing may copy the log into the database, which takes time; and accesses may still be unwritten.
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
         writer.end()
-        lane.submit {
+        serialQueue.submit {
             if !batch.isEmpty { _ = writer.write(batch) }
             writer.close()
         }
@@ -95,14 +94,14 @@ public final class DiskCache: Sendable {
 
     // MARK: Looking up
 
-    /// The bytes stored under `key`; `nil` when there are none, or when they have expired or are too old.
+    /// Returns the bytes stored under `key`; `nil` when there are none, or when they have expired or are too old.
     public func data(for key: String) async -> Data? {
         await withCheckedContinuation { continuation in
             load(key, priority: .normal) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Looks up `key` when its turn comes; `completion` is called on a thread of the disk pool.
+    /// Looks up `key`; calls `completion` on a thread of the disk pool.
     ///
     /// - Returns: the waiting work. When its `cancel()` returns `true`, `completion` is never called.
     @discardableResult
@@ -113,7 +112,7 @@ public final class DiskCache: Sendable {
         return queue.submit(priority: priority) { completion(self.find(key)) }
     }
 
-    /// As ``load(_:priority:completion:)``, with what is known about the bytes.
+    /// Like ``load(_:priority:completion:)``, with the description of the bytes.
     func loadItem(
         _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Item?) -> Void
     ) -> WorkItem {
@@ -121,13 +120,13 @@ public final class DiskCache: Sendable {
         return queue.submit(priority: priority) { completion(self.findItem(key)) }
     }
 
-    /// The bytes stored under `key` with what is known about them; counts as an access, as ``data(for:)`` does.
+    /// Returns the bytes stored under `key` with their description. Counts as an access, like ``data(for:)``.
     public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
 
-    /// What is known about the bytes stored under `key`, without reading them; does not count as an access.
+    /// Returns the description of the bytes stored under `key`, without reading them. Does not count as an access.
     public func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
 
-    /// Whether there are bytes under `key`; asking does not count as an access.
+    /// Whether there are bytes under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
 
     private func onReadingThread<Result: Sendable>(
@@ -141,7 +140,7 @@ public final class DiskCache: Sendable {
 
     // MARK: Looking up, on the disk
 
-    /// Blocks on the disk, as the next three.
+    /// Blocks on the disk, like the next three.
     func find(_ key: String) -> Data? {
         let now = now()
         switch lookUp(key, now: now) {
@@ -264,10 +263,10 @@ public final class DiskCache: Sendable {
         return nil
     }
 
-    /// Has what is damaged removed.
+    /// Schedules the removal of a damaged entry.
     private func accept(_ result: DiskReader.Result?, now: Int64) -> DiskReader.Result? {
         if case .damaged(let number, let fileName)? = result {
-            lane.submit { [writer] in writer.removeDamaged(number, fileName: fileName) }
+            serialQueue.submit { [writer] in writer.removeDamaged(number, fileName: fileName) }
         }
         return result
     }
@@ -276,20 +275,20 @@ public final class DiskCache: Sendable {
         do throws(DiskReaders.Failure) {
             return try readers.withReader(body)
         } catch {
-            lane.submit { [writer] in writer.examine(error) }
+            serialQueue.submit { [writer] in writer.examine(error) }
             return nil
         }
     }
 
     // MARK: Changing
 
-    /// Stores the bytes under `key`, in place of any older ones and what was kept beside them; returns at once.
+    /// Stores the bytes under `key`, in place of any older ones and their attributes; returns at once.
     ///
-    /// A look-up that follows finds them, although they may not be on disk yet. They are not stored when they exceed
-    /// the size limit, or when more than 64 MiB wait to be written already: callers don't wait, and memory has an end.
+    /// Look-ups find them from now on, although they may not be on disk yet. They are not stored when they exceed the size
+    /// limit, or when more than 64 MiB are waiting to be written.
     ///
     /// - Parameters:
-    ///   - attributes: what to keep beside the bytes, and for how long.
+    ///   - attributes: what to store with the bytes, and for how long.
     ///   - completion: called on a thread of the disk pool when the bytes are on disk, or could not be stored.
     public func store(
         _ data: Data, for key: String, attributes: Attributes = Attributes(), completion: (@Sendable () -> Void)? = nil
@@ -309,11 +308,11 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Replaces what is kept beside the bytes under `key`, as after an answer that says that they have not changed;
-    /// ``Entry/modified`` moves, the bytes stay. Returns at once, and does nothing where there are no bytes.
+    /// Replaces the attributes of the bytes under `key`, as after a response that says that they have not changed. Updates
+    /// ``Entry/modified``. Returns at once, and does nothing when there are no bytes.
     ///
     /// - Parameters:
-    ///   - attributes: all of them: what is `nil` here is gone afterwards. Those that are too large change nothing.
+    ///   - attributes: replace all old ones, also with `nil`. Attributes that are too large change nothing.
     ///   - completion: called on a thread of the disk pool when that is on disk, or could not be done.
     public func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
@@ -321,9 +320,9 @@ public final class DiskCache: Sendable {
         update(attributes, of: nil, for: key, completion: completion)
     }
 
-    /// As the other of that name, for these bytes alone; others, which another process may have stored, keep what they have.
+    /// Like the method above, but only for certain bytes: another process may have stored others.
     ///
-    /// - Parameter mark: of the bytes; `nil` for whichever there are.
+    /// - Parameter mark: of the bytes; `nil` for any.
     func update(
         _ attributes: Attributes, of mark: BytesMark?, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
@@ -334,13 +333,13 @@ public final class DiskCache: Sendable {
                 let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
                 return state.staging.update(attachments, of: mark, for: key, now: now, completion: completion)
             }
-        if isStaged { drain() } else if let completion { lane.submit(completion) }
+        if isStaged { drain() } else if let completion { serialQueue.submit(completion) }
     }
 
     private func accepts(_ attributes: Attributes) -> Bool {
         let byteCount = attributes.byteCount
         guard byteCount > DiskAttachments.byteLimit else { return true }
-        lane.submit { [writer] in
+        serialQueue.submit { [writer] in
             writer.report(.attributesTooLarge(byteCount: byteCount, limit: DiskAttachments.byteLimit))
         }
         return false
@@ -355,7 +354,8 @@ public final class DiskCache: Sendable {
         drain()
     }
 
-    /// Removes everything: at once for look-ups, and on disk when this returns. Files are deleted afterwards.
+    /// Removes everything. Look-ups find nothing from now on; the entries are gone from the disk when this returns, and the
+    /// files are deleted afterwards.
     public func removeAll() async { await removeAll(telling: nil) }
 
     func removeAll(telling progress: DiskStaging.ClearProgress?) async {
@@ -365,10 +365,10 @@ public final class DiskCache: Sendable {
         }
     }
 
-    // MARK: The lane
+    // MARK: Writing
 
     func openOnce() {
-        if beginUse() { lane.submit { [writer] in writer.openIfNeeded() } }
+        if beginUse() { serialQueue.submit { [writer] in writer.openIfNeeded() } }
     }
 
     /// Whether this is the first use.
@@ -378,11 +378,11 @@ public final class DiskCache: Sendable {
         return true
     }
 
-    /// Removes from time to time what has become too old or expired, also while nobody stores anything.
+    /// Periodically removes entries that are too old or have expired, also while nothing is stored.
     private func planUpkeep() {
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + upkeepInterval) { [weak self] in
             guard let self else { return }
-            lane.submit { [weak self] in
+            serialQueue.submit { [weak self] in
                 guard let self, writer.needsUpkeep else { return }
                 writeAccesses()
                 writer.enforceLimits()
@@ -398,7 +398,7 @@ public final class DiskCache: Sendable {
             defer { state.isDrainQueued = true }
             return !state.isDrainQueued
         }
-        if isNew { lane.submit { self.writeNextBatch() } }
+        if isNew { serialQueue.submit { self.writeNextBatch() } }
     }
 
     private func writeNextBatch() {
@@ -408,13 +408,13 @@ public final class DiskCache: Sendable {
 
     /// How many changes were written; `nil` when there was nothing to do.
     private func writeBatch(includesAccesses: Bool = true) -> Int? {
-        // Where others have to go to make room, which of them depends on uses that were noted since.
+        // If others must be removed to free space, the order depends on the accesses noted since.
         let makesRoom = writer.isShortOfSpace(adding: state.withLock { $0.staging.byteCount })
         let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses || makesRoom) }
         guard !batch.isEmpty else { return nil }
         let aftermath = writer.write(batch)
-        // Before anybody hears that all is gone: what they ask for next finds the space free.
-        if aftermath.contains(.cleared) { lane.submit { [writer] in writer.sweepCleared() } }
+        // Before the completions: what their callers store next finds the space free.
+        if aftermath.contains(.cleared) { serialQueue.submit { [writer] in writer.sweepCleared() } }
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
         if aftermath.contains(.overfull) {
@@ -425,14 +425,14 @@ public final class DiskCache: Sendable {
         return batch.changes.count
     }
 
-    /// What goes first depends on uses that were noted since the last batch began.
+    /// Which entries are removed first depends on the accesses noted since the last batch began.
     private func writeAccesses() {
         let batch = state.withLock { $0.staging.accessBatch() }
         if !batch.isEmpty { _ = writer.write(batch) }
         _ = state.withLock { $0.staging.finish(batch) }
     }
 
-    /// Each step a turn of the lane, so that what is stored meanwhile gets its turn too.
+    /// Each step is a separate piece of work, so that other writes run in between.
     private func compactInSteps() {
         let isNew = state.withLock { state in
             defer { state.isCompacting = true }
@@ -442,13 +442,13 @@ public final class DiskCache: Sendable {
     }
 
     private func compactNextStep() {
-        lane.submit { [weak self] in
+        serialQueue.submit { [weak self] in
             guard let self else { return }
             if writer.compactStep() { compactNextStep() } else { state.withLock { $0.isCompacting = false } }
         }
     }
 
-    /// Writes what waits now, but not for ever what comes in the meantime.
+    /// Writes what is waiting now, but not everything that is added meanwhile.
     private func writeWaiting() {
         var remaining = state.withLock { $0.staging.waitingCount }
         while let count = writeBatch() {
@@ -457,18 +457,58 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Runs `body` after everything that was asked for before is written.
-    func onLane<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {
+    /// Runs `body` after all earlier changes are written.
+    func afterWriting<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             submit { continuation.resume(returning: body($0)) }
         }
     }
 
-    /// Runs `body` after everything that was asked for before is written.
+    /// Runs `body` after all earlier changes are written.
     func submit(_ body: @escaping @Sendable (DiskWriter) -> Void) {
-        lane.submit {
+        serialQueue.submit {
             self.writeWaiting()
             body(self.writer)
+        }
+    }
+}
+
+/// Runs work one piece at a time, in order, on a queue of several threads; it occupies no thread while it has no work.
+final class SerialQueue: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        var isRunning = false
+    }
+
+    private let queue: WorkQueue
+    private let state = Lock(State())
+
+    init(queue: WorkQueue) { self.queue = queue }
+
+    func submit(_ body: @escaping @Sendable () -> Void) {
+        let starts = state.withLock { state in
+            state.waiting.append(body)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { run() }
+    }
+
+    private func run() {
+        // Above the usual priority: writing frees memory.
+        queue.submit(priority: .high) {
+            var bodies = self.state.withLock { state in
+                let waiting = state.waiting
+                state.waiting = []
+                state.isRunning = !waiting.isEmpty
+                return waiting
+            }
+            guard !bodies.isEmpty else { return }
+            // Each is released once it has run: what it holds, such as an open index, must not live longer.
+            var rest = Array(bodies.reversed())
+            bodies = []
+            while let body = rest.popLast() { body() }
+            self.run()
         }
     }
 }

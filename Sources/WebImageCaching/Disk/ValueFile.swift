@@ -23,7 +23,7 @@ enum ValueFile {
         }
     }
 
-    /// A file that nobody has under another name: one that is there already goes first.
+    /// Creates a file with no other name; one that exists already is deleted first.
     private static func make(_ path: String) throws(DiskFault) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL
         do throws(RegularFile.Failure) {
@@ -75,5 +75,107 @@ enum ValueFile {
             }
         }
         return Data(bytesNoCopy: bytes, count: byteCount, deallocator: .free)
+    }
+}
+
+/// Many values in one file that only grows: one write for a whole batch, no file to be made or found for each value.
+///
+/// What lies below the end that the index names never changes, so that a reader with a row can read its bytes. What lies
+/// beyond was left by a writer that died before its commit; the next one writes over it.
+///
+/// ```
+///  0 ───────────────────────────────── end ─ ─ ─ ─ ─ ─
+///  │ value │ value │  dead  │ value   │  leftover
+///                     └ of a removed entry: goes when the segment is emptied or compacted
+/// ```
+enum SegmentFile {
+    /// A value that would make a segment longer than this starts the next one. Measured with 4 and 20 KB, tmpfs and
+    /// ext4: 8, 32 and 128 MiB are read and written equally fast; smaller ones are emptied sooner, and there is one
+    /// descriptor for each.
+    static let capacity: Int64 = 32 << 20
+
+    /// The longest value that a segment takes; a row that names a longer one is damaged.
+    static let largestValue: Int64 = 8 << 20
+
+    /// How many values one call to the system writes: each is a level of recursion.
+    private static let callCount = 64
+
+    static func name(_ number: Int64) -> String { "segment-" + String(number, radix: 16) }
+
+    /// The number in a segment's file name; `nil` for other names.
+    static func number(_ name: String) -> Int64? {
+        name.hasPrefix("segment-") ? Int64(name.dropFirst("segment-".count), radix: 16) : nil
+    }
+
+    /// Writes the values one behind the other.
+    ///
+    /// - Throws: ``DiskFault/missingSegment`` where the file does not reach to `offset`: it would be filled up with zeros,
+    ///   which rows of other values name.
+    static func write(_ values: [Data], to path: String, at offset: Int64) throws(DiskFault) {
+        let descriptor: Int32
+        do throws(RegularFile.Failure) {
+            descriptor = try RegularFile.open(path, O_WRONLY | (offset == 0 ? O_CREAT : 0))
+        } catch {
+            throw error.errno == ENOENT && offset > 0 ? .missingSegment : DiskFault(error, path: path)
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= offset else {
+            close(descriptor)
+            throw .missingSegment
+        }
+        var failure: Int32?
+        var (rest, offset) = (values[...], offset)
+        while !rest.isEmpty, failure == nil {
+            let some = rest.prefix(callCount)
+            rest = rest.dropFirst(callCount)
+            var buffers: [iovec] = []
+            buffers.reserveCapacity(callCount)
+            withBuffers(of: some, in: &buffers) { failure = write($0, to: descriptor, at: offset) }
+            offset += some.reduce(0) { $0 + Int64($1.count) }
+        }
+        // Network file systems report a full disk here.
+        if close(descriptor) != 0, failure == nil { failure = errno }
+        if let failure { throw .system(errno: failure) }
+    }
+
+    /// Gives back what a writer that died left beyond the end.
+    static func cut(_ path: String, at end: Int64) {
+        guard end >= 0, let descriptor = try? RegularFile.open(path, O_WRONLY) else { return }
+        defer { close(descriptor) }
+        var status = stat()
+        if fstat(descriptor, &status) == 0, status.st_size > end { ftruncate(descriptor, off_t(end)) }
+    }
+
+    /// Calls `body` with the bytes of all values at once: a scope in a scope, as each is lent for one only.
+    private static func withBuffers(
+        of values: ArraySlice<Data>, in buffers: inout [iovec], _ body: ([iovec]) -> Void
+    ) {
+        guard let first = values.first else { return body(buffers) }
+        first.withUnsafeBytes { bytes in
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            if !bytes.isEmpty { buffers.append(iovec(iov_base: start, iov_len: bytes.count)) }
+            withBuffers(of: values.dropFirst(), in: &buffers, body)
+        }
+    }
+
+    /// The system's number when it fails.
+    private static func write(_ buffers: [iovec], to descriptor: Int32, at offset: Int64) -> Int32? {
+        var (rest, offset) = (buffers[...], off_t(offset))
+        while let first = rest.first {
+            let count = rest.withUnsafeBufferPointer { pwritev(descriptor, $0.baseAddress, Int32($0.count), offset) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            offset += off_t(count)
+            var written = count
+            var next = first
+            while written >= next.iov_len {
+                written -= next.iov_len
+                rest = rest.dropFirst()
+                guard let following = rest.first else { return nil }
+                next = following
+            }
+            rest[rest.startIndex] = iovec(iov_base: next.iov_base.map { $0 + written }, iov_len: next.iov_len - written)
+        }
+        return nil
     }
 }

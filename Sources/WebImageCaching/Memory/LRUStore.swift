@@ -1,32 +1,36 @@
-/// Entries in order of use: what the lock of a ``MemoryShard`` guards.
+internal import WebImageCore
+
+/// Entries in order of use, with the table that finds them: what the lock of a ``MemoryShard`` guards.
 ///
-/// An entry is a position in two arrays. A doubly linked list of positions runs through them from the newest to the
-/// oldest, and an open-addressing table of positions finds them:
+/// Each entry has a position in chunks of memory that never move. A doubly linked list of positions goes from the newest
+/// to the oldest entry, and an open-addressing table finds the position of a key:
 ///
 /// ```
-///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most half full
+///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most three quarters full
 ///                 │       │   │
-///  slots    [ key, value, cost, … | … | … | free ]
-///  links    [ stamp, newer, older | … | … | next free ]
-///            newest → … → oldest, linked by position; stamps fall strictly from one to the next
+///  chunks   [ stamp, newer, older | … ] [ key, value, cost, … | … ]
 /// ```
 ///
-/// The links have an array of their own since a use changes those of four entries: side by side they are in few cache lines.
-/// `Dictionary` could take the table's place, but it hashes under the lock, twice for an insertion; here the caller
-/// hashes before it locks. The arrays are bare memory: an `Array` checks for each access that it has one owner, and moves
-/// whole slots.
+/// An evicted value that is still alive elsewhere leaves its slot behind, with a weak reference instead of the value: such
+/// a slot is in the table but not in the list.
+///
+/// `Dictionary` would hash under the lock, twice for an insertion; here the caller hashes before it locks. With growing
+/// arrays, an entry took 2.2 times as much memory.
 @usableFromInline
-struct LRUStore<Key: Hashable, Value>: ~Copyable {
+struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
+    @usableFromInline typealias Reference = ValueRevival<Value>.Reference
+
     @usableFromInline
     struct Slot {
         @usableFromInline let key: Key
-        @usableFromInline var value: Value
+        /// `nil` after an eviction; then ``LRUStore/references`` has the slot's weak reference.
+        @usableFromInline var value: Value?
         @usableFromInline var cost: Int
         @usableFromInline var deadline: SlotDeadline
         @usableFromInline let hash: UInt32
 
         @inlinable
-        init(key: Key, value: Value, cost: Int, deadline: SlotDeadline, hash: UInt32) {
+        init(key: Key, value: Value?, cost: Int, deadline: SlotDeadline, hash: UInt32) {
             self.key = key
             self.value = value
             self.cost = cost
@@ -37,7 +41,7 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
 
     @usableFromInline
     struct Link {
-        /// When the entry was used last, in nanoseconds: later than every older one.
+        /// When the entry was last used, in nanoseconds: later than every older one.
         @usableFromInline var stamp: Int64
         /// The position of the next newer entry; -1 for the newest.
         @usableFromInline var newer: Int32
@@ -50,79 +54,110 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
         }
     }
 
-    // First, in the order of need, what each use touches: with the lock, it is in two cache lines.
+    /// The hash beside the position avoids looking at slots of other keys.
+    @usableFromInline
+    struct Bucket {
+        @usableFromInline var hash: UInt32
+        @usableFromInline var position: Int32
 
-    /// All initialized: `bucketMask + 1` of them, twice as many as ``capacity``.
+        @inlinable
+        init(hash: UInt32, position: Int32) {
+            self.hash = hash
+            self.position = position
+        }
+
+        @inlinable static var empty: Bucket { Bucket(hash: 0, position: -1) }
+        @inlinable var isEmpty: Bool { position < 0 }
+    }
+
+    /// What an entry held, to be released without the lock: keys and values may run code of the app when they go.
+    @usableFromInline
+    struct Displaced: Sendable {
+        /// `nil` where a weak reference is left.
+        @usableFromInline var key: Key?
+        @usableFromInline var value: Value?
+
+        @inlinable
+        init(key: Key?, value: Value?) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    // The fields that each use touches come first: with the lock, they are in two cache lines.
+
+    /// All initialized: `bucketMask + 1` of them.
     @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
-    @usableFromInline var bucketMask: Int
-    /// Initialized where there is an entry: at the positions that the list goes through.
-    @usableFromInline var slots: UnsafeMutablePointer<Slot>
-    /// Initialized below ``usedCapacity``.
-    @usableFromInline var links: UnsafeMutablePointer<Link>
+    @usableFromInline var bucketMask = 15
+    /// Each chunk has ``chunkCount`` links, then as many slots.
+    @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutableRawPointer>
     @usableFromInline var newest: Int32 = -1
     @usableFromInline var oldest: Int32 = -1
     /// The last stamp given: the next one is later.
     @usableFromInline var lastStamp = Int64.min
     @usableFromInline var hitCount = 0
     @usableFromInline var missCount = 0
-    /// How long an entry is kept without being used, in nanoseconds; `.max` for ever.
+    /// How long an entry is kept without being used, in nanoseconds; `.max` for no limit.
     @usableFromInline var ageLimit: Int64
     /// The stamp of the oldest entry; `.max` when there is none.
     @usableFromInline var oldestStamp = Int64.max
-    /// The one that other shards know of.
+    /// The one that other shards know.
     @usableFromInline var announcedStamp = Int64.max
     @usableFromInline var count = 0
     @usableFromInline var totalCost = 0
     @usableFromInline var insertionCount = 0
     /// No deadline passes before this time, in microseconds; the first one to pass may be later.
     @usableFromInline var earliestDeadline = Int64.max
-    /// The first position of the free ones below ``usedCapacity``, -1 if there is none.
+    /// The first free position below ``usedCapacity``; -1 if there is none.
     @usableFromInline var firstFree: Int32 = -1
-    /// Positions that have been used; those from here on never were.
-    @usableFromInline var usedCapacity = 0
-    /// Positions there is room for.
-    @usableFromInline var capacity: Int
+    /// Positions from here on have never been used.
+    @usableFromInline var usedCapacity: Int32 = 0
+    @usableFromInline var chunkCapacity = 4
+    /// For evicted values that were alive elsewhere. The link of such a slot has the index in `newer`.
+    @usableFromInline var references: [(position: Int32, reference: Reference)] = []
+    /// How many references start a sweep of the dead ones.
+    @usableFromInline var sweepCount = Self.minimumSweepCount
     @usableFromInline let expirationExtension: ExpirationExtension
     @usableFromInline var weakHitCount = 0
     @usableFromInline var evictionCounts = MemoryCacheStatistics.EvictionCounts()
 
+    @inlinable static var chunkCount: Int32 { 32 }
+    @inlinable static var minimumSweepCount: Int { 64 }
+
     init(ageLimit: Int64 = .max, expirationExtension: ExpirationExtension = .none) {
         self.ageLimit = ageLimit
         self.expirationExtension = expirationExtension
-        capacity = 8
-        bucketMask = 15
-        slots = .allocate(capacity: 8)
-        links = .allocate(capacity: 8)
+        chunks = .allocate(capacity: 4)
         buckets = .allocate(capacity: 16)
         buckets.initialize(repeating: .empty, count: 16)
     }
 
-    // Inlinable since the setter of whoever holds a store is, and runs this.
+    // Inlinable since the setter of the property that holds a store is, and runs this.
     @inlinable
     deinit {
         var position = oldest
         while position >= 0 {
-            (slots + Int(position)).deinitialize(count: 1)
-            position = links[Int(position)].newer
+            slot(position).deinitialize(count: 1)
+            position = link(position).pointee.newer
         }
-        slots.deallocate()
-        links.deallocate()
+        for (position, _) in references { slot(position).deinitialize(count: 1) }
+        for index in 0..<Int((usedCapacity + Self.chunkCount - 1) / Self.chunkCount) { chunks[index].deallocate() }
+        chunks.deallocate()
         buckets.deallocate()
     }
 
     @inlinable
     static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
-    /// An empty store with its settings and counts.
+    /// An empty store with the same settings and statistics.
     func successor() -> LRUStore {
         var successor = LRUStore(ageLimit: ageLimit, expirationExtension: expirationExtension)
         (successor.lastStamp, successor.announcedStamp) = (lastStamp, announcedStamp)
-        (successor.hitCount, successor.missCount, successor.weakHitCount) = (hitCount, missCount, weakHitCount)
-        (successor.insertionCount, successor.evictionCounts) = (insertionCount, evictionCounts)
+        successor.statistics = statistics
         return successor
     }
 
-    /// What it holds and has done; setting it sets what it has done.
+    /// Setting it sets the counts of events only.
     var statistics: MemoryCacheStatistics {
         get {
             var statistics = MemoryCacheStatistics()
@@ -137,106 +172,323 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
         }
     }
 
+    // MARK: Positions
+
+    @inlinable
+    @inline(__always)
+    func link(_ position: Int32) -> UnsafeMutablePointer<Link> {
+        chunks[Int(position / Self.chunkCount)].assumingMemoryBound(to: Link.self) + Int(position % Self.chunkCount)
+    }
+
+    @inlinable
+    @inline(__always)
+    func slot(_ position: Int32) -> UnsafeMutablePointer<Slot> {
+        (chunks[Int(position / Self.chunkCount)] + Self.slotsOffset).assumingMemoryBound(to: Slot.self)
+            + Int(position % Self.chunkCount)
+    }
+
+    @inlinable static var slotsOffset: Int {
+        let (size, alignment) = (Int(chunkCount) * MemoryLayout<Link>.stride, MemoryLayout<Slot>.alignment)
+        return (size + alignment - 1) / alignment * alignment
+    }
+
+    /// Returns the position of the key's slot, with or without a value; -1 when it has none.
+    @inlinable
+    @inline(__always)
+    func position(of key: Key, hash: UInt32) -> Int32 {
+        var index = Int(hash) & bucketMask
+        while true {
+            let bucket = buckets[index]
+            if bucket.isEmpty || bucket.hash == hash && Self.isSame(slot(bucket.position).pointee.key, key) {
+                return bucket.position
+            }
+            index = (index &+ 1) & bucketMask
+        }
+    }
+
+    /// Returns the first position that has the hash, -1 if there is none.
+    @inlinable
+    @inline(__always)
+    func candidate(hash: UInt32) -> Int32 {
+        var index = Int(hash) & bucketMask
+        while true {
+            let bucket = buckets[index]
+            if bucket.isEmpty || bucket.hash == hash { return bucket.position }
+            index = (index &+ 1) & bucketMask
+        }
+    }
+
+    /// Compares text by its bytes, as the disk does. Specialisation removes the test of the type.
+    @inlinable
+    @inline(__always)
+    static func isSame(_ first: Key, _ second: Key) -> Bool {
+        guard Key.self == String.self else { return first == second }
+        return haveSameBytes(unsafeBitCast(first, to: String.self), unsafeBitCast(second, to: String.self))
+    }
+
+    @inlinable
+    mutating func place(_ bucket: Bucket) {
+        var index = Int(bucket.hash) & bucketMask
+        while !buckets[index].isEmpty { index = (index &+ 1) & bucketMask }
+        buckets[index] = bucket
+    }
+
+    /// Empties the bucket of a slot and moves later buckets of the probe sequence up, so that no sequence has a gap.
+    @inlinable
+    mutating func emptyBucket(holding position: Int32) {
+        var gap = Int(slot(position).pointee.hash) & bucketMask
+        while buckets[gap].position != position { gap = (gap &+ 1) & bucketMask }
+        var next = (gap &+ 1) & bucketMask
+        while !buckets[next].isEmpty {
+            let home = Int(buckets[next].hash) & bucketMask
+            // It may move to the gap unless its home lies behind the gap.
+            if (next &- home) & bucketMask >= (next &- gap) & bucketMask {
+                buckets[gap] = buckets[next]
+                gap = next
+            }
+            next = (next &+ 1) & bucketMask
+        }
+        buckets[gap] = .empty
+    }
+
+    /// Puts the slot into the table; its link is initialized but not in the list.
+    @inlinable
+    mutating func addSlot(_ new: consuming Slot) -> Int32 {
+        let hash = new.hash
+        if (count + references.count) * 4 >= (bucketMask + 1) * 3 { growTable() }
+        var position = firstFree
+        if position >= 0 {
+            firstFree = link(position).pointee.older
+        } else {
+            position = usedCapacity
+            if position % Self.chunkCount == 0 { addChunk() }
+            usedCapacity += 1
+            link(position).initialize(to: Link(stamp: .min, newer: -1, older: -1))
+        }
+        slot(position).initialize(to: new)
+        place(Bucket(hash: hash, position: position))
+        return position
+    }
+
+    /// Takes the slot, whose entry has left the list, out of the table.
+    @inlinable
+    mutating func takeSlot(_ position: Int32) -> Slot {
+        emptyBucket(holding: position)
+        link(position).pointee.older = firstFree
+        firstFree = position
+        return slot(position).move()
+    }
+
+    @usableFromInline
+    mutating func addChunk() {
+        let index = Int(usedCapacity / Self.chunkCount)
+        if index == chunkCapacity {
+            let newChunks = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: 2 * index)
+            newChunks.moveInitialize(from: chunks, count: index)
+            chunks.deallocate()
+            (chunks, chunkCapacity) = (newChunks, 2 * index)
+        }
+        (chunks + index).initialize(
+            to: .allocate(
+                byteCount: Self.slotsOffset + Int(Self.chunkCount) * MemoryLayout<Slot>.stride,
+                alignment: max(16, MemoryLayout<Slot>.alignment)))
+    }
+
+    @usableFromInline
+    mutating func growTable() {
+        let (old, oldCount) = (buckets, bucketMask + 1)
+        bucketMask = oldCount * 2 - 1
+        buckets = .allocate(capacity: bucketMask + 1)
+        buckets.initialize(repeating: .empty, count: bucketMask + 1)
+        for index in 0..<oldCount where !old[index].isEmpty { place(old[index]) }
+        old.deallocate()
+    }
+
     // MARK: Entries
 
-    /// Why the entry may not be handed out any more; `nil` for a good one.
+    /// Why the entry must not be returned any more; `nil` for a valid one.
     @inlinable
     @inline(__always)
-    func causeToGo(_ position: Int32, at now: Int64) -> EvictionCause? {
-        if slots[Int(position)].deadline.isPassed(at: now) { return .expiration }
-        return ageLimit != .max && now &- links[Int(position)].stamp >= ageLimit ? .age : nil
+    func evictionCause(_ position: Int32, at now: Int64) -> EvictionCause? {
+        if slot(position).pointee.deadline.isPassed(at: now) { return .expiration }
+        return ageLimit != .max && now &- link(position).pointee.stamp >= ageLimit ? .age : nil
     }
 
-    /// Where the key has an entry that may still be handed out; -1 where it has none.
+    /// Whether the slot has a value that may be returned.
     @inlinable
     @inline(__always)
-    func goodPosition(of key: Key, hash: UInt32, clock: MemoryClock) -> Int32 {
-        let position = position(of: key, hash: hash)
-        return position >= 0 && causeToGo(position, at: clock.now()) == nil ? position : -1
+    func isValid(_ position: Int32, at now: Int64) -> Bool {
+        slot(position).pointee.value != nil && evictionCause(position, at: now) == nil
     }
 
-    /// The value of a good entry, which becomes the newest.
+    /// Returns the value of a valid entry, which becomes the newest.
     @inlinable
-    mutating func use(_ position: Int32, at now: Int64) -> Value {
-        if !slots[Int(position)].deadline.isNever {
-            slots[Int(position)].deadline.extend(by: expirationExtension, at: now)
-        }
+    mutating func use(_ position: Int32, at now: Int64) -> Value? {
+        let slot = slot(position)
+        if !slot.pointee.deadline.isNever { slot.pointee.deadline.extend(by: expirationExtension, at: now) }
         moveToFront(position, at: now)
-        return slots[Int(position)].value
+        return slot.pointee.value
     }
 
-    /// Gives the entry another value and makes it the newest.
-    ///
-    /// - Returns: the value it had.
+    /// Adds an entry for a key that has no slot.
+    @inlinable
+    mutating func insert(
+        _ value: consuming Value, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline, at now: Int64
+    ) {
+        let position = addSlot(Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash))
+        countIn(position, at: now)
+    }
+
+    /// Gives the slot another value and makes its entry the newest; returns the value that it had.
     @inlinable
     mutating func replace(
         _ position: Int32, by value: consuming Value, cost: Int, deadline: SlotDeadline, at now: Int64
-    ) -> Value {
+    ) -> Value? {
+        let slot = slot(position)
+        guard slot.pointee.value != nil else {
+            removeReference(position)
+            (slot.pointee.value, slot.pointee.cost, slot.pointee.deadline) = (value, cost, deadline)
+            countIn(position, at: now)
+            return nil
+        }
         if deadline.time < earliestDeadline { earliestDeadline = deadline.time }
         moveToFront(position, at: now)
-        let slot = slots + Int(position)
         totalCost &+= cost &- slot.pointee.cost
         slot.pointee.cost = cost
         slot.pointee.deadline = deadline
         return exchange(&slot.pointee.value, with: value)
     }
 
-    /// Adds an entry for a key that has none.
+    /// Makes the slot's value the newest entry.
     @inlinable
-    mutating func insert(_ slot: consuming Slot, at now: Int64) {
-        let (hash, cost, deadline) = (slot.hash, slot.cost, slot.deadline)
-        if deadline.time < earliestDeadline { earliestDeadline = deadline.time }
-        let position = takeFreePosition()
-        (slots + Int(position)).initialize(to: slot)
-        totalCost &+= cost
+    mutating func countIn(_ position: Int32, at now: Int64) {
+        let slot = slot(position)
+        if slot.pointee.deadline.time < earliestDeadline { earliestDeadline = slot.pointee.deadline.time }
+        totalCost &+= slot.pointee.cost
         count &+= 1
-        place(Bucket(hash: hash, position: position))
         linkAsNewest(position, at: now)
     }
 
-    /// Takes the entry out.
+    /// Takes the entry out of the list; its slot stays.
     @inlinable
-    mutating func remove(_ position: Int32) -> Slot {
-        unlink(position)
-        emptyBucket(holding: position)
-        links[Int(position)].older = firstFree
-        firstFree = position
+    mutating func countOut(_ position: Int32) {
+        totalCost &-= slot(position).pointee.cost
         count &-= 1
-        let slot = (slots + Int(position)).move()
-        totalCost &-= slot.cost
-        return slot
+        unlink(position)
     }
 
-    /// Takes an entry out that has to go for this cause.
+    /// Removes the slot, with its value or weak reference.
     @inlinable
-    mutating func evict(_ position: Int32, because cause: EvictionCause) -> Slot {
-        evictionCounts[cause] &+= 1
-        return remove(position)
+    mutating func remove(_ position: Int32) -> Displaced {
+        if slot(position).pointee.value != nil { countOut(position) } else { removeReference(position) }
+        let slot = takeSlot(position)
+        return Displaced(key: slot.key, value: slot.value)
     }
 
-    /// Takes all entries whose deadline has passed.
-    mutating func evictExpired(at now: Int64) -> [Slot] {
+    /// Evicts an entry. Its slot stays if the value is alive elsewhere and may be found again.
+    @inlinable
+    mutating func evict(
+        _ position: Int32, because cause: EvictionCause, revival: ValueRevival<Value>?
+    ) -> Displaced {
+        evictionCounts[cause] &+= 1
+        guard let revival, cause != .expiration else { return remove(position) }
+        var value = slot(position).pointee.value.take()
+        countOut(position)
+        if value != nil, revival.isShared(&value!), let reference = revival.makeReference(value!) {
+            addReference(reference, at: position)
+            return Displaced(key: nil, value: value)
+        }
+        return Displaced(key: takeSlot(position).key, value: value)
+    }
+
+    // MARK: Values that are alive elsewhere
+
+    /// Adds a slot that has only a weak reference.
+    @inlinable
+    mutating func insert(
+        _ reference: @escaping Reference, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline
+    ) {
+        addReference(
+            reference, at: addSlot(Slot(key: key, value: nil, cost: cost, deadline: deadline, hash: hash)))
+    }
+
+    @inlinable
+    mutating func addReference(_ reference: @escaping Reference, at position: Int32) {
+        link(position).pointee.newer = Int32(truncatingIfNeeded: references.count)
+        references.append((position, reference))
+    }
+
+    @inlinable
+    mutating func removeReference(_ position: Int32) {
+        let index = link(position).pointee.newer
+        let last = references.removeLast()
+        guard last.position != position else { return }
+        references[Int(index)] = last
+        link(last.position).pointee.newer = index
+    }
+
+    /// The value of a slot that has no valid entry, if it is alive elsewhere and has not expired.
+    @inlinable
+    func revivableValue(_ position: Int32, at now: Int64, revival: ValueRevival<Value>?) -> Value? {
+        let slot = slot(position)
+        guard let revival, !slot.pointee.deadline.isPassed(at: now) else { return nil }
+        guard slot.pointee.value != nil else { return references[Int(link(position).pointee.newer)].reference() }
+        // It has not been used for too long, but is not evicted yet.
+        guard revival.isShared(&slot.pointee.value!), revival.makeReference(slot.pointee.value!) != nil else {
+            return nil
+        }
+        return slot.pointee.value
+    }
+
+    /// Removes the slots of dead values, once the references have doubled since the last time.
+    ///
+    /// - Returns: what to release without the lock: also the living values, since this may hold their last reference.
+    @inlinable
+    mutating func sweepReferencesIfNeeded() -> [Displaced] {
+        references.count < sweepCount ? [] : sweepReferences()
+    }
+
+    @usableFromInline
+    mutating func sweepReferences() -> [Displaced] {
+        var displaced: [Displaced] = []
+        for (position, reference) in references {
+            if let value = reference() {
+                displaced.append(Displaced(key: nil, value: value))
+            } else {
+                displaced.append(remove(position))
+            }
+        }
+        sweepCount = max(Self.minimumSweepCount, 2 * references.count)
+        return displaced
+    }
+
+    // MARK: Evicting several
+
+    /// Removes all entries that have expired.
+    mutating func evictExpired(at now: Int64) -> [Displaced] {
         guard earliestDeadline != .max, earliestDeadline <= now / 1_000 else { return [] }
-        let expired = evictAll(because: .expiration) { $0.deadline.isPassed(at: now) }
+        let expired = evictAll(because: .expiration, revival: nil) { $0.deadline.isPassed(at: now) }
         var earliest = Int64.max
-        forEach { earliest = min(earliest, slots[Int($0)].deadline.time) }
+        forEach { earliest = min(earliest, slot($0).pointee.deadline.time) }
         earliestDeadline = earliest
         return expired
     }
 
-    /// Takes all entries that `isGone` names, oldest first.
-    mutating func evictAll(because cause: EvictionCause, where isGone: (borrowing Slot) -> Bool) -> [Slot] {
+    /// Evicts all entries for which `isGone` returns `true`, oldest first.
+    mutating func evictAll(
+        because cause: EvictionCause, revival: ValueRevival<Value>?, where isGone: (borrowing Slot) -> Bool
+    ) -> [Displaced] {
         var positions: [Int32] = []
-        forEach { if isGone(slots[Int($0)]) { positions.append($0) } }
-        return positions.map { evict($0, because: cause) }
+        forEach { if isGone(slot($0).pointee) { positions.append($0) } }
+        return positions.map { evict($0, because: cause, revival: revival) }
     }
 
-    /// All positions with an entry, oldest first.
+    /// Calls `body` with the positions of all entries, oldest first.
     func forEach(_ body: (_ position: Int32) -> Void) {
         var position = oldest
         while position >= 0 {
             body(position)
-            position = links[Int(position)].newer
+            position = link(position).pointee.newer
         }
     }
 
@@ -254,9 +506,9 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
 
     @inlinable
     mutating func linkAsNewest(_ position: Int32, at now: Int64) {
-        links[Int(position)].newer = -1
-        links[Int(position)].older = newest
-        if newest >= 0 { links[Int(newest)].newer = position } else { oldest = position }
+        let link = link(position)
+        (link.pointee.newer, link.pointee.older) = (-1, newest)
+        if newest >= 0 { self.link(newest).pointee.newer = position } else { oldest = position }
         newest = position
         stamp(position, at: now)
     }
@@ -265,19 +517,22 @@ struct LRUStore<Key: Hashable, Value>: ~Copyable {
     @inlinable
     mutating func stamp(_ position: Int32, at now: Int64) {
         lastStamp = max(now, lastStamp &+ 1)
-        links[Int(position)].stamp = lastStamp
+        link(position).pointee.stamp = lastStamp
         if position == oldest { oldestStamp = lastStamp }
     }
 
     @inlinable
     mutating func unlink(_ position: Int32) {
-        let link = links[Int(position)]
-        if link.newer >= 0 { links[Int(link.newer)].older = link.older } else { newest = link.older }
-        if link.older >= 0 {
-            links[Int(link.older)].newer = link.newer
+        let (newer, older) = (link(position).pointee.newer, link(position).pointee.older)
+        if newer >= 0 { link(newer).pointee.older = older } else { newest = older }
+        if older >= 0 {
+            link(older).pointee.newer = newer
         } else {
-            oldest = link.newer
-            oldestStamp = link.newer >= 0 ? links[Int(link.newer)].stamp : .max
+            oldest = newer
+            oldestStamp = newer >= 0 ? link(newer).pointee.stamp : .max
         }
     }
 }
+
+@usableFromInline
+func haveSameBytes(_ first: String, _ second: String) -> Bool { first.hasSameBytes(as: second) }

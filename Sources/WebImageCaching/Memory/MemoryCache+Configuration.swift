@@ -1,33 +1,34 @@
+internal import Dispatch
 public import WebImageCore
 
 extension MemoryCache {
     /// What a memory cache keeps, and for how long.
     public struct Configuration: Sendable {
-        /// The most that all entries may cost together, in the unit of the caller's choice (bytes, for images). Values above
+        /// The most that all entries may cost together, in a unit of the caller's choice (bytes, for images). Values above
         /// `Int.max / 2` count as that. No limit by default.
         public var costLimit: Int
         /// The most entries. No limit by default.
         public var countLimit: Int
-        /// The most that one entry may cost; what costs more is not kept. No limit of its own by default.
+        /// The most that one entry may cost; more expensive ones are not kept. No limit by default.
         public var entryCostLimit = Int.max
         /// How long an entry is kept without being used, in seconds. No limit by default.
         public var ageLimit = Double.infinity
-        /// Until when an entry is good that is stored without an expiration of its own. For ever by default.
+        /// When entries expire that are stored without an expiration. Never by default.
         public var expiration = CacheExpiration.never
         /// What a use does to the expiration of an entry. Nothing by default.
         public var expirationExtension = ExpirationExtension.none
-        /// How to find values again that the cache let go but that are alive elsewhere, such as pictures on the screen.
-        /// `nil`, the default: they are not.
+        /// How to find evicted values again that are still alive elsewhere, such as images on the screen. `nil`, the default,
+        /// does not find them.
         public var revival: ValueRevival<Value>?
         /// Where values are released; by default on the thread whose call displaced them.
         public var valueRelease = ValueRelease.caller
-        /// What tells that memory is short: at a warning half of the cache is given back, when it is critical all of it.
-        /// By default the system does; `nil` for a cache that never gives anything back.
+        /// Reports that memory is short: a warning frees half of the cache, a critical report all of it. The system by
+        /// default; `nil` for a cache that ignores memory pressure.
         public var pressureSource: (any MemoryPressureSource)? = SystemMemoryPressure()
         /// Whether ``MemoryCache/didEnterBackground()`` empties the cache. `true` by default.
         public var removesAllInBackground = true
 
-        /// Makes the defaults, with these limits.
+        /// Creates the default configuration, with these limits.
         public init(costLimit: Int = .max, countLimit: Int = .max) {
             self.costLimit = costLimit
             self.countLimit = countLimit
@@ -36,15 +37,207 @@ extension MemoryCache {
 }
 
 extension MemoryCache.Configuration where Value == Image {
-    /// How long decoded pictures are kept without being used: 12 hours, in seconds.
-    public static var defaultImageAge: Double { 12 * 3_600 }
+    /// How long decoded images are kept without being used: 12 hours, in seconds.
+    package static var defaultImageAge: Double { 12 * 3_600 }
 
-    /// The configuration for decoded pictures: 20 % of the memory, at most 1 GiB, and 12 hours without a use; those that
-    /// are still on the screen are found again after an eviction.
+    /// The configuration for decoded images: 20 % of the available memory, at most 1 GiB, and 12 hours without a use.
+    /// Images that are still alive elsewhere are found again after an eviction.
     public static var images: Self {
         var configuration = Self(costLimit: MemoryBudget.defaultImageCost())
         configuration.ageLimit = defaultImageAge
         configuration.revival = .weakPixels
         return configuration
+    }
+}
+
+package enum MemoryBudget {
+    /// 20 % of the memory available to the process, at most 1 GiB, in bytes.
+    ///
+    /// That is the machine's memory, or the limit of the process's control group (as containers have) where it is
+    /// lower.
+    package static func defaultImageCost() -> Int { min(AvailableMemory.totalBytes() / 5, 1 << 30) }
+}
+
+/// How a ``MemoryCache`` finds evicted values again that are still alive elsewhere. It does not keep them alive.
+public struct ValueRevival<Value: Sendable>: Sendable {
+    /// Returns the value, or `nil` when it is gone.
+    @usableFromInline package typealias Reference = @Sendable () -> Value?
+
+    // Both run under a shard's lock, so they run no code of the app.
+
+    /// Whether the value, whose only other reference is the argument, is alive elsewhere.
+    @usableFromInline let isShared: @Sendable (inout Value) -> Bool
+    /// Makes the weak reference; `nil` for a value that can't be revived.
+    @usableFromInline package let makeReference: @Sendable (Value) -> Reference?
+}
+
+extension ValueRevival where Value: AnyObject {
+    /// Finds objects that are alive.
+    public static var weak: ValueRevival {
+        ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0) }) { value in { [weak value] in value } }
+    }
+}
+
+extension ValueRevival where Value == Image {
+    /// Finds images whose pixels are alive, as on the screen, and whose ``WebImageCore/Image/data`` is alive if they had
+    /// any. Animated images and those with ``WebImageCore/Image/extendedData`` are not found again.
+    public static var weakPixels: ValueRevival {
+        ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0.pixels) }) { image in
+            guard image.animation == nil, image.extendedData == nil else { return nil }
+            let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
+            let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
+            let (keepsBytes, provenance) = (image.keptBytes != nil, image.provenance)
+            return { [weak pixels = image.pixels, weak bytes = image.keptBytes] in
+                guard let pixels else { return nil }
+                var image = Image(
+                    pixels: pixels, scale: scale, format: format, frameCount: frameCount, isPartial: isPartial,
+                    isThumbnail: isThumbnail, isTransformed: isTransformed)
+                if keepsBytes {
+                    guard let bytes else { return nil }
+                    image.keptBytes = bytes
+                }
+                if let provenance { image.provenance = provenance }
+                return image
+            }
+        }
+    }
+}
+
+/// Where a ``MemoryCache`` releases values that it removes, replaces or evicts. Never under a lock.
+///
+/// It matters for values whose release is expensive, or must happen on a certain thread.
+public enum ValueRelease: Sendable {
+    /// On the thread whose call displaced them; for memory pressure and age, that may be a thread of the library. The
+    /// default, since releasing an image only returns its memory to a pool.
+    case caller
+    /// On a global dispatch queue, at low priority.
+    case background
+    /// Where the closure runs the work it is given, such as on the main queue. It is called on the thread whose call
+    /// displaced the values; they stay in memory until it runs the work.
+    case custom(@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)
+
+    /// Whether the thread that displaces values releases them.
+    @inlinable var isImmediate: Bool {
+        if case .caller = self { true } else { false }
+    }
+
+    /// Releases values. The caller must `consume` them: a reference that it kept would be the last one, on the wrong thread.
+    @usableFromInline
+    func release<Values>(_ values: consuming Values) {
+        let execute: @Sendable (@escaping @Sendable () -> Void) -> Void
+        switch self {
+        case .caller:
+            _ = consume values
+            return
+        case .background: execute = { DispatchQueue.global(qos: .utility).async(execute: $0) }
+        case .custom(let closure): execute = closure
+        }
+        let bin = Bin(consume values)
+        execute { bin.empty() }
+    }
+
+    /// The thread that empties it releases the values, however long the closure lives.
+    private final class Bin<Values>: @unchecked Sendable {
+        // `@unchecked`: the values were given away, and are taken out once, under the lock.
+        private var values: Values?
+        private let lock = Lock(0)
+
+        init(_ values: consuming Values) { self.values = consume values }
+
+        func empty() {
+            let values = lock.withLock { _ in
+                defer { self.values = nil }
+                return self.values
+            }
+            withExtendedLifetime(values) {}
+        }
+    }
+}
+
+/// Why an entry left a ``MemoryCache`` without being removed or replaced.
+@usableFromInline
+package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
+    /// All entries together cost more than ``MemoryCache/costLimit``.
+    case cost
+    /// There were more entries than ``MemoryCache/countLimit``.
+    case count
+    /// It had not been used for ``MemoryCache/ageLimit``.
+    case age
+    /// Its ``CacheExpiration`` had passed.
+    case expiration
+    /// Memory was short.
+    case memoryPressure
+    /// The app went to the background.
+    case background
+    /// A call of one of the `trim` methods.
+    case trim
+}
+
+/// What a ``MemoryCache`` has done since it was created, or since ``MemoryCache/resetStatistics()``.
+public struct MemoryCacheStatistics: Sendable, Hashable {
+    /// Look-ups that found a cached value.
+    public var hitCount = 0
+    /// Look-ups that found an evicted value that was still alive elsewhere.
+    public var weakHitCount = 0
+    /// Look-ups that found nothing.
+    public var missCount = 0
+    /// Values stored, including replacements.
+    public var insertionCount = 0
+    /// Evicted entries.
+    public var evictionCount: Int { evictionCounts.total }
+    @usableFromInline package var evictionCounts = EvictionCounts()
+    /// The current number of entries.
+    public var count = 0
+    /// Their current total cost.
+    public var totalCost = 0
+
+    /// Creates statistics with all counts 0.
+    @inlinable
+    public init() {}
+
+    /// The part of all look-ups that found a value, from 0 to 1; 0 before the first one.
+    public var hitRate: Double {
+        let found = hitCount + weakHitCount
+        return found == 0 ? 0 : Double(found) / Double(found + missCount)
+    }
+
+    /// A number for each ``EvictionCause``.
+    @usableFromInline
+    package struct EvictionCounts: Sendable, Hashable {
+        // No vector: its alignment would separate a shard's lock from what it guards by cache lines.
+        @usableFromInline var counts: [7 of Int] = InlineArray(repeating: 0)
+
+        @inlinable
+        init() {}
+
+        /// The entries evicted for this cause.
+        @inlinable
+        package subscript(cause: EvictionCause) -> Int {
+            get { counts[cause.rawValue] }
+            set { counts[cause.rawValue] = newValue }
+        }
+
+        /// The entries evicted for any cause.
+        package var total: Int { EvictionCause.allCases.reduce(0) { $0 + self[$1] } }
+
+        @usableFromInline
+        package static func == (first: EvictionCounts, second: EvictionCounts) -> Bool {
+            EvictionCause.allCases.allSatisfy { first[$0] == second[$0] }
+        }
+
+        @usableFromInline
+        package func hash(into hasher: inout Hasher) {
+            for cause in EvictionCause.allCases { hasher.combine(self[cause]) }
+        }
+    }
+
+    mutating func add(_ other: MemoryCacheStatistics) {
+        hitCount += other.hitCount
+        weakHitCount += other.weakHitCount
+        missCount += other.missCount
+        insertionCount += other.insertionCount
+        for cause in EvictionCause.allCases { evictionCounts[cause] += other.evictionCounts[cause] }
+        count += other.count
+        totalCost += other.totalCost
     }
 }

@@ -1,9 +1,10 @@
+internal import FoundationEssentials
 internal import WebImageCore
 
-/// Values in memory, the least recently used of which go first when a limit is reached.
+/// Values in memory, the least recently used of which are evicted when a limit is reached.
 ///
-/// Every method may be called from any thread and takes constant time (an eviction: for each entry that goes). The entries
-/// are divided among shards, so that threads seldom wait for each other; yet there is one order of use for all of them:
+/// Every method may be called from any thread and takes constant time (an eviction: for each entry that leaves). The entries
+/// are divided among shards, so that threads seldom wait for each other; yet all shards share one order of use:
 ///
 /// ```
 ///            ┌ shard 0: lock, entries in order of use ─ stamp of the oldest ┐
@@ -11,17 +12,15 @@ internal import WebImageCore
 ///            └ shard 7: …                                                   ┘
 /// ```
 ///
-/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is under way.
-/// What has expired, or has not been used for ``ageLimit``, is never handed out, and is removed by a thread that the
-/// library runs while there is something to wait for. Values are released outside the locks, where ``ValueRelease``
-/// says.
+/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is in progress.
+/// Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the library removes
+/// them. Values are released outside the locks, where ``ValueRelease`` says.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
 
     @usableFromInline let shards: MemoryShards<Key, Value>
-    /// Leaves the highest bits of a hash, as many as number the shards; the shards' tables go by the lowest.
+    /// Leaves the highest bits of a hash, which number the shards; the shards' tables use the lowest.
     @usableFromInline let shardShift: UInt32
-    @usableFromInline let oldestStamps: OldestStamps
     @usableFromInline let totals: MemoryTotals
     @usableFromInline let clock: MemoryClock
     @usableFromInline let revival: ValueRevival<Value>?
@@ -30,16 +29,16 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     let removesAllInBackground: Bool
     @usableFromInline let upkeep: MemoryUpkeep
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     public convenience init(configuration: Configuration) {
         self.init(configuration: configuration, clock: .system, maintenance: .shared)
     }
 
-    /// Makes an empty cache with the defaults of ``Configuration`` otherwise.
+    /// Creates an empty cache with these limits and the defaults of ``Configuration`` otherwise.
     ///
     /// - Parameters:
-    ///   - costLimit: the most that all entries may cost together, in the unit of the caller's choice (bytes, for
-    ///     images). Values above `Int.max / 2` count as that.
+    ///   - costLimit: the most that all entries may cost together, in a unit of the caller's choice (bytes, for images).
+    ///     Values above `Int.max / 2` count as that.
     ///   - countLimit: the most entries.
     public convenience init(costLimit: Int, countLimit: Int = .max) {
         self.init(configuration: Configuration(costLimit: costLimit, countLimit: countLimit))
@@ -52,11 +51,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         shards = MemoryShards(count: shardCount) {
             LRUStore(ageLimit: ageLimit, expirationExtension: configuration.expirationExtension)
         }
-        oldestStamps = OldestStamps(count: shardCount)
         shardShift = UInt32(UInt32.bitWidth - shardCount.trailingZeroBitCount)
         totals = MemoryTotals(
             costLimit: configuration.costLimit, countLimit: configuration.countLimit,
-            entryCostLimit: configuration.entryCostLimit)
+            entryCostLimit: configuration.entryCostLimit, shardCount: shardCount)
         self.clock = clock
         revival = configuration.revival
         expiration = configuration.expiration
@@ -66,42 +64,55 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     deinit {
-        upkeep.end(ObjectIdentifier(self))
+        upkeep.stop(ObjectIdentifier(self))
         let stores = shards.all.map { $0.takeStore() }
         valueRelease.release(consume stores)
     }
 
-    /// The value, which becomes the most recently used; `nil` when there is none.
+    /// Twice the number of processors, so that threads seldom compete, but 8 to 32: an eviction looks at all of them.
+    private static var defaultShardCount: Int {
+        let wanted = min(max(8, 2 * PlatformThread.processorCount), 32)
+        return 1 << (Int.bitWidth - (wanted - 1).leadingZeroBitCount)
+    }
+
+    // MARK: Looking up
+
+    /// Returns the value, which becomes the most recently used; `nil` when there is none.
     @inlinable
     public func value(for key: Key) -> Value? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
         shard.lock()
-        let position = shard.store.position(of: key, hash: hash)
-        if position >= 0 {
-            let now = clock.now()
-            if shard.store.causeToGo(position, at: now) == nil {
-                let value = shard.store.use(position, at: now)
-                shard.store.hitCount &+= 1
-                announceOldest(of: shard)
-                shard.unlock()
-                return value
-            }
-        } else if revival == nil {
+        var position = shard.store.candidate(hash: hash)
+        guard position >= 0 else {
             shard.store.missCount &+= 1
             shard.unlock()
             return nil
         }
+        // The clock and the comparison of keys wait for memory: what is read between them is fetched at the same time.
+        let now = clock.now()
+        let isValid = shard.store.isValid(position, at: now)
+        let candidate = position
+        position = shard.store.position(of: key, hash: hash)
+        if position == candidate ? isValid : position >= 0 && shard.store.isValid(position, at: now) {
+            let value = shard.store.use(position, at: now)
+            shard.store.hitCount &+= 1
+            announceOldest(of: shard)
+            shard.unlock()
+            return value
+        }
+        if position < 0 { shard.store.missCount &+= 1 }
         shard.unlock()
-        return valueElsewhere(for: key, hash: hash, in: shard)
+        return position < 0 ? nil : revivedValue(for: key, hash: hash, countsHit: true, countsMiss: true).value
     }
 
-    /// As ``value(for:)``, for a look-up that is one of several for one question.
+    /// Like ``value(for:)``, for one of several look-ups that belong to one query.
     ///
     /// - Parameters:
-    ///   - countsHit: whether the statistics learn of a value.
-    ///   - countsMiss: whether they learn that there is none.
-    ///   - isUsable: whether the value is an answer; one that is not counts as a miss. Called under no lock.
+    ///   - countsHit: whether the statistics count a hit.
+    ///   - countsMiss: whether they count a miss.
+    ///   - isUsable: whether the value answers the query; if not, the look-up is a miss. Called without a lock.
+    @inlinable
     package func value(
         for key: Key, countsHit: Bool, countsMiss: Bool, where isUsable: (Value) -> Bool
     ) -> Value? {
@@ -111,22 +122,20 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         var isRevived = false
         shard.lock()
         let position = shard.store.position(of: key, hash: hash)
-        if position >= 0 {
-            let now = clock.now()
-            if shard.store.causeToGo(position, at: now) == nil {
-                found = shard.store.use(position, at: now)
-                if countsHit { shard.store.hitCount &+= 1 }
-                announceOldest(of: shard)
-            }
-        } else if revival == nil {
+        guard position >= 0 else {
             if countsMiss { shard.store.missCount &+= 1 }
             shard.unlock()
             return nil
         }
+        let now = clock.now()
+        if shard.store.isValid(position, at: now) {
+            found = shard.store.use(position, at: now)
+            if countsHit { shard.store.hitCount &+= 1 }
+            announceOldest(of: shard)
+        }
         shard.unlock()
         if found == nil {
-            found = valueElsewhere(
-                for: key, hash: hash, in: shard, countsHit: countsHit, countsMiss: countsMiss, isRevived: &isRevived)
+            (found, isRevived) = revivedValue(for: key, hash: hash, countsHit: countsHit, countsMiss: countsMiss)
         }
         guard let value = found else { return nil }
         if isUsable(value) { return value }
@@ -138,127 +147,293 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return nil
     }
 
-    /// Whether there is a value; asking does not count as a use.
+    /// Whether there is a value. Does not count as a use.
     @inlinable
-    public func contains(_ key: Key) -> Bool {
-        let hash = Store.hash(key)
-        let shard = shard(for: hash)
-        let isPresent = shard.locked { shard.store.goodPosition(of: key, hash: hash, clock: clock) >= 0 }
-        return isPresent || revival != nil && weakValue(for: key, in: shard) != nil
-    }
+    public func contains(_ key: Key) -> Bool { peek(key) != nil }
 
-    /// As ``value(for:)``, but asking does not count as a use.
+    /// Like ``value(for:)``, but does not count as a use.
+    @inlinable
     package func peek(_ key: Key) -> Value? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
-        let value = shard.locked { () -> Value? in
-            let position = shard.store.goodPosition(of: key, hash: hash, clock: clock)
-            return position >= 0 ? shard.store.slots[Int(position)].value : nil
+        return shard.locked {
+            let position = shard.store.position(of: key, hash: hash)
+            guard position >= 0 else { return nil }
+            let now = clock.now()
+            if shard.store.isValid(position, at: now) { return shard.store.slot(position).pointee.value }
+            return shard.store.revivableValue(position, at: now, revival: revival)
         }
-        return value ?? (revival == nil ? nil : weakValue(for: key, in: shard)?.value)
     }
+
+    /// When an entry expires; `nil` where it never does, and where there is none. Does not count as a use.
+    package func expiration(for key: Key) -> CacheExpiration? {
+        let hash = Store.hash(key)
+        let shard = shard(for: hash)
+        let now = clock.now()
+        let deadline = shard.locked {
+            let position = shard.store.position(of: key, hash: hash)
+            guard position >= 0, shard.store.isValid(position, at: now) else { return SlotDeadline.never }
+            return shard.store.slot(position).pointee.deadline
+        }
+        guard !deadline.isNever else { return nil }
+        let remaining = deadline.time - clock.now() / 1_000
+        return .date(Date(timeIntervalSince1970: Double(clock.date() + remaining) / 1_000_000))
+    }
+
+    /// Finishes a look-up that found no valid entry: evicts one that is too old or has expired, and returns the value if it
+    /// is alive elsewhere. It is cached again then, if the limits allow.
+    @inlinable
+    @inline(never)
+    func revivedValue(for key: Key, hash: UInt32, countsHit: Bool, countsMiss: Bool) -> (value: Value?, isRevived: Bool)
+    {
+        let shard = shard(for: hash)
+        var value: Value?
+        var isRevived = false
+        // Released after the lock.
+        var displaced: [Store.Displaced] = []
+        var deadline = SlotDeadline.never
+        let change = update(shard) {
+            let now = clock.now()
+            var position = shard.store.position(of: key, hash: hash)
+            if position >= 0, shard.store.slot(position).pointee.value != nil {
+                if let cause = shard.store.evictionCause(position, at: now) {
+                    displaced.append(shard.store.evict(position, because: cause, revival: revival))
+                    // If only the cache held the value, it is not alive elsewhere.
+                    if displaced[0].key != nil { position = -1 }
+                } else {
+                    // Another thread stored it since.
+                    value = shard.store.use(position, at: now)
+                    if countsHit { shard.store.hitCount &+= 1 }
+                }
+            }
+            if value == nil, position >= 0 {
+                value = shard.store.revivableValue(position, at: now, revival: revival)
+                isRevived = value != nil
+                if let found = value {
+                    if countsHit { shard.store.weakHitCount &+= 1 }
+                    let slot = shard.store.slot(position)
+                    deadline = slot.pointee.deadline
+                    if totals.admits(cost: slot.pointee.cost) {
+                        _ = shard.store.replace(
+                            position, by: found, cost: slot.pointee.cost, deadline: deadline, at: now)
+                    }
+                } else {
+                    displaced.append(shard.store.remove(position))
+                }
+            }
+            if value == nil, countsMiss { shard.store.missCount &+= 1 }
+        }
+        finish(change, deadline: deadline)
+        if !displaced.isEmpty { valueRelease.release(consume displaced) }
+        return (value, isRevived)
+    }
+
+    // MARK: Changing
 
     /// Stores the value as the most recently used, in place of any older one, and evicts others as the limits require.
     ///
-    /// A value that costs more than ``costLimit`` or ``entryCostLimit`` by itself is not kept; what the key held before
-    /// goes all the same.
+    /// A value that costs more than ``costLimit`` or ``entryCostLimit`` is not kept; the key's older value is removed all
+    /// the same.
     ///
     /// - Parameters:
     ///   - cost: its share of ``costLimit``; a negative one counts as 0.
-    ///   - expiration: until when it is good; ``Configuration/expiration`` by default.
+    ///   - expiration: when it expires; ``Configuration/expiration`` by default.
     @inlinable
     public func set(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) {
-        store(value, for: key, cost: max(0, cost), expiration: expiration, replaces: true)
+        store(value, for: key, hash: Store.hash(key), cost: max(0, cost), expiration: expiration, replaces: true)
     }
 
-    /// Stores the value unless the key has one already; `true` if it was stored.
+    /// Stores the value unless the key has one already.
     ///
     /// Either way the key's value is the most recently used afterwards. Costs, limits and expiration count as for
     /// ``set(_:for:cost:expiration:)``.
+    ///
+    /// - Returns: `true` if the value was stored.
     @discardableResult
     @inlinable
     public func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
         let hash = Store.hash(key)
-        if revival != nil, revivedValue(for: key, hash: hash, countsHit: false, countsMiss: false) != nil {
-            return false
+        if revival != nil {
+            let shard = shard(for: hash)
+            let isEvicted = shard.locked {
+                let position = shard.store.position(of: key, hash: hash)
+                return position >= 0 && !shard.store.isValid(position, at: clock.now())
+            }
+            if isEvicted, revivedValue(for: key, hash: hash, countsHit: false, countsMiss: false).value != nil {
+                return false
+            }
         }
-        return store(value, for: key, cost: max(0, cost), expiration: expiration, replaces: false)
+        return store(value, for: key, hash: hash, cost: max(0, cost), expiration: expiration, replaces: false)
     }
 
-    /// Removes the value and returns it. It is not found again, even if it lives on elsewhere.
+    /// Removes the value and returns it. It is not found again, even if it is alive elsewhere.
     @discardableResult
     @inlinable
     public func remove(for key: Key) -> Value? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
-        var removed: Store.Slot?
-        var isGood = false
-        // Released after the lock, as is what it refers to.
-        var forgotten: WeakTier<Key, Value>.Element?
+        var removed: Store.Displaced?
+        var isValid = false
         let change = update(shard) {
             let position = shard.store.position(of: key, hash: hash)
-            if position >= 0 {
-                isGood = shard.store.causeToGo(position, at: clock.now()) == nil
-                removed = shard.store.remove(position)
-            }
-            if revival != nil { forgotten = shard.weakTier.remove(key) }
+            guard position >= 0 else { return }
+            isValid = shard.store.isValid(position, at: clock.now())
+            removed = shard.store.remove(position)
         }
-        withExtendedLifetime(forgotten) {}
         finish(change)
-        guard let slot = removed else { return nil }
-        if isGood { return slot.value }
+        guard let displaced = removed else { return nil }
+        if isValid { return displaced.value }
         removed = nil
-        valueRelease.release(consume slot)
+        valueRelease.release(consume displaced)
         return nil
     }
 
-    /// Removes everything. No value is found again, even if it lives on elsewhere.
+    /// Removes everything. No value is found again, even if it is alive elsewhere.
     public func removeAll() {
         var change: MemoryTotals.Change = []
         var old: [RetiredStore<Key, Value>] = []
-        var oldWeakTiers: [WeakTier<Key, Value>] = []
-        for shard in shards.all {
-            change.formUnion(
-                update(shard) {
-                    old.append(shard.takeStore())
-                    oldWeakTiers.append(shard.weakTier)
-                    shard.weakTier = WeakTier(succeeding: shard.weakTier)
-                })
-        }
+        for shard in shards.all { change.formUnion(update(shard) { old.append(shard.takeStore()) }) }
         finish(change)
         valueRelease.release(consume old)
     }
-}
 
-// MARK: - What the methods are made of
+    // MARK: Limits
 
-extension MemoryCache {
-    /// Twice as many as processors, so that few threads meet, but 8 to 32: an eviction looks at all of them.
-    private static var defaultShardCount: Int {
-        let wanted = min(max(8, 2 * PlatformThread.processorCount), 32)
-        return 1 << (Int.bitWidth - (wanted - 1).leadingZeroBitCount)
+    /// The number of entries, including expired ones that have not been removed yet.
+    public var count: Int { totals.count }
+
+    /// The cost of all entries together.
+    public var totalCost: Int { totals.cost }
+
+    /// The most that all entries may cost together. A lower limit takes effect at once.
+    public var costLimit: Int {
+        get { totals.costLimit }
+        set {
+            totals.costLimit = newValue
+            evict(downTo: totals.limits)
+        }
     }
 
+    /// The most entries. A lower limit takes effect at once.
+    public var countLimit: Int {
+        get { totals.countLimit }
+        set {
+            totals.countLimit = newValue
+            evict(downTo: totals.limits)
+        }
+    }
+
+    /// The most that one entry may cost. A lower limit takes effect at once, in time proportional to the number of entries.
+    public var entryCostLimit: Int {
+        get { totals.entryCostLimit }
+        set {
+            totals.entryCostLimit = newValue
+            let limit = totals.entryCostLimit
+            evictFromAllShards { [revival] store in
+                store.evictAll(because: .cost, revival: revival) { $0.cost > limit }
+            }
+        }
+    }
+
+    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect at once.
+    public var ageLimit: Double {
+        get {
+            let limit = shards[0].locked { shards[0].store.ageLimit }
+            return limit == .max ? .infinity : Double(limit) / 1e9
+        }
+        set {
+            let limit = Int64(nanosecondsIn: newValue)
+            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
+            trim(toAge: newValue, because: .age)
+            keepUp()
+        }
+    }
+
+    /// Removes the least recently used entries until the rest cost no more than `cost`.
+    public func trim(toCost cost: Int) { evict(downTo: EvictionGoal(cost: max(0, cost), cause: .trim)) }
+
+    /// Removes the least recently used entries until no more than `count` are left.
+    public func trim(toCount count: Int) { evict(downTo: EvictionGoal(count: max(0, count), cause: .trim)) }
+
+    /// Removes the entries that have not been used for `age` seconds.
+    public func trim(toAge age: Double) { trim(toAge: age, because: .trim) }
+
+    /// Removes the entries that have expired or have not been used for ``ageLimit``.
+    public func removeExpired() {
+        let now = clock.now()
+        evictFromAllShards { $0.evictExpired(at: now) }
+        trim(toAge: ageLimit, because: .age)
+    }
+
+    /// Call it when the app's last window is hidden: removes all values if ``Configuration/removesAllInBackground`` is
+    /// set. Values that are still alive elsewhere are found again if the configuration allows it.
+    public func didEnterBackground() {
+        if removesAllInBackground { evictCurrentEntries(because: .background) }
+    }
+
+    private func trim(toAge age: Double, because cause: EvictionCause) {
+        let limit = Int64(nanosecondsIn: age)
+        if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
+    }
+
+    /// Entries that other threads store meanwhile stay, or this might never end.
+    func evictCurrentEntries(because cause: EvictionCause) {
+        evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
+    }
+
+    private func evictFromAllShards(_ body: (inout Store) -> [Store.Displaced]) {
+        var displaced: [Store.Displaced] = []
+        var change: MemoryTotals.Change = []
+        for shard in shards.all {
+            let step = update(shard) {
+                displaced += body(&shard.store)
+                displaced += shard.store.sweepReferencesIfNeeded()
+            }
+            change.formUnion(step)
+        }
+        finish(change)
+        if !displaced.isEmpty { valueRelease.release(consume displaced) }
+    }
+
+    // MARK: Statistics
+
+    /// What the cache has done. It is collected shard by shard: while other threads use the cache, the numbers need not
+    /// belong to one moment.
+    public var statistics: MemoryCacheStatistics {
+        var sum = MemoryCacheStatistics()
+        for shard in shards.all { sum.add(shard.locked { shard.store.statistics }) }
+        return sum
+    }
+
+    /// Counts from 0 again; entries stay.
+    public func resetStatistics() {
+        for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
+    }
+}
+
+// MARK: - Steps of the methods
+
+extension MemoryCache {
     @inlinable
     func shard(for hash: UInt32) -> MemoryShard<Key, Value> { shards[Int(hash &>> shardShift)] }
 
     @inlinable
     @discardableResult
-    func store(_ value: Value, for key: Key, cost: Int, expiration: CacheExpiration?, replaces: Bool) -> Bool {
-        let hash = Store.hash(key)
+    func store(
+        _ value: Value, for key: Key, hash: UInt32, cost: Int, expiration: CacheExpiration?, replaces: Bool
+    ) -> Bool {
         let shard = shard(for: hash)
         let deadline = deadline(of: expiration)
-        let reference = revival?.makeReference(value)
-        var (isStored, needsSweep) = (false, false)
+        var isStored = false
         // Released after the lock.
         var replaced: Value?
-        var removed: Store.Slot?
-        var forgotten: WeakTier<Key, Value>.Element?
+        var removed: Store.Displaced?
+        var swept: [Store.Displaced] = []
         let change = update(shard) {
             let position = shard.store.position(of: key, hash: hash)
             let now = clock.now()
-            if !replaces, position >= 0 {
-                guard let cause = shard.store.causeToGo(position, at: now) else {
+            if !replaces, position >= 0, shard.store.slot(position).pointee.value != nil {
+                guard let cause = shard.store.evictionCause(position, at: now) else {
                     _ = shard.store.use(position, at: now)
                     return
                 }
@@ -270,24 +445,19 @@ extension MemoryCache {
                 if position >= 0 {
                     replaced = shard.store.replace(position, by: value, cost: cost, deadline: deadline, at: now)
                 } else {
-                    shard.store.insert(
-                        Store.Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash), at: now)
+                    shard.store.insert(value, for: key, hash: hash, cost: cost, deadline: deadline, at: now)
                 }
-            } else if position >= 0 {
-                removed = shard.store.remove(position)
+                return
             }
-            if revival != nil {
-                forgotten = shard.weakTier.set(reference, for: key, cost: cost, deadline: deadline)
-                needsSweep = shard.weakTier.needsSweep
+            if position >= 0 { removed = shard.store.remove(position) }
+            if let reference = revival?.makeReference(value) {
+                shard.store.insert(reference, for: key, hash: hash, cost: cost, deadline: deadline)
+                swept = shard.store.sweepReferencesIfNeeded()
             }
         }
-        withExtendedLifetime(forgotten) {}
-        if !deadline.isNever, upkeep.isLate(for: deadline) { keepUp() }
-        if change.contains(.isInExcess) { evict(downTo: totals.limits) }
-        if needsSweep { sweepWeakTier(of: shard) }
-        finish(change)
-        if !valueRelease.isImmediate, replaced != nil || removed != nil {
-            valueRelease.release((consume replaced, consume removed))
+        finish(change, deadline: deadline)
+        if !valueRelease.isImmediate, replaced != nil || removed != nil || !swept.isEmpty {
+            valueRelease.release((consume replaced, consume removed, consume swept))
         }
         return isStored
     }
@@ -299,7 +469,7 @@ extension MemoryCache {
         return SlotDeadline(expiration, clock: clock)
     }
 
-    /// Runs `body` alone with the shard, and counts in what it changed.
+    /// Runs `body` with the shard's lock held, and adds what it changed to the totals.
     @inlinable
     @inline(__always)
     func update(_ shard: MemoryShard<Key, Value>, _ body: () -> Void) -> MemoryTotals.Change {
@@ -314,21 +484,31 @@ extension MemoryCache {
         return change
     }
 
-    /// To be called under the lock at the end of whatever changes a store.
+    /// Must be called under the lock after each change of a store.
     @inlinable
     @inline(__always)
     func announceOldest(of shard: MemoryShard<Key, Value>) {
         let stamp = shard.store.oldestStamp
         guard stamp != shard.store.announcedStamp else { return }
         shard.store.announcedStamp = stamp
-        oldestStamps.announce(stamp, ofShard: shard.contents.pointee.index)
+        totals.announce(oldestStamp: stamp, ofShard: shard.contents.pointee.index)
+    }
+
+    /// Does what a change requires without a lock.
+    ///
+    /// - Parameter deadline: of the entry that was stored.
+    @inlinable
+    func finish(_ change: MemoryTotals.Change, deadline: SlotDeadline = .never) {
+        if !deadline.isNever, upkeep.isLate(for: deadline) { keepUp() }
+        if change.contains(.isInExcess) { evict(downTo: totals.limits) }
+        if !change.isDisjoint(with: [.isFilled, .isEmptied]) { keepUp() }
     }
 
     /// Evicts the least recently used entries of all shards one by one.
     @inlinable
     func evict(downTo goal: EvictionGoal) {
-        var displaced: [Store.Slot] = []
-        while let (index, stamp) = oldestStamps.first() {
+        var displaced: [Store.Displaced] = []
+        while let (index, stamp) = totals.oldestShard() {
             let shard = shards[index]
             shard.lock()
             let oldest = shard.store.oldest
@@ -337,24 +517,23 @@ extension MemoryCache {
                 shard.unlock()
                 continue
             }
-            let cost = shard.store.slots[Int(oldest)].cost
+            let cost = shard.store.slot(oldest).pointee.cost
             guard let cause = totals.countOut(cost: cost, stamp: stamp, for: goal) else {
                 shard.unlock()
                 break
             }
-            let slot = shard.store.evict(oldest, because: cause)
-            if revival != nil { shard.weakTier.update(slot.key, deadline: slot.deadline) }
+            let evicted = shard.store.evict(oldest, because: cause, revival: revival)
+            let swept = shard.store.sweepReferencesIfNeeded()
             announceOldest(of: shard)
             shard.unlock()
-            if valueRelease.isImmediate { _ = consume slot } else { displaced.append(slot) }
+            if valueRelease.isImmediate { _ = consume evicted } else { displaced.append(evicted) }
+            if !swept.isEmpty { displaced += swept }
         }
         if totals.isEmpty { keepUp() }
         if !displaced.isEmpty { valueRelease.release(consume displaced) }
     }
 
-    /// What is left to do without a lock.
-    @inlinable
-    func finish(_ change: MemoryTotals.Change) {
-        if !change.isDisjoint(with: [.isFilled, .isEmptied]) { keepUp() }
-    }
+    /// Schedules what the cache needs while it has entries: memory pressure reports and the next sweep.
+    @usableFromInline
+    func keepUp() { upkeep.update(for: self) }
 }

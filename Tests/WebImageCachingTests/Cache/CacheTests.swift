@@ -1,3 +1,4 @@
+import Foundation
 import FoundationEssentials
 import Testing
 import WebImageCore
@@ -289,4 +290,170 @@ import WebImageTestSupport
 
 extension WebImageError {
     fileprivate static let truncatedValue = WebImageError.decoding(format: .png, reason: .truncated)
+}
+
+@Suite struct CacheArchiverTests {
+    private struct Record: Codable, Equatable {
+        var name: String
+        var scores: [Double]
+        var bytes: Data
+        var date: Date
+        var next: [Record]?
+    }
+
+    private func copy<Value: Codable & Sendable>(_ value: Value) throws -> Value? {
+        let archiver = CacheArchiver<Value>.codable
+        return try archiver.unarchive(try archiver.archive(value))
+    }
+
+    @Test func bringsBackEveryKindOfValue() throws {
+        var record = Record(
+            name: "Ännchen \"😀\" \0",
+            scores: [0.1, -.infinity, .infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude],
+            bytes: Data(0...255), date: Date(timeIntervalSinceReferenceDate: 123_456_789.123_456_7))
+        record.next = [record]
+        #expect(try copy(record) == record)
+        #expect(try copy([UInt64.max]) == [.max])
+        #expect(try copy(["a": [1: Optional("$null"), 2: nil]]) == ["a": [1: "$null", 2: nil]])
+        #expect(try copy(Double.nan)?.isNaN == true)
+    }
+
+    @Test func takesScalarsByThemselves() throws {
+        #expect(try copy(3) == 3)
+        #expect(try copy(Int64.min) == .min)
+        #expect(try copy("text") == "text")
+        #expect(try copy("") == "")
+        #expect(try copy(true) == true)
+        #expect(try copy(0.1) == 0.1)
+        #expect(try copy(Double.infinity) == .infinity)
+        #expect(try copy(Int?.none) == .some(nil))
+        #expect(try copy(Data([1, 2])) == Data([1, 2]))
+    }
+
+    @Test func leavesBytesAsTheyAre() throws {
+        let archiver = CacheArchiver<Data>.identity
+        #expect(try archiver.unarchive(try archiver.archive(Data([1, 2, 3]))) == Data([1, 2, 3]))
+        #expect(try archiver.archive(Data()) == Data())
+    }
+}
+
+@Suite struct ChangeMonitorTests {
+    private let monitor = ChangeMonitor<String>()
+
+    @Test func noticesChangesBetweenBeginningAndEnd() {
+        let reading = monitor.begin("key")
+        var change = monitor.begin("key")
+        #expect(!monitor.hasChanged(since: reading))
+        monitor.change(&change)
+        #expect(monitor.hasChanged(since: reading))
+        #expect(!monitor.end(change))
+        #expect(monitor.end(reading))
+    }
+
+    @Test func doesNotCountOthersKeysAndEarlierChanges() {
+        var change = monitor.begin("key")
+        monitor.change(&change)
+        let (late, other) = (monitor.begin("key"), monitor.begin("other"))
+        #expect(!monitor.end(change))
+        #expect(!monitor.end(late))
+        #expect(!monitor.end(other))
+    }
+
+    @Test func tellsOverlappingChangesApart() {
+        var (first, second) = (monitor.begin("key"), monitor.begin("key"))
+        monitor.change(&first)
+        monitor.change(&second)
+        #expect(monitor.end(first))
+        #expect(monitor.end(second))
+    }
+
+    @Test func letsOneOfSeveralChangeWhatTheyFound() {
+        var (first, second) = (monitor.begin("key"), monitor.begin("key"))
+        var calls: [Int] = []
+        #expect(monitor.changeDiskIfUnchanged(&first) { calls.append(1) })
+        #expect(!monitor.changeDiskIfUnchanged(&second) { calls.append(2) })
+        #expect(calls == [1])
+        #expect(!monitor.end(first))
+        #expect(monitor.end(second))
+    }
+
+    @Test func changesEveryKey() {
+        let passages = ["a", "b"].map(monitor.begin)
+        monitor.changeAll()
+        #expect(passages.allSatisfy(monitor.end))
+    }
+
+    @Test func forgetsKeysNobodyWorksOn() {
+        var change = monitor.begin("key")
+        monitor.change(&change)
+        #expect(monitor.changeCount(of: "key") == 1)
+        _ = monitor.end(change)
+        #expect(monitor.changeCount(of: "key") == 0)
+    }
+}
+
+@Suite struct ExpirationDeadlineTests {
+    private let now: Int64 = 5_000_000
+
+    private func deadline(_ expiration: CacheExpiration) -> ExpirationDeadline {
+        ExpirationDeadline(expiration, now: now, date: 1_000_000_000_000_000)
+    }
+
+    @Test func neverPassesNever() {
+        #expect(!deadline(.never).isPassed(at: .max))
+    }
+
+    @Test func secondsCountFromNow() {
+        let deadline = deadline(.seconds(2))
+        #expect(!deadline.isPassed(at: now + 1_999_999))
+        #expect(deadline.isPassed(at: now + 2_000_000))
+    }
+
+    @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func secondsThatAreNoTimePassAtOnce(_ seconds: Double) {
+        #expect(deadline(.seconds(seconds)).isPassed(at: now))
+    }
+
+    @Test func endlessSecondsPassInAnotherAge() {
+        #expect(!deadline(.seconds(.infinity)).isPassed(at: now + 1_000_000_000_000_000))
+    }
+
+    @Test func aDateIsAMomentOfTheCalendar() {
+        let deadline = deadline(.date(Date(timeIntervalSince1970: 1_000_000_003)))
+        #expect(!deadline.isPassed(at: now + 2_999_999))
+        #expect(deadline.isPassed(at: now + 3_000_000))
+    }
+
+    @Test func aDateOfThePastHasPassed() {
+        #expect(deadline(.date(.distantPast)).isPassed(at: now))
+    }
+
+    @Test func usesLengthenSecondsByTheRule() {
+        var original = deadline(.seconds(10))
+        let isOriginalLonger = original.extend(by: .original, at: now + 4_000_000)
+        #expect(isOriginalLonger)
+        #expect(original.time == now + 14_000_000)
+
+        var seconds = deadline(.seconds(10))
+        let isSecondsLonger = seconds.extend(by: .seconds(30), at: now)
+        #expect(isSecondsLonger)
+        #expect(seconds.time == now + 30_000_000)
+    }
+
+    @Test func usesNeverShortenAnExpiration() {
+        var deadline = deadline(.seconds(10))
+        let isLonger = deadline.extend(by: .seconds(1), at: now)
+        #expect(!isLonger)
+        let isLongerByNothing = deadline.extend(by: .none, at: now + 9_000_000)
+        #expect(!isLongerByNothing)
+        #expect(deadline.time == now + 10_000_000)
+    }
+
+    @Test func usesLengthenNeitherDatesNorNever() {
+        var date = deadline(.date(.distantFuture))
+        var never = deadline(.never)
+        let isDateLonger = date.extend(by: .seconds(1e12), at: now)
+        #expect(!isDateLonger)
+        let isNeverLonger = never.extend(by: .original, at: now)
+        #expect(!isNeverLonger)
+    }
 }

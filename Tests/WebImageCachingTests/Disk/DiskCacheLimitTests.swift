@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Testing
 import WebImageCore
 import WebImageTestSupport
@@ -226,5 +227,294 @@ import WebImageTestSupport
         for other in others { try other.execute("COMMIT") }
         for cache in caches { await cache.flush() }
         #expect(fixture.reported.isEmpty)
+    }
+}
+
+@Suite struct DiskCacheTrimTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    @Test func keepsTheMostRecentlyUsedWithinTheSizeLimit() async {
+        let cache = fixture.cache(sizeLimit: 100_000)
+        for number in 0..<10 { await cache.storeNow(Data(10_000, of: 1), for: "\(number)") }
+        #expect(await cache.count == 10)
+        _ = await cache.data(for: "0")
+        await cache.storeNow(Data(5_000, of: 2), for: "new")
+        // Down to 90 %: 105,000 bytes are 15,000 too many.
+        #expect(await cache.totalSize == 85_000)
+        #expect(await !cache.contains("1"))
+        #expect(await !cache.contains("2"))
+        #expect(await cache.contains("0"))
+        #expect(await cache.contains("3"))
+        #expect(await cache.contains("new"))
+    }
+
+    @Test func evictsInTheExactOrderOfUseAcrossAReopen() async {
+        var random = SplitMix64(seed: 7)
+        var order: [String] = []
+        var cache = fixture.cache()
+        for step in 0..<2_000 {
+            if step == 1_000 {
+                await cache.flush()
+                cache = fixture.cache()
+                // A cache numbers its events from the clock's time on.
+                fixture.advance(seconds: 1)
+            }
+            let key = "key \(Int.random(in: 0..<60, using: &random))"
+            if Bool.random(using: &random) {
+                cache.store(Data(step % 2 == 0 ? 100 : 30_000, of: 1), for: key)
+            } else if await cache.data(for: key) == nil {
+                continue
+            } else if !order.contains(key) {
+                Issue.record("\(key) was never stored")
+            }
+            // A value that was read while it waited is as new as its store; so settle each step that reads.
+            if step % 3 == 0 { await cache.flush() }
+            order.removeAll { $0 == key }
+            order.append(key)
+        }
+        await cache.flush()
+        while let victim = order.first {
+            #expect(await cache.contains(victim))
+            await cache.trim(toSize: await cache.totalSize - 1)
+            order.removeFirst()
+            #expect(await !cache.contains(victim))
+            #expect(await cache.count == order.count)
+        }
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test func doesNotKeepAValueBeyondTheLimitNorWhatItReplaces() async {
+        let cache = fixture.cache(sizeLimit: 1_000)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        await cache.storeNow(Data(10, of: 2), for: "other")
+        await cache.storeNow(Data(1_001, of: 3), for: "key")
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await cache.data(for: "other") == Data(10, of: 2))
+    }
+
+    @Test func dropsWhatWasNotUsedWithinTheAgeLimit() async {
+        let cache = fixture.cache(ageLimit: 100)
+        await cache.storeNow(Data(10, of: 1), for: "unused")
+        await cache.storeNow(Data(10, of: 2), for: "used")
+        fixture.advance(seconds: 80)
+        _ = await cache.data(for: "used")
+        fixture.advance(seconds: 80)
+        await cache.flush()
+        #expect(await !cache.contains("unused"))
+        #expect(await cache.contains("used"))
+    }
+
+    @Test func trimsWhenOpenedAnHourAfterTheLastTrim() async {
+        do {
+            let cache = fixture.cache(ageLimit: 1_000_000)
+            await cache.storeNow(Data(30_000, of: 1), for: "old")
+            await cache.flush()
+        }
+        fixture.advance(seconds: 3_500)
+        #expect(await fixture.cache(ageLimit: 10).count == 1)
+        fixture.advance(seconds: 200)
+        #expect(await fixture.cache(ageLimit: 10).count == 0)
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    /// Nine tenths of what fits are from before the clock went back.
+    @Test(arguments: [false, true])
+    func keepsWhatWasStoredAfterTheClockWentBack(isReopened: Bool) async {
+        var cache = fixture.cache(sizeLimit: 100_000)
+        for number in 0..<9 { await cache.storeNow(Data(10_000, of: 1), for: "old \(number)") }
+        _ = await cache.data(for: "old 0")
+        await cache.flush()
+        fixture.advance(seconds: -100_000_000)
+        if isReopened { cache = fixture.cache(sizeLimit: 100_000) }
+        for number in 0..<5 { await cache.storeNow(Data(10_000, of: 1), for: "new \(number)") }
+        for number in 0..<5 { #expect(await cache.contains("new \(number)")) }
+        // The old ones have kept their order.
+        #expect(await cache.contains("old 0"))
+        #expect(await !cache.contains("old 1"))
+        for number in 0..<6 { await cache.storeNow(Data(10_000, of: 1), for: "newer \(number)") }
+        #expect(await !cache.contains("old 0"))
+    }
+
+    @Test func agesWhatWasStoredBeforeTheClockWentBack() async {
+        let cache = fixture.cache(ageLimit: 100)
+        await cache.storeNow(Data(10, of: 1), for: "old")
+        fixture.advance(seconds: -100_000_000)
+        await cache.flush()
+        #expect(await cache.contains("old"))
+        fixture.advance(seconds: 101)
+        await cache.flush()
+        #expect(await !cache.contains("old"))
+    }
+
+    @Test func trimsWhenOpenedAfterTheClockWentBack() async {
+        do {
+            let cache = fixture.cache()
+            await cache.storeNow(Data(30_000, of: 1), for: "old")
+            await cache.flush()
+        }
+        fixture.advance(seconds: -100_000_000)
+        #expect(await fixture.cache(sizeLimit: 20_000).count == 0)
+    }
+
+    @Test func trimRemovesFilesWithoutAnEntry() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(30_000, of: 1), for: "key")
+        let file = try #require(fixture.valueFiles.first)
+        let folder = URL(filePath: file).deletingLastPathComponent().path
+        try Data(10, of: 0).write(to: URL(filePath: "\(folder)/fffff"))
+        try Data(10, of: 0).write(to: URL(filePath: "\(folder)/not a number"))
+        try fixture.folder.write(Data(10, of: 0), to: "cache/values-old/1")
+        await cache.trim(toSize: .max)
+        #expect(fixture.valueFiles == [file])
+        #expect(await cache.data(for: "key") == Data(30_000, of: 1))
+    }
+
+    @Test func makesRoomToKeepTheFileSystemsFreeSpaceAboveTheFloor() async throws {
+        let free = try #require(DiskDirectory(path: fixture.folder.path).freeByteCount)
+        do {
+            let cache = fixture.cache()
+            for number in 0..<5 { await cache.storeNow(Data(50_000, of: 1), for: "\(number)") }
+        }
+        let cache = fixture.cache(freeSpaceFloor: free * 2)
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        #expect(await cache.data(for: "new") == nil)
+        #expect(await cache.count == 0)
+        #expect(fixture.reported == [.system(errno: ENOSPC)])
+    }
+
+    @Test func freeSpaceWithoutEndIsAFiniteNumber() {
+        #expect(DiskDirectory.byteCount(blockCount: 1_000, blockSize: 4_096) == 4_096_000)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 4_096) == 1 << 50)
+        #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 1) == 1 << 50)
+    }
+
+    @Test(arguments: [.max, .min] as [Int64])
+    func aFreeSpaceFloorMayBeAnyNumber(floor: Int64) async {
+        let cache = fixture.cache(sizeLimit: nil, freeSpaceFloor: floor)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.contains("key") == (floor == .min))
+    }
+
+    @Test(arguments: [.nan, .infinity, -.infinity, -1] as [Double])
+    func anAgeLimitMayBeAnyNumber(limit: Double) async {
+        let cache = fixture.cache(ageLimit: limit)
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        fixture.advance(seconds: 1)
+        await cache.flush()
+        #expect(await cache.contains("key") == !(limit < 0))
+    }
+
+    @Test func anIndexWithAnImpossibleSizeIsMovedAside() async throws {
+        await fixture.cache().storeNow(Data(10, of: 1), for: "key")
+        do {
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try other.execute("UPDATE cache SET size = 9223372036854775807")
+        }
+        #expect(await fixture.cache(sizeLimit: nil).totalSize == 0)
+        #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
+    }
+
+    /// Whatever a damaged page says, nothing overflows, and the cache goes on.
+    @Test(arguments: [
+        "UPDATE cache SET hits = 9223372036854775807", "UPDATE cache SET misses = -9223372036854775808",
+        "UPDATE cache SET evictions = 9223372036854775807", "UPDATE cache SET count = -9223372036854775808",
+        "UPDATE cache SET segment = 9223372036854775807", "UPDATE entry SET size = -9223372036854775808",
+        "UPDATE entry SET size = 9223372036854775807", "UPDATE segment SET live_size = -9223372036854775808",
+        "UPDATE segment SET live_count = -9223372036854775808",
+    ])
+    func survivesImpossibleNumbers(change: String) async throws {
+        do {
+            let cache = fixture.cache()
+            for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "\(number)") }
+            let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+            try other.execute(change)
+        }
+        let cache = fixture.cache()
+        for number in 0..<5 { _ = await cache.data(for: "\(number)") }
+        _ = await cache.statistics()
+        for number in 0..<5 { cache.remove(for: "\(number)") }
+        await cache.trim(toCount: 3)
+        await cache.flush()
+        _ = await cache.statistics()
+        await cache.removeAll()
+        await cache.storeNow(Data(10, of: 2), for: "new")
+        #expect(await cache.data(for: "new") == Data(10, of: 2))
+        #expect(await cache.count == 1)
+    }
+
+    /// The use is noted in memory only when the next store has to make room.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func makesRoomInTheOrderOfUsesThatAreNotWrittenYet() async throws {
+        let disk = try SmallFileSystem(mebibytes: 16)
+        let path = disk.path + "/cache"
+        let filler = fixture.cache(at: path)
+        for key in ["used", "unused", "other"] { await filler.storeNow(Data(1 << 20, of: 1), for: key) }
+        let free = try #require(DiskDirectory(path: path).freeByteCount)
+        let cache = fixture.cache(at: path, freeSpaceFloor: free - 256 << 10)
+        // A cache numbers its events from the clock's time on.
+        fixture.advance(seconds: 1)
+        #expect(await cache.data(for: "used") != nil)
+        await cache.storeNow(Data(1 << 20, of: 2), for: "new")
+        #expect(await cache.entries().map(\.key) == ["used", "other", "new"])
+        #expect(await cache.statistics().hits == 1)
+    }
+
+    /// It is not going to be stored, so none has to go for it.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func makesNoRoomForAValueAboveTheSizeLimit() async throws {
+        let disk = try SmallFileSystem(mebibytes: 16)
+        let path = disk.path + "/cache"
+        let filler = fixture.cache(at: path)
+        for key in ["first", "second"] { await filler.storeNow(Data(1 << 20, of: 1), for: key) }
+        let free = try #require(DiskDirectory(path: path).freeByteCount)
+        let cache = fixture.cache(at: path, sizeLimit: 4 << 20, freeSpaceFloor: free - 256 << 10)
+        await cache.storeNow(Data(5 << 20, of: 2), for: "too large")
+        #expect(await cache.entries().map(\.key) == ["first", "second"])
+        #expect(fixture.reported.isEmpty)
+    }
+
+    @Test func givesTheSpaceOfRemovedValuesBack() async {
+        let cache = fixture.cache()
+        for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }
+        await cache.flush()
+        await cache.removeAll()
+        await cache.flush()
+        var status = stat()
+        #expect(stat(fixture.indexPath, &status) == 0)
+        #expect(status.st_size < 500_000)
+    }
+
+    /// In MiB.
+    @Test(
+        arguments: [(0, 64), (640, 64), (650, 65), (5_000, 500), (10_240, 1_024), (1 << 20, 1_024)] as [(Int64, Int64)])
+    func takesATenthOfTheFreeSpaceByDefault(free: Int64, limit: Int64) {
+        #expect(DiskWriter.defaultSizeLimit(available: free << 20) == limit << 20)
+    }
+
+    /// Of which its own values are a part: the limit does not shrink while it fills up.
+    @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
+    func takesATenthOfTheFileSystemItIsOnByDefault() async throws {
+        let disk = try SmallFileSystem(mebibytes: 1_000)
+        let path = disk.path + "/cache"
+        await fixture.cache(at: path, sizeLimit: nil).storeNow(Data(8 << 20, of: 1), for: "key")
+        let cache = fixture.cache(at: path, sizeLimit: nil)
+        #expect(await cache.totalSize == 8 << 20)
+        let limit = await cache.afterWriting(\.sizeLimit)
+        #expect(abs(limit - 100 << 20) < 1 << 20, "\(limit)")
+    }
+
+    @Test func hasTheDocumentedDefaults() {
+        let configuration = fixture.configuration
+        #expect(configuration.sizeLimit == nil)
+        #expect(configuration.ageLimit == 30 * 24 * 3_600)
+        #expect(configuration.freeSpaceFloor == 256 << 20)
+        #expect(configuration.countLimit == nil)
+        #expect(configuration.expiration == .never)
+        #expect(configuration.expirationExtension == .none)
+        #expect(configuration.evictionOrder == .access)
+        #expect(configuration.fileThreshold == 256 << 10)
+        #expect(configuration.usesChecksums)
+        #expect(!configuration.allowsForeignDirectory)
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 import WebImageCore
 
@@ -194,5 +195,184 @@ import WebImageCore
         for number in 0..<200 {
             #expect(cache.value(for: Colliding(number: number)) == (number % 2 == 0 ? nil : number))
         }
+    }
+}
+
+@Suite struct MemoryCacheExpirationTests {
+    @Test func handsOutNothingThatHasExpired() {
+        let fixture = MemoryCacheFixture<Int, Int>()
+        fixture.cache.set(1, for: 1, cost: 5, expiration: .seconds(10))
+        fixture.cache.set(2, for: 2, expiration: .never)
+        fixture.ticking.advance(seconds: 9)
+        #expect(fixture.cache.value(for: 1) == 1)
+        fixture.ticking.advance(seconds: 1)
+        #expect(!fixture.cache.contains(1))
+        #expect(fixture.cache.remove(for: 1) == nil)
+        #expect(fixture.cache.count == 1 && fixture.cache.totalCost == 0)
+        #expect(fixture.cache.value(for: 2) == 2)
+    }
+
+    @Test func insertsWhereAnEntryHasExpired() {
+        let fixture = MemoryCacheFixture<Int, Int>()
+        fixture.cache.set(1, for: 1, expiration: .seconds(10))
+        fixture.ticking.advance(seconds: 10)
+        #expect(fixture.cache.insert(2, for: 1))
+        #expect(fixture.cache.value(for: 1) == 2)
+    }
+
+    @Test func takesDatesAndTheDefault() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.expiration = .seconds(5) }
+        fixture.cache.set(1, for: 1)
+        fixture.cache.set(2, for: 2, expiration: .date(Date(timeIntervalSince1970: 1_003)))
+        fixture.cache.set(3, for: 3, expiration: .never)
+        fixture.ticking.advance(seconds: 3)
+        #expect((1...3).filter { fixture.cache.contains($0) } == [1, 3])
+        fixture.ticking.advance(seconds: 2)
+        #expect((1...3).filter { fixture.cache.contains($0) } == [3])
+    }
+
+    @Test func aUseLengthensAnExpirationByTheRule() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.expirationExtension = .original }
+        fixture.cache.set(1, for: 1, expiration: .seconds(10))
+        fixture.ticking.advance(seconds: 6)
+        #expect(fixture.cache.value(for: 1) == 1)
+        fixture.ticking.advance(seconds: 6)
+        #expect(fixture.cache.contains(1))
+        fixture.ticking.advance(seconds: 4)
+        #expect(!fixture.cache.contains(1), "to be asked for is no use")
+    }
+
+    @Test func removesWhatHasExpiredOnRequest() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 100 }
+        for key in 0..<50 { fixture.cache.set(key, for: key, cost: 1, expiration: .seconds(Double(key))) }
+        fixture.ticking.advance(seconds: 29)
+        fixture.cache.removeExpired()
+        #expect(fixture.cache.count == 20 && fixture.cache.totalCost == 20)
+        #expect((30..<50).allSatisfy { fixture.cache.contains($0) })
+        fixture.cache.set(99, for: 99)
+        fixture.ticking.advance(seconds: 100)
+        fixture.cache.removeExpired()
+        #expect(fixture.cache.count == 0)
+    }
+}
+
+@Suite struct MemoryCacheLimitTests {
+    @Test func hasNoLimitsByDefault() {
+        let configuration = MemoryCache<Int, Int>.Configuration()
+        #expect(configuration.costLimit == .max && configuration.countLimit == .max)
+        #expect(configuration.entryCostLimit == .max && configuration.ageLimit == .infinity)
+        #expect(configuration.expiration == .never && configuration.expirationExtension == .none)
+        #expect(configuration.revival == nil && configuration.removesAllInBackground)
+        #expect(configuration.pressureSource is SystemMemoryPressure)
+        guard case .caller = configuration.valueRelease else {
+            Issue.record("values are released elsewhere")
+            return
+        }
+    }
+
+    @Test func keepsPicturesForTwelveHoursAndFindsThoseOnTheScreen() {
+        let configuration = MemoryCache<Int, Image>.Configuration.images
+        #expect(configuration.ageLimit == 43_200)
+        #expect(configuration.costLimit == MemoryBudget.defaultImageCost())
+        #expect(configuration.revival != nil)
+    }
+
+    @Test func handsOutNothingThatWasNotUsedForLong() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 10 }
+        fixture.cache.set(1, for: 1, cost: 3)
+        fixture.cache.set(2, for: 2, cost: 4)
+        fixture.ticking.advance(seconds: 9)
+        #expect(fixture.cache.value(for: 1) == 1)
+        fixture.ticking.advance(seconds: 1)
+        #expect(!fixture.cache.contains(2))
+        #expect(fixture.cache.value(for: 2) == nil)
+        #expect(fixture.cache.value(for: 1) == 1)
+        #expect(fixture.cache.totalCost == 3)
+        #expect(fixture.cache.statistics.evictionCounts[.age] == 1)
+    }
+
+    @Test func aLowerAgeLimitTakesEffectAtOnce() {
+        let fixture = MemoryCacheFixture<Int, Int>()
+        #expect(fixture.cache.ageLimit == .infinity)
+        fixture.cache.set(1, for: 1)
+        fixture.ticking.advance(seconds: 100)
+        fixture.cache.set(2, for: 2)
+        fixture.cache.ageLimit = 50
+        #expect(fixture.cache.ageLimit == 50)
+        #expect(fixture.cache.count == 1 && fixture.cache.contains(2))
+        fixture.cache.ageLimit = 0
+        fixture.cache.set(3, for: 3)
+        #expect(fixture.cache.value(for: 3) == nil, "nothing stays for no time")
+    }
+
+    @Test func trimsToAnAge() {
+        let fixture = MemoryCacheFixture<Int, Int>()
+        for key in 0..<5 {
+            fixture.cache.set(key, for: key)
+            fixture.ticking.advance(seconds: 10)
+        }
+        fixture.cache.trim(toAge: 25)
+        #expect((0..<5).filter { fixture.cache.contains($0) } == [3, 4])
+        #expect(fixture.cache.statistics.evictionCounts[.trim] == 3)
+        fixture.cache.trim(toAge: 0)
+        #expect(fixture.cache.count == 0)
+    }
+
+    @Test func doesNotKeepAnEntryAboveItsOwnLimit() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.entryCostLimit = 10 }
+        fixture.cache.set(1, for: 1, cost: 10)
+        fixture.cache.set(2, for: 2, cost: 11)
+        #expect(fixture.cache.contains(1) && !fixture.cache.contains(2))
+        fixture.cache.set(3, for: 1, cost: 11)
+        #expect(!fixture.cache.contains(1), "the older value is not the key's any more")
+    }
+
+    @Test func aLowerEntryLimitTakesEffectAtOnce() {
+        let fixture = MemoryCacheFixture<Int, Int>()
+        for key in 0..<40 { fixture.cache.set(key, for: key, cost: key) }
+        fixture.cache.entryCostLimit = 9
+        #expect(fixture.cache.entryCostLimit == 9)
+        #expect((0..<40).filter { fixture.cache.contains($0) } == Array(0..<10))
+        #expect(fixture.cache.totalCost == 45 && fixture.cache.count == 10)
+        #expect(fixture.cache.statistics.evictionCounts[.cost] == 30)
+        fixture.cache.entryCostLimit = -1
+        #expect(fixture.cache.entryCostLimit == 0)
+        #expect(fixture.cache.contains(0) && fixture.cache.count == 1, "what costs nothing may stay")
+    }
+
+    @Test func countsWhatHappensByCause() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.costLimit = 100 }
+        let cache = fixture.cache
+        for key in 0..<4 { cache.set(key, for: key, cost: 30) }
+        cache.countLimit = 2
+        cache.set(4, for: 4, expiration: .seconds(1))
+        _ = (cache.value(for: 4), cache.value(for: 99))
+        fixture.ticking.advance(seconds: 1)
+        _ = cache.value(for: 4)
+        cache.didEnterBackground()
+        let statistics = cache.statistics
+        #expect(statistics.insertionCount == 5)
+        #expect(statistics.hitCount == 1 && statistics.missCount == 2)
+        #expect(statistics.hitRate == 1.0 / 3)
+        #expect(statistics.evictionCounts[.cost] == 1 && statistics.evictionCounts[.count] == 2)
+        #expect(statistics.evictionCounts[.expiration] == 1 && statistics.evictionCounts[.background] == 1)
+        #expect(statistics.evictionCounts.total == 5)
+        cache.resetStatistics()
+        #expect(cache.statistics == MemoryCacheStatistics())
+    }
+
+    @Test func staysAsItIsInTheBackgroundWhenTold() {
+        let fixture = MemoryCacheFixture<Int, Int> { $0.removesAllInBackground = false }
+        fixture.cache.set(1, for: 1)
+        fixture.cache.didEnterBackground()
+        #expect(fixture.cache.contains(1))
+    }
+}
+
+@Suite struct MemoryBudgetTests {
+    @Test func defaultsToAFifthOfTheMemoryAndAGibibyteAtMost() {
+        let cost = MemoryBudget.defaultImageCost()
+        #expect(cost > 0)
+        #expect(cost <= 1 << 30)
     }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCaching
 
@@ -129,12 +130,26 @@ import WebImageCore
         #expect(fixture.cache.count == 0)
     }
 
-    @Test func sweepsTheDeadOut() {
+    @Test func keepsNoSlotsOfValuesThatNothingElseHolds() {
         let fixture = fixture { $0.countLimit = 10 }
-        for number in 0..<100_000 { fixture.cache.set(Value(number), for: number) }
-        let entryCount = fixture.cache.shards.all.reduce(0) { $0 + $1.weakTier.entries.count }
-        #expect(entryCount <= fixture.cache.shards.count * (WeakTier<Int, Value>.leastSweepCount + 20))
-        #expect(entryCount >= 10)
+        for number in 0..<2_000 { fixture.cache.set(Value(number), for: number) }
+        #expect(slotCount(of: fixture.cache) == 10)
+    }
+
+    @Test func removesTheSlotsOfDeadValues() {
+        let fixture = fixture { $0.countLimit = 10 }
+        for number in 0..<10_000 {
+            let value = Value(number)
+            fixture.cache.set(value, for: number)
+            fixture.cache.remove(for: number - 20)
+            // Evicted while it is alive, dead afterwards.
+            withExtendedLifetime(value) { fixture.cache.trim(toCount: 0) }
+        }
+        #expect(slotCount(of: fixture.cache) <= fixture.cache.shards.count * LRUStore<Int, Value>.minimumSweepCount)
+    }
+
+    private func slotCount(of cache: MemoryCache<Int, Value>) -> Int {
+        cache.shards.all.reduce(0) { $0 + $1.store.count + $1.store.references.count }
     }
 
     @Test func survivesEmptyingUnderPressureAndInTheBackground() {
@@ -170,44 +185,105 @@ import WebImageCore
         #expect(cache.contains(1))
     }
 
-    @Test func releasesReferencesOutsideTheLock() {
-        final class Probe: Sendable {
-            let release: @Sendable () -> Void
-            init(release: @escaping @Sendable () -> Void) { self.release = release }
-            deinit { release() }
+    /// Under a lock, the value's end would wait for ever.
+    @Test func valuesThatEndDuringALookUpEndOutsideTheLock() async {
+        final class Reentrant: Sendable {
+            let cache: MemoryCache<Int, Reentrant>
+            init(_ cache: MemoryCache<Int, Reentrant>) { self.cache = cache }
+            deinit { for key in 0..<4 { cache.remove(for: -1 - key) } }
         }
-        let releases = Lock(0)
-        let cache = Lock<MemoryCache<Int, Int>?>(nil)
-        let fixture = MemoryCacheFixture<Int, Int> { configuration in
-            configuration.entryCostLimit = 9
-            configuration.revival = ValueRevival { value in
-                let probe = Probe {
-                    // Under the lock this would never return.
-                    _ = cache.withLock { $0 }?.statistics
-                    releases.withLock { $0 += 1 }
+        let cache = MemoryCacheFixture<Int, Reentrant> { configuration in
+            configuration.revival = .weak
+            configuration.countLimit = 4
+        }.cache
+        await withTaskGroup { group in
+            for part in 0..<4 {
+                group.addTask {
+                    for number in 0..<1_000 {
+                        let value = Reentrant(cache)
+                        cache.set(value, for: number % 300)
+                        withExtendedLifetime(value) {}
+                        _ = cache.value(for: (number + part) % 300)
+                        _ = cache.contains((number + 1) % 300)
+                    }
                 }
-                guard value >= 0 else { return nil }
-                return { () -> Int? in withExtendedLifetime(probe) { value % 2 == 0 ? value : nil } }
             }
         }
-        cache.withLock { $0 = fixture.cache }
-        defer { cache.withLock { $0 = nil } }
-        func count(_ body: () -> Void) -> Int {
-            releases.withLock { $0 = 0 }
-            body()
-            return releases.withLock { $0 }
+        cache.removeAll()
+        #expect(cache.count == 0)
+    }
+}
+
+@Suite struct ValueReleaseTests {
+    /// Tells where it is released: a label that the test's executor gives its thread for a while.
+    private final class Probe: Sendable {
+        let onRelease: @Sendable () -> Void
+        init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+        deinit { onRelease() }
+    }
+
+    @Test func releasesOnTheCallersThreadByDefault() {
+        let released = Lock(0)
+        let fixture = MemoryCacheFixture<Int, Probe> { $0.countLimit = 1 }
+        let probe: () -> Probe = { Probe { released.withLock { $0 += 1 } } }
+        fixture.cache.set(probe(), for: 1)
+        fixture.cache.set(probe(), for: 1)
+        #expect(released.withLock { $0 } == 1, "replaced")
+        fixture.cache.set(probe(), for: 2)
+        #expect(released.withLock { $0 } == 2, "evicted")
+        fixture.cache.remove(for: 2)
+        #expect(released.withLock { $0 } == 3, "removed")
+        fixture.cache.set(probe(), for: 3)
+        fixture.cache.removeAll()
+        #expect(released.withLock { $0 } == 4, "removed with all")
+    }
+
+    @Test func releasesWhereTheExecutorRunsTheWork() {
+        let released = Lock(0)
+        let work = Lock<[@Sendable () -> Void]>([])
+        var fixture: MemoryCacheFixture<Int, Probe>? = MemoryCacheFixture { configuration in
+            configuration.countLimit = 2
+            configuration.valueRelease = .custom { body in work.withLock { $0.append(body) } }
         }
-        #expect(count { fixture.cache.set(2, for: 1) } == 0)
-        #expect(count { fixture.cache.set(4, for: 1) } == 1, "replaced")
-        #expect(count { fixture.cache.remove(for: 1) } == 1, "removed")
-        fixture.cache.set(2, for: 1)
-        // The value that can't be referred to takes a probe of its own with it.
-        #expect(count { fixture.cache.set(-1, for: 1) } == 2, "no longer to be found")
-        fixture.cache.set(2, for: 1, expiration: .seconds(1))
-        fixture.ticking.advance(seconds: 2)
-        #expect(count { fixture.cache.removeExpired() } == 1, "expired")
-        fixture.cache.set(1, for: 1, cost: 10)
-        #expect(count { _ = fixture.cache.value(for: 1) } == 1, "dead")
-        #expect(count { for key in 0..<2_000 { fixture.cache.set(1, for: key, cost: 10) } } > 500, "swept out")
+        func run() -> Int {
+            // The closures live on: what counts is where they run.
+            for body in work.withLock({ $0 }) { body() }
+            defer { released.withLock { $0 = 0 } }
+            return released.withLock { $0 }
+        }
+        for key in 0..<5 { fixture?.cache.set(Probe { released.withLock { $0 += 1 } }, for: key) }
+        #expect(released.withLock { $0 } == 0)
+        #expect(run() == 3)
+        fixture?.cache.trim(toCount: 1)
+        #expect(released.withLock { $0 } == 0)
+        #expect(run() == 1)
+        fixture?.cache.removeAll()
+        #expect(released.withLock { $0 } == 0)
+        #expect(run() == 1)
+        fixture?.cache.set(Probe { released.withLock { $0 += 1 } }, for: 9)
+        fixture = nil
+        #expect(released.withLock { $0 } == 0, "what the cache holds at its end")
+        #expect(run() == 1)
+    }
+
+    @Test func releasesInTheBackground() async throws {
+        let gate = Countdown()
+        let isHeld = Lock(true)
+        let wasHeld = Lock<Bool?>(nil)
+        let fixture = MemoryCacheFixture<Int, Probe> { $0.valueRelease = .background }
+        let probe: () -> Probe = {
+            Probe {
+                // On the caller's thread, the lock that it holds would be taken for ever.
+                isHeld.withLock { isHeld in wasHeld.withLock { $0 = isHeld } }
+                gate.signal()
+            }
+        }
+        fixture.cache.set(probe(), for: 1)
+        isHeld.withLock { isHeld in
+            fixture.cache.removeAll()
+            isHeld = false
+        }
+        try await gate.wait()
+        #expect(wasHeld.withLock { $0 } == false)
     }
 }

@@ -1,10 +1,35 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 
-/// An expiration as caches keep it: two numbers on the clock of the cache that asks.
+/// When a cache entry expires. Look-ups never return an expired entry; it is deleted when the cache is trimmed, or earlier.
+public enum CacheExpiration: Sendable, Hashable {
+    /// Never. The cache's limits still apply.
+    case never
+    /// A number of seconds after it was stored. Expires at once if it is NaN, 0 or less.
+    case seconds(Double)
+    /// At this date. Expires at once if the date has passed.
+    case date(Date)
+
+    /// `nil` for ``never``: then memory uses its own expiration.
+    var unlessNever: CacheExpiration? { self == .never ? nil : self }
+}
+
+/// What a use does to the expiration of an entry.
+///
+/// It applies only to entries that expire after a number of seconds, not to a ``CacheExpiration/date(_:)``.
+public enum ExpirationExtension: Sendable, Hashable {
+    /// Nothing.
+    case none
+    /// The entry's lifetime starts again.
+    case original
+    /// The entry lives for at least this many seconds after the use.
+    case seconds(Double)
+}
+
+/// An expiration as caches store it: two numbers on the cache's clock.
 struct ExpirationDeadline: Sendable, Hashable {
-    /// Microseconds on the clock of whoever made it; `.max` is never.
+    /// Microseconds on the cache's clock; `.max` is never.
     private(set) var time: Int64
-    /// How long its entry was to live, in microseconds; `nil` where uses must not lengthen it.
+    /// How long its entry was to live, in microseconds; `nil` if uses don't extend it.
     let lifetime: Int64?
 
     static let never = ExpirationDeadline(time: .max, lifetime: nil)
@@ -35,7 +60,7 @@ struct ExpirationDeadline: Sendable, Hashable {
 
     func isPassed(at now: Int64) -> Bool { time != .max && time <= now }
 
-    /// Lengthens it, for a use at `now`; `false` when that changes nothing.
+    /// Extends it for a use at `now`; returns `false` when that changes nothing.
     mutating func extend(by rule: ExpirationExtension, at now: Int64) -> Bool {
         guard let lifetime, time != .max else { return false }
         let extended =

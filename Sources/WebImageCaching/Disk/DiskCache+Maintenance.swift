@@ -1,0 +1,100 @@
+internal import Dispatch
+public import FoundationEssentials
+
+extension DiskCache {
+    /// Removes everything step by step, which takes longer than ``removeAll()``. Look-ups find nothing from now on.
+    ///
+    /// - Parameter progress: called on a thread of the disk pool with the number of entries removed from the disk and the
+    ///   total; first with 0.
+    public func removeAll(progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void) async {
+        await removeAll(telling: progress)
+    }
+
+    /// Removes entries in ``Configuration/evictionOrder`` until the values have at most `size` bytes. Also removes expired
+    /// entries and files that a killed process left behind, and returns the space to the file system.
+    public func trim(toSize size: Int64) async {
+        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(size: max(0, size))) }
+    }
+
+    /// Like ``trim(toSize:)``, until at most `count` entries are left.
+    public func trim(toCount count: Int) async {
+        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(count: Int64(max(0, count)))) }
+    }
+
+    /// Like ``trim(toSize:)``, until no entry is older than `seconds`, by the time that ``Configuration/evictionOrder`` names.
+    public func trim(toAge seconds: Double) async {
+        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(age: DiskWriter.microseconds(ofAge: seconds))) }
+    }
+
+    /// Removes expired entries, to free their space. Look-ups never find them.
+    public func removeExpired() async { await afterWriting { $0.removeExpired() } }
+
+    /// Writes all pending changes and accesses, and applies the limits. After a failure it tries the directory again.
+    public func flush() async {
+        serialQueue.submit { [writer] in writer.retry() }
+        await afterWriting { $0.enforceLimits() }
+    }
+
+    // MARK: Counting
+
+    /// The bytes of all values, after earlier changes are written. Takes constant time.
+    public var totalSize: Int64 { get async { await afterWriting { $0.totals()?.size ?? 0 } } }
+
+    /// The number of entries, after earlier changes are written. Takes constant time. Entries that have expired or are too old
+    /// count until they are removed.
+    public var count: Int { get async { await afterWriting { Int($0.totals()?.count ?? 0) } } }
+
+    /// Returns statistics, after earlier changes are written. Takes constant time.
+    public func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
+
+    /// Returns a page of the entries in the order in which they were stored, without those that have expired or are too old.
+    ///
+    /// - Parameters:
+    ///   - entry: the last one of the previous page; `nil` for the first page.
+    ///   - limit: the maximum number of entries. An empty page is the end.
+    public func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
+        let id = entry?.id ?? 0
+        return await afterWriting { $0.entries(after: id, limit: max(1, limit)) }
+    }
+}
+
+/// Blocking versions of the asynchronous methods, for programs without `async`. Don't call them on the main thread of an
+/// app.
+extension DiskCache {
+    /// Like ``data(for:)``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use data(for:)")
+    public func cachedData(for key: String) -> Data? {
+        openOnce()
+        return find(key)
+    }
+
+    /// Like ``item(for:)``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use item(for:)")
+    package func cachedItem(for key: String) -> Item? {
+        openOnce()
+        return findItem(key)
+    }
+
+    /// Like ``entry(for:)``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use entry(for:)")
+    package func cachedEntry(for key: String) -> Entry? {
+        openOnce()
+        return findEntry(key)
+    }
+
+    /// Like ``contains(_:)``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use contains(_:)")
+    public func isCached(_ key: String) -> Bool {
+        openOnce()
+        return isPresent(key)
+    }
+
+    /// Returns when all earlier changes are on disk, or could not be written. Never returns when a completion or a progress
+    /// handler calls it, since the writing waits for these.
+    @available(*, noasync, message: "It blocks on the disk; use flush()")
+    public func waitUntilWritten() {
+        let end = DispatchSemaphore(value: 0)
+        submit { _ in end.signal() }
+        end.wait()
+    }
+}

@@ -1,0 +1,371 @@
+internal import FoundationEssentials
+internal import Glibc
+
+extension DiskWriter {
+    /// What has to go: entries until the rest fit, and those which are too old.
+    struct TrimTarget {
+        var size = Int64.max
+        var count = Int64.max
+        /// In microseconds.
+        var age = Int64.max
+        /// Whether the last entry may stay although it alone is too much for ``size``, as long as it is within the limits.
+        var sparesLast = false
+    }
+
+    /// What ``DiskCache/trim(toSize:)`` and its like do: the age limit and expirations always apply.
+    func trim(to target: TrimTarget) {
+        _ = withIndex { index throws(DiskFault) in
+            try removeExpired(index)
+            try trim(index, to: target)
+            try compact(index)
+            try sweep(index)
+            try index.shrink()
+        }
+    }
+
+    func removeExpired() {
+        _ = withIndex { index throws(DiskFault) in try removeExpired(index) }
+    }
+
+    func enforceLimits() {
+        _ = withIndex { index throws(DiskFault) in try enforceLimits(index) }
+    }
+
+    func isOverfull(_ index: DiskIndex) -> Bool {
+        index.totals.size > sizeLimit || index.totals.count > countLimit
+    }
+
+    /// In microseconds.
+    var ageLimit: Int64 { Self.microseconds(ofAge: configuration.ageLimit) }
+
+    /// Whether there are entries that have expired, are too old, or have a time to come.
+    func hasAged(_ index: DiskIndex) throws(DiskFault) -> Bool {
+        let now = now()
+        guard let times = try index.times() else { return false }
+        if times.oldest < now - ageLimit || times.newest > now + DiskStaging.clockTolerance { return true }
+        return try !index.expiredRows(at: now, limit: 1).isEmpty
+    }
+
+    /// As ``hasAged(_:)``, of an index that is open already: none is made for this, in place of one that was deleted.
+    var needsUpkeep: Bool {
+        guard index != nil, directory.indexIdentity == indexIdentity else { return false }
+        return withIndex { index throws(DiskFault) in try hasAged(index) } == true
+    }
+
+    private var countLimit: Int64 { configuration.countLimit.map { Int64(max(0, $0)) } ?? .max }
+
+    /// Trims to the limits: below them by a tenth, so that the next insertion does not trim again, and until the file
+    /// system has its free space, with `byteCount` more.
+    func enforceLimits(_ index: DiskIndex, adding byteCount: Int64 = 0) throws(DiskFault) {
+        try removeExpired(index)
+        try index.refreshTotals()
+        // No target where nothing is too much: another process may store more before the transaction begins.
+        var target = TrimTarget()
+        if index.totals.size > sizeLimit { target.size = Self.nineTenths(of: sizeLimit) }
+        if index.totals.count > countLimit { target.count = Self.nineTenths(of: countLimit) }
+        // It is what was just stored; without this a value of nearly the limit would push everything out, and then go.
+        target.sparesLast = countLimit > 0
+        try trim(index, to: target)
+        try freeSpace(index, for: byteCount)
+    }
+
+    /// At least 1 of 1 or more: what was just stored may stay.
+    private static func nineTenths(of limit: Int64) -> Int64 {
+        max(min(limit, 1), limit / 10 * 9 + limit % 10 * 9 / 10)
+    }
+
+    /// Gives back to the file system what it is short of.
+    ///
+    /// Removed values leave gaps in segments, whose space is free only when a segment is emptied or compacted. So a
+    /// round may free less than it removed, and is followed by another.
+    private func freeSpace(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        var missing = missingByteCount(adding: byteCount)
+        var rounds = 0
+        while missing > 0, index.totals.count > 0, rounds < 4 {
+            try trim(index, to: TrimTarget(size: rounds < 3 ? max(0, index.totals.size - missing) : 0))
+            try compact(index)
+            try index.shrink()
+            missing = missingByteCount(adding: byteCount)
+            rounds += 1
+        }
+    }
+
+    /// How far the file system is below the floor of its free space, with `byteCount` more.
+    private func missingByteCount(adding byteCount: Int64) -> Int64 {
+        guard let free = directory.freeByteCount else { return 0 }
+        let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
+        return max(0, floor + byteCount - free)
+    }
+
+    /// Whether `byteCount` more would take from what the file system is to have left. Opens nothing.
+    func isShortOfSpace(adding byteCount: Int) -> Bool {
+        byteCount > 0 && missingByteCount(adding: Int64(byteCount)) > 0
+    }
+
+    /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the first entries.
+    func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
+        try enforceLimits(index, adding: byteCount)
+        if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
+    }
+
+    /// In microseconds: an age below 0 counts as 0, one that is no number as none.
+    static func microseconds(ofAge seconds: Double) -> Int64 {
+        let longest = 1e12
+        return Int64((seconds.isNaN ? longest : min(max(seconds, 0), longest)) * Double(second))
+    }
+
+    /// Deletes what is too old, then, in the cache's order, as much as it takes. As age counts by the same time, both
+    /// are one walk.
+    private func trim(_ index: DiskIndex, to target: TrimTarget) throws(DiskFault) {
+        let now = now()
+        let earliestTime = now - min(target.age, ageLimit)
+        try evict(from: index) { limit throws(DiskFault) in
+            try settleTimes(in: index, before: now)
+            var (size, count) = (index.totals.size, index.totals.count)
+            return try index.firstRows(limit: limit) { row, time in
+                defer { (size, count) = (size - row.size, count - 1) }
+                if target.sparesLast, count == 1, size <= sizeLimit { return time < earliestTime }
+                return size > target.size || count > target.count || time < earliestTime
+            }
+        }
+        try index.transaction { () throws(DiskFault) in index.totals.trimmed = now }
+    }
+
+    private func removeExpired(_ index: DiskIndex) throws(DiskFault) {
+        let now = now()
+        // Mostly there are none, and no transaction is needed to know.
+        guard try !index.expiredRows(at: now, limit: 1).isEmpty else { return }
+        try evict(from: index) { limit throws(DiskFault) in try index.expiredRows(at: now, limit: limit) }
+    }
+
+    /// Deletes what `choose` returns, step by step, until that is less than it may be.
+    private func evict(
+        from index: DiskIndex, choose: (_ limit: Int) throws(DiskFault) -> [DiskIndex.Row]
+    ) throws(DiskFault) {
+        var step = RemovalStep()
+        while try step.run({ limit throws(DiskFault) in
+            try change(index) { () throws(DiskFault) in
+                let rows = try choose(limit)
+                try index.delete(rows)
+                index.totals.evictions += Int64(rows.count)
+                return rows.count
+            }
+        }) {}
+    }
+}
+
+extension DiskWriter {
+    /// Removes all entries, in one transaction that reads none of them; whether files are left for ``sweepCleared()``.
+    func removeAll() -> Bool {
+        let needsSpace = withIndex { index throws(DiskFault) in
+            do throws(DiskFault) {
+                try change(index) { () throws(DiskFault) in try index.deleteAll() }
+                cleared = Cleared(
+                    generation: index.generation, nextID: index.totals.nextID, nextSegment: index.totals.nextSegment)
+                return false
+            } catch let fault where fault.isFullDisk {
+                return true
+            }
+        }
+        // On a full disk SQLite has no room to write down that rows are gone. The next use makes a new index, with a
+        // generation of its own, and sweeps the files of this one.
+        if needsSpace == true { discardIndex() }
+        return needsSpace == false
+    }
+
+    /// What a removal of everything left behind: files with smaller numbers than these, which no row will ever have.
+    struct Cleared {
+        let generation: Int64
+        let nextID: Int64
+        let nextSegment: Int64
+    }
+
+    /// Deletes the files of entries that ``removeAll()`` removed; without a transaction, so that no process waits for it.
+    func sweepCleared() {
+        guard let bound = cleared else { return }
+        cleared = nil
+        let folder = directory.valuesPath(generation: bound.generation)
+        for name in DiskDirectory.names(in: folder, followsLinks: false) {
+            let isObsolete =
+                if let number = SegmentFile.number(name) {
+                    number < bound.nextSegment
+                } else if let id = Int64(name, radix: 16) {
+                    id < bound.nextID
+                } else {
+                    false
+                }
+            if isObsolete { unlink("\(folder)/\(name)") }
+        }
+        readers.closeDeletedSegments()
+        _ = withIndex { index throws(DiskFault) in try index.shrink() }
+    }
+
+    /// Removes all entries and reports the progress; returns whether files are left for ``sweepCleared()``.
+    func removeAll(progress: [DiskStaging.ClearProgress]) -> Bool {
+        // Where one step fails, there may be room for the whole, or the index goes.
+        progress.isEmpty || !removeInSteps { removed, total in progress.forEach { $0(removed, total) } }
+            ? removeAll() : false
+    }
+
+    /// Removes what there is now, the oldest first; whether all of it is gone.
+    private func removeInSteps(progress: (_ removed: Int, _ total: Int) -> Void) -> Bool {
+        guard let totals = totals() else { return false }
+        let total = Int(totals.count)
+        var removed = 0
+        progress(0, total)
+        let isDone = withIndex { index throws(DiskFault) in
+            var step = RemovalStep()
+            while try step.run({ limit throws(DiskFault) in
+                let count = try change(index) { () throws(DiskFault) in
+                    let rows = try index.rows(before: totals.nextID, limit: limit)
+                    try index.delete(rows)
+                    return rows.count
+                }
+                removed += count
+                if count > 0 { progress(min(removed, total), total) }
+                return count
+            }) {}
+            try index.shrink()
+            return true
+        }
+        return isDone == true
+    }
+
+    /// Removes the index, and with it all entries: the next use makes a new one, and sweeps the files of this one.
+    func discardIndex() {
+        let discarded = indexIdentity
+        do throws(DiskFault) {
+            try directory.withExclusiveLock { () throws(DiskFault) in
+                if directory.indexIdentity == discarded { directory.removeIndex() }
+            }
+        } catch let fault {
+            report(fault.failure)
+        }
+        close()
+    }
+
+    /// Deletes files that no row owns, and what lies beyond the ends of segments: a process died between the file and the
+    /// commit, or between the commit and the deletion. In a transaction, so that no process writes there meanwhile.
+    func sweep(_ index: DiskIndex) throws(DiskFault) {
+        let current = directory.valuesPath(generation: index.generation)
+        let names = DiskDirectory.names(in: directory.path)
+        // Where the index has been replaced, another generation is the good one.
+        guard directory.indexIdentity == indexIdentity else { return }
+        for name in names where name.hasPrefix(DiskDirectory.valuesPrefix) {
+            let folder = "\(directory.path)/\(name)"
+            guard folder != current else { continue }
+            DiskDirectory.removeValues(folder)
+        }
+        var rest = DiskDirectory.names(in: current, followsLinks: false)[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(256)
+            rest = rest.dropFirst(some.count)
+            try index.transaction { () throws(DiskFault) in
+                for name in some {
+                    if let number = SegmentFile.number(name), let end = try index.end(ofSegment: number) {
+                        SegmentFile.cut("\(current)/\(name)", at: end)
+                    } else if try !isValueFile(name, in: index) {
+                        unlink("\(current)/\(name)")
+                    }
+                }
+            }
+        }
+    }
+
+    private func isValueFile(_ name: String, in index: DiskIndex) throws(DiskFault) -> Bool {
+        guard let id = Int64(name, radix: 16) else { return false }
+        return try index.row(id: id)?.isInFile == true
+    }
+}
+
+/// A segment that is less than half alive is emptied: what lives moves to the end of the segment that grows.
+///
+/// ```
+///  segment 3 │ a │ dead │ dead │ b │ dead │   ──►   segment 9 │ … │ a │ b │      segment 3 is deleted
+/// ```
+///
+/// So the files take at most twice what the values take, and one segment more. It goes in short transactions, so that
+/// what is stored meanwhile need not wait; one that dies in between leaves a segment with fewer live bytes.
+extension DiskWriter {
+    private static let stepCount = 128
+    private static let stepByteCount: Int64 = 1 << 20
+
+    /// Moves some values; whether there are more to be moved.
+    func compactStep() -> Bool {
+        withIndex { index throws(DiskFault) in try compactStep(index) } ?? false
+    }
+
+    func compact(_ index: DiskIndex) throws(DiskFault) {
+        while try compactStep(index) {}
+    }
+
+    private func compactStep(_ index: DiskIndex) throws(DiskFault) -> Bool {
+        guard try index.sparseSegment() != nil else { return false }
+        do throws(DiskFault) {
+            var damaged: String?
+            let movesMore = try change(index) { () throws(DiskFault) in try moveValues(in: index, damaged: &damaged) }
+            if let damaged { report(.corruptValue(path: damaged)) }
+            return movesMore
+        } catch let fault where fault.isFullDisk {
+            // There is no room to move them to, and this is how room is made.
+            return try change(index) { () throws(DiskFault) in
+                guard let segment = try index.sparseSegment() else { return false }
+                let rows = try index.rows(inSegment: segment, limit: Self.stepCount)
+                for row in rows { try index.delete(row) }
+                index.totals.evictions += Int64(rows.count)
+                return !rows.isEmpty
+            }
+        }
+    }
+
+    /// - Parameter damaged: set to the file where bytes are that are not those that were stored.
+    private func moveValues(in index: DiskIndex, damaged: inout String?) throws(DiskFault) -> Bool {
+        guard let segment = try index.sparseSegment() else { return false }
+        let rows = try index.rows(inSegment: segment, limit: Self.stepCount)
+        if rows.isEmpty { try index.drop(segment: segment) }
+        let folder = directory.valuesPath(generation: index.generation)
+        var descriptors = SegmentDescriptors()
+        var appends = SegmentAppends()
+        var byteCount: Int64 = 0
+        for row in rows where byteCount < Self.stepByteCount {
+            // No other process can read it either.
+            let data = try descriptors.read(row, in: folder)
+            guard let data, Checksum.of(data) == row.checksum else {
+                if data != nil { damaged = "\(folder)/\(row.fileName)" }
+                try index.delete(row)
+                continue
+            }
+            let place = try index.reserve(row.size)
+            try index.move(row, to: place)
+            appends.add(data, at: place)
+            byteCount += row.size
+        }
+        try appends.write(to: folder)
+        return true
+    }
+}
+
+/// How many entries go in one transaction: as many as half a second takes, within bounds.
+///
+/// Other processes' changes wait for a transaction, so it must end; gets don't. But entries that go next are anywhere in
+/// the index, each on pages of its own. The more go at once, the more share a page, and the fewer times each page is
+/// written: see Decisions.md.
+struct RemovalStep {
+    private static let counts = 512...4_096
+    private static let time = Duration.milliseconds(500)
+
+    private(set) var count = 1_024
+
+    /// Calls `body` with the most entries that it may remove.
+    ///
+    /// - Parameter body: returns how many it has removed.
+    /// - Returns: whether there may be more.
+    mutating func run(_ body: (_ limit: Int) throws(DiskFault) -> Int) throws(DiskFault) -> Bool {
+        let (limit, start) = (count, ContinuousClock.now)
+        let removed = try body(limit)
+        let elapsed = ContinuousClock.now - start
+        if elapsed < Self.time / 2 { count = min(count * 2, Self.counts.upperBound) }
+        if elapsed > Self.time { count = max(count / 2, Self.counts.lowerBound) }
+        return removed >= limit
+    }
+}

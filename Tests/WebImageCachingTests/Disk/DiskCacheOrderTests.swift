@@ -1,0 +1,421 @@
+import CacheCrashWriter
+import FoundationEssentials
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCaching
+
+/// Which entry goes first, exactly.
+@Suite struct DiskCacheLRUTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    /// Ten thousand uses, and every thousand the cache is closed and opened again.
+    @Test(.timeLimit(.minutes(2)))
+    func theVictimIsTheLeastRecentlyUsedAfterTenThousandUsesAndTenReopenings() async throws {
+        var random = SplitMix64(seed: 11)
+        var model = DiskCacheModel()
+        var cache: DiskCache? = fixture.cache()
+        for step in 0..<10_000 as Range<UInt64> {
+            if step % 1_000 == 500 { try await reopen(&cache) }
+            let current = try #require(cache)
+            let key = "key \(Int.random(in: 0..<250, using: &random))"
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<60:
+                let expected = model.use(key)
+                #expect(await current.data(for: key) == expected)
+            case 60..<90:
+                let byteCount = step % 20 == 0 ? 30_000 : Int.random(in: 1...500, using: &random)
+                await current.storeNow(CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key)
+                model.store(version: step, byteCount: byteCount, for: key)
+            case 90..<94:
+                current.remove(for: key)
+                model.remove(key)
+            case 94..<99:
+                // Asking is no use.
+                #expect(await current.contains(key) == model.contains(key))
+            default: await current.flush()
+            }
+        }
+        try await expectVictims(model.keys, in: #require(cache))
+        #expect(fixture.reported.isEmpty)
+    }
+
+    /// The uses of the last moments are in memory only, until the cache ends.
+    @Test func usesThatWereNotWrittenYetCountAfterAReopening() async throws {
+        var cache: DiskCache? = fixture.cache()
+        var model = DiskCacheModel()
+        for number in 0..<100 {
+            await cache?.storeNow(Data(10, of: 1), for: "\(number)")
+            model.store(version: 0, byteCount: 10, for: "\(number)")
+        }
+        var random = SplitMix64(seed: 3)
+        for _ in 0..<300 {
+            let key = "\(Int.random(in: 0..<100, using: &random))"
+            #expect(await cache?.data(for: key) != nil)
+            _ = model.use(key)
+        }
+        try await reopen(&cache)
+        try await expectVictims(model.keys, in: #require(cache))
+    }
+
+    /// More than one batch of noted accesses, of which each is written while the next is noted.
+    @Test func theOrderSurvivesMoreUsesThanOneBatchHolds() async throws {
+        var cache: DiskCache? = fixture.cache()
+        let keys = (0..<20_000).map { "\($0)" }
+        for key in keys { cache?.store(Data(1, of: 1), for: key) }
+        await cache?.flush()
+        var random = SplitMix64(seed: 5)
+        let used = keys.shuffled(using: &random)
+        for key in used { #expect(await cache?.data(for: key) != nil) }
+        try await reopen(&cache)
+        let current = try #require(cache)
+        await current.trim(toSize: 1_000)
+        #expect(Set(await current.entries(limit: 20_000).map(\.key)) == Set(used.suffix(1_000)))
+    }
+
+    @Test func aUseOfAValueThatIsWrittenJustThenCounts() {
+        var staging = DiskStaging(byteLimit: 1000)
+        let attachments = DiskAttachments(DiskCache.Attributes(), standard: .never, now: 1)
+        _ = staging.store(Data(10, of: 1), attachments, for: "used", now: 1, completion: nil)
+        let batch = staging.nextBatch()
+        _ = staging.finish(batch)
+        _ = staging.noteAccess(to: "used", extendingBy: .none, now: 2)
+        #expect(staging.nextBatch().accesses.byKey[KeyText("used")]?.time == 2)
+    }
+
+    /// Who has read its row before may ask afterwards. What has been put off by it stands in the row.
+    @Test func aUseThatHasJustBeenWrittenIsStillKnown() {
+        var staging = DiskStaging(byteLimit: 1_000)
+        let number = DiskReader.EntryNumber(id: 1, generation: 1)
+        _ = staging.noteAccess(to: number, expires: 50, now: 2)
+        let batch = staging.accessBatch()
+        #expect(staging.lastAccess(of: number) == 2 && staging.extendedExpiry(of: number) == 50)
+        _ = staging.finish(batch)
+        _ = staging.finish(staging.accessBatch())
+        #expect(staging.lastAccess(of: number) == 2 && staging.extendedExpiry(of: number) == nil)
+    }
+
+    @Test func aUseOfAValueThatWaitsToBeWrittenCounts() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "first")
+        for round in 0..<50 {
+            // Whether they are written yet when they are looked up, is chance.
+            cache.store(Data(10, of: 2), for: "used")
+            cache.store(Data(10, of: 3), for: "unused")
+            #expect(await cache.data(for: "used") != nil)
+            await cache.trim(toSize: 10)
+            #expect(await cache.contains("used"), "round \(round)")
+            #expect(await cache.count == 1)
+        }
+    }
+
+    private func reopen(_ cache: inout DiskCache?) async throws {
+        try await fixture.end(&cache)
+        // A cache numbers its events from the clock's time on.
+        fixture.advance(seconds: 1)
+        cache = fixture.cache()
+    }
+
+    /// Takes one entry after the other, by trimming to one byte less than there are.
+    private func expectVictims(_ order: [String], in cache: DiskCache) async throws {
+        #expect(await cache.count == order.count)
+        for (place, victim) in order.enumerated() {
+            #expect(await cache.contains(victim))
+            await cache.trim(toSize: await cache.totalSize - 1)
+            try #require(await !cache.contains(victim), "victim \(place) is another")
+            try #require(await cache.count == order.count - place - 1)
+        }
+    }
+}
+
+/// What is past the age limit is never found, and does not stay for long; and times that are still to come count as now.
+@Suite(.timeLimit(.minutes(1))) struct DiskCacheAgeTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    @Test(arguments: DiskCache.EvictionOrder.allCases)
+    func noLookUpFindsWhatIsTooOld(order: DiskCache.EvictionOrder) async throws {
+        var cache: DiskCache? = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
+        await cache?.storeNow(Data(10, of: 1), for: "old")
+        await cache?.storeNow(Data(30_000, of: 1), for: "other")
+        fixture.advance(seconds: 99)
+        #expect(await cache?.contains("old") == true)
+        fixture.advance(seconds: 2)
+        try await expectNothing(in: #require(cache))
+        try await fixture.end(&cache)
+        try await expectNothing(in: fixture.cache(ageLimit: 100) { $0.evictionOrder = order })
+    }
+
+    private func expectNothing(in cache: DiskCache) async throws {
+        for key in ["old", "other"] {
+            #expect(await cache.data(for: key) == nil)
+            #expect(await cache.item(for: key) == nil)
+            #expect(await cache.entry(for: key) == nil)
+            #expect(await !cache.contains(key))
+        }
+        #expect(await cache.entries(limit: 1).isEmpty)
+        await withCheckedContinuation { continuation in
+            _ = PlatformThread.start(name: "test") {
+                #expect(!cache.isCached("old") && cache.cachedData(for: "old") == nil)
+                #expect(cache.cachedItem(for: "old") == nil && cache.cachedEntry(for: "old") == nil)
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Neither use nor update is on disk when it is looked up again.
+    @Test(arguments: DiskCache.EvictionOrder.allCases)
+    func countsFromWhatTheOrderSays(order: DiskCache.EvictionOrder) async {
+        let cache = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
+        await cache.storeNow(Data(10, of: 1), for: "used")
+        await cache.storeNow(Data(10, of: 1), for: "updated")
+        fixture.advance(seconds: 60)
+        _ = await cache.data(for: "used")
+        cache.update(DiskCache.Attributes(extendedData: Data([1])), for: "updated")
+        fixture.advance(seconds: 60)
+        #expect(await cache.contains("used") == (order == .access))
+        #expect(await cache.contains("updated") == (order == .modification))
+        await cache.flush()
+        #expect(await cache.contains("used") == (order == .access))
+        #expect(await cache.contains("updated") == (order == .modification))
+        #expect(await cache.count == (order == .creation ? 0 : 1))
+    }
+
+    @Test func entriesSkipsWhatHasGoneByTime() async {
+        let cache = fixture.cache(ageLimit: 100)
+        for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "old \(number)") }
+        fixture.advance(seconds: 80)
+        let brief = DiskCache.Attributes(expiration: .seconds(10))
+        for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "brief \(number)", attributes: brief) }
+        await cache.storeNow(Data(10, of: 1), for: "good")
+        fixture.advance(seconds: 30)
+        #expect(await cache.entries(limit: 3).map(\.key) == ["good"])
+    }
+
+    @Test(arguments: [true, false])
+    func theNextStoreRemovesWhatIsTooOldOrExpired(expires: Bool) async {
+        let cache = fixture.cache(ageLimit: expires ? 1_000 : 100)
+        let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
+        await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
+        fixture.advance(seconds: 101)
+        await cache.storeNow(Data(10, of: 1), for: "new")
+        #expect(await cache.count == 1)
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func aTimerRemovesWhatIsTooOldOrExpired(expires: Bool) async {
+        let cache = fixture.cache(ageLimit: expires ? 1_000 : 100, upkeepInterval: 0.01)
+        let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
+        await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
+        fixture.advance(seconds: 101)
+        while await cache.count > 0, !Task.isCancelled { await Task.yield() }
+        #expect(fixture.valueFiles.isEmpty)
+    }
+
+    @Test func aTimerWithoutWorkKeepsTheCacheNoLonger() async throws {
+        var cache: DiskCache? = fixture.cache(upkeepInterval: 0.001)
+        await cache?.storeNow(Data(10, of: 1), for: "key")
+        try await fixture.end(&cache)
+    }
+
+    // MARK: A clock that stood in the future
+
+    private static let years64 = 64 * 31_557_600.0
+
+    @Test(arguments: DiskCache.EvictionOrder.allCases)
+    func whatWasStoredInTheFutureCountsAsStoredNow(order: DiskCache.EvictionOrder) async throws {
+        fixture.advance(seconds: Self.years64)
+        var cache: DiskCache? = fixture.cache(ageLimit: 1_000) { $0.evictionOrder = order }
+        await cache?.storeNow(Data(10, of: 1), for: "future")
+        _ = await cache?.data(for: "future")
+        try await fixture.end(&cache)
+        fixture.advance(seconds: -Self.years64)
+        let now = Date(microseconds: fixture.clock.withLock { $0 })
+        let next = fixture.cache(ageLimit: 1_000) { $0.evictionOrder = order }
+        await next.flush()
+        let entry = try #require(await next.entry(for: "future"))
+        for time in [entry.created, entry.modified, entry.lastAccess] { #expect(time <= now) }
+        await next.trim(toAge: 500)
+        #expect(await next.count == 1)
+        fixture.advance(seconds: 600)
+        await next.trim(toAge: 500)
+        #expect(await next.count == 0)
+    }
+
+    @Test func trimmingToNoAgeTakesWhatWasStoredInTheFutureToo() async {
+        fixture.advance(seconds: Self.years64)
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "future")
+        fixture.advance(seconds: -Self.years64)
+        await cache.trim(toAge: 0)
+        #expect(await cache.count == 0)
+    }
+
+    @Test func aLifetimeThatBeganInTheFutureBeginsNow() async {
+        fixture.advance(seconds: Self.years64)
+        let cache = fixture.cache(ageLimit: 10_000)
+        await cache.storeNow(Data(10, of: 1), for: "lifetime", attributes: .init(expiration: .seconds(100)))
+        let end = Date(microseconds: fixture.clock.withLock { $0 } + 100_000_000)
+        await cache.storeNow(Data(10, of: 1), for: "date", attributes: .init(expiration: .date(end)))
+        fixture.advance(seconds: -Self.years64)
+        await cache.flush()
+        fixture.advance(seconds: 99)
+        #expect(await cache.contains("lifetime"))
+        fixture.advance(seconds: 2)
+        #expect(await !cache.contains("lifetime"))
+        // Whoever named a date meant it.
+        #expect(await cache.contains("date"))
+    }
+
+    @Test func aTimerBringsTimesOfTheFutureBack() async {
+        fixture.advance(seconds: Self.years64)
+        let cache = fixture.cache(ageLimit: 1_000, upkeepInterval: 0.01)
+        await cache.storeNow(Data(10, of: 1), for: "future")
+        fixture.advance(seconds: -Self.years64)
+        let now = Date(microseconds: fixture.clock.withLock { $0 })
+        while await (cache.entry(for: "future")?.lastAccess ?? now) > now, !Task.isCancelled { await Task.yield() }
+        fixture.advance(seconds: 1_001)
+        while await cache.count > 0, !Task.isCancelled { await Task.yield() }
+    }
+}
+
+/// Random operations, on a disk cache and on a model that anybody can check by reading it.
+@Suite struct DiskCacheModelTests {
+    private let fixture: DiskFixture
+    init() throws { fixture = try DiskFixture() }
+
+    private static let sizeLimit: Int64 = 1_500_000
+    private static let ageLimit = 1_000.5
+
+    private func makeCache() -> DiskCache {
+        fixture.cache(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit) { $0.expirationExtension = .original }
+    }
+
+    /// Most values are small, some fill many pages, and some are empty.
+    private static func byteCount(_ random: inout SplitMix64) -> Int {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0: 0
+        case 1..<14: Int.random(in: 1...2_000, using: &random)
+        case 14..<19: Int.random(in: 2_000...40_000, using: &random)
+        default: Int.random(in: 40_000...300_000, using: &random)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [1] as [UInt64])
+    func behavesLikeADictionaryInOrderOfUse(seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        var model = DiskCacheModel(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit)
+        var cache: DiskCache? = makeCache()
+        for step in 0..<10_000 as Range<UInt64> {
+            if step % 500 == 499 { try await expect(cache, holds: model) }
+            if Int.random(in: 0..<80, using: &random) == 0 {
+                try await fixture.end(&cache)
+                // A cache numbers its events from the clock's time on.
+                fixture.advance(seconds: 1)
+                model.time = fixture.clock.withLock { $0 }
+                cache = makeCache()
+                await cache?.flush()
+                model.enforceLimits()
+            }
+            let current = try #require(cache)
+            let key = "key \(Int.random(in: 0..<150, using: &random))"
+            switch Int.random(in: 0..<1_000, using: &random) {
+            case 0..<400:
+                let expected = model.use(key)
+                #expect(await current.data(for: key) == expected)
+            case 400..<700:
+                let byteCount = Self.byteCount(&random)
+                let lifetime =
+                    Int.random(in: 0..<3, using: &random) == 0 ? Int64.random(in: 1...600, using: &random) : nil
+                await current.storeNow(
+                    CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key,
+                    attributes: DiskCache.Attributes(expiration: lifetime.map { .seconds(Double($0)) }))
+                model.store(version: step, byteCount: byteCount, for: key, lifetime: lifetime)
+                // Limits are applied after a store has ended: a use meanwhile would spare what the model has let go.
+                await withCheckedContinuation { stored in current.serialQueue.submit { stored.resume() } }
+            case 700..<760:
+                // Several at once, so that they share a batch; few enough that none has to go for them.
+                guard model.size < Self.sizeLimit / 2 else { continue }
+                for number in 0..<Int.random(in: 1...20, using: &random) {
+                    let key = "key \(Int.random(in: 0..<150, using: &random))"
+                    let version = step << 8 | UInt64(number)
+                    let byteCount = min(Self.byteCount(&random), 40_000)
+                    if Int.random(in: 0..<4, using: &random) == 0 {
+                        current.remove(for: key)
+                        model.remove(key)
+                    } else {
+                        current.store(CheckedValue.make(key: key, version: version, byteCount: byteCount), for: key)
+                        model.store(version: version, byteCount: byteCount, for: key)
+                    }
+                }
+                await current.flush()
+                model.enforceLimits()
+            case 760..<850:
+                current.remove(for: key)
+                model.remove(key)
+            case 850..<920:
+                #expect(await current.contains(key) == model.contains(key))
+            case 920..<950:
+                #expect(await current.count == model.count)
+                #expect(await current.totalSize == model.size)
+            case 950..<965:
+                let target = Int64.random(in: Self.sizeLimit / 4...Self.sizeLimit, using: &random)
+                await current.trim(toSize: target)
+                model.trim(toSize: target)
+            case 965..<985:
+                fixture.advance(seconds: Double(Int.random(in: 1...300, using: &random)))
+                model.time = fixture.clock.withLock { $0 }
+                await current.flush()
+                model.enforceLimits()
+            case 985..<988:
+                await current.removeAll()
+                model.removeAll()
+            default:
+                await current.flush()
+                model.enforceLimits()
+            }
+        }
+        try await expect(cache, holds: model)
+        #expect(fixture.reported.isEmpty)
+    }
+
+    private func expect(_ cache: DiskCache?, holds model: DiskCacheModel) async throws {
+        let cache = try #require(cache)
+        let entries = await cache.entries()
+        #expect(Set(entries.map(\.key)) == Set(model.keys))
+        for entry in entries { #expect(entry.byteCount == model.byteCount(of: entry.key)) }
+        #expect(await cache.totalSize == model.size)
+    }
+
+    /// Each key counts its changes. A look-up finds the last change made before it began, or one made since.
+    @Test(.timeLimit(.minutes(2)))
+    func concurrentLookUpsFindTheLastChangeOrALaterOne() async throws {
+        let histories = (0..<40).map { History(key: "key \($0)") }
+        let cache = fixture.cache()
+        await withTaskGroup { group in
+            for task in 0..<8 as Range<UInt64> {
+                group.addTask {
+                    var random = SplitMix64(seed: task)
+                    for step in 0..<3_000 {
+                        let history = histories[Int.random(in: 0..<histories.count, using: &random)]
+                        switch Int.random(in: 0..<20, using: &random) {
+                        case 0..<10: await history.expectCurrentValue(in: cache)
+                        case 10..<18: history.store(byteCount: Self.byteCount(&random) + 24, in: cache)
+                        case 18: history.remove(in: cache)
+                        default: if step % 25 == 0 { await cache.flush() }
+                        }
+                    }
+                }
+            }
+        }
+        for history in histories { await history.expectCurrentValue(in: cache) }
+        await cache.flush()
+        let reopened = fixture.cache()
+        for history in histories { await history.expectCurrentValue(in: reopened) }
+        #expect(await reopened.count == histories.count { $0.isPresent })
+        #expect(fixture.reported.isEmpty)
+    }
+}
