@@ -144,13 +144,13 @@ public final class DiskCache: Sendable {
     func find(_ key: String) -> Data? {
         let now = now()
         switch lookUp(key, now: now) {
-        case .found(let data, _, _):
-            noteUse(of: key, now: now)
+        case .found(let data, let attachments, _):
+            noteUse(of: key, deadline: attachments.deadline, now: now)
             return data
         case .removed: return miss()
         case .unknown(let staged):
             let result = withReader { reader throws(DiskFault) in
-                try reader.read(key) { self.isGone($0, staged: staged, now: now) }
+                try reader.read(key) { self.isGone($0, key: key, staged: staged, now: now) }
             }
             guard case .found(let data, let record)? = accept(result, now: now) else { return miss() }
             noteUse(of: record, staged: staged, now: now)
@@ -162,7 +162,7 @@ public final class DiskCache: Sendable {
         let now = now()
         switch lookUp(key, now: now) {
         case .found(let data, let attachments, let times):
-            noteUse(of: key, now: now)
+            noteUse(of: key, deadline: attachments.deadline, now: now)
             return Item(
                 data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, times: times))
         case .removed: return miss()
@@ -170,7 +170,7 @@ public final class DiskCache: Sendable {
             var entry: Entry?
             let result = withReader { reader throws(DiskFault) in
                 while true {
-                    let result = try reader.read(key) { self.isGone($0, staged: staged, now: now) }
+                    let result = try reader.read(key) { self.isGone($0, key: key, staged: staged, now: now) }
                     guard case .found(_, let record) = result else { return result }
                     entry = try reader.entry(key, record, staged: staged)
                     // Where it has been replaced since it was read, there is another now.
@@ -191,7 +191,7 @@ public final class DiskCache: Sendable {
         case .removed: return nil
         case .unknown(let staged):
             let entry = withReader { reader throws(DiskFault) -> Entry? in
-                while let record = try reader.record(for: key), !isGone(record, staged: staged, now: now) {
+                while let record = try reader.record(for: key), !isGone(record, key: key, staged: staged, now: now) {
                     // `nil` where it has been replaced in between: there is another now.
                     if let entry = try reader.entry(key, record, staged: staged) { return entry }
                 }
@@ -208,7 +208,7 @@ public final class DiskCache: Sendable {
         case .removed: return false
         case .unknown(let staged):
             let isPresent = withReader { reader throws(DiskFault) in
-                try reader.record(for: key).map { !isGone($0, staged: staged, now: now) }
+                try reader.record(for: key).map { !isGone($0, key: key, staged: staged, now: now) }
             }
             return isPresent.flatMap { $0 } ?? false
         }
@@ -222,33 +222,37 @@ public final class DiskCache: Sendable {
     }
 
     /// Whether an entry is no longer to be found, though it is still there.
-    private func isGone(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
-        isTooOld(record, staged: staged, now: now) || isExpired(record, staged: staged, now: now)
+    private func isGone(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
+        isTooOld(record, key: key, staged: staged, now: now) || isExpired(record, key: key, staged: staged, now: now)
     }
 
-    private func isTooOld(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
+    private func isTooOld(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
         let earliest = now - ageLimit
         guard record.time < earliest else { return false }
         switch configuration.evictionOrder {
         // It may have been used since, which is not written yet.
-        case .access: return state.withLock { $0.staging.lastAccess(of: record.number) ?? .min } < earliest
+        case .access: return state.withLock { $0.staging.lastAccess(of: record.number, key: key) ?? .min } < earliest
         case .modification: return staged == nil
         case .creation: return true
         }
     }
 
-    private func isExpired(_ record: DiskReader.Record, staged: DiskAttachments?, now: Int64) -> Bool {
+    private func isExpired(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
         guard (staged?.deadline ?? record.row.deadline).isPassed(at: now) else { return false }
         // Uses may have put it off, and not be written yet.
-        guard staged == nil, let extended = state.withLock({ $0.staging.extendedExpiry(of: record.number) }) else {
+        guard staged == nil, let extended = state.withLock({ $0.staging.extendedExpiry(of: record.number, key: key) })
+        else {
             return true
         }
         return extended <= now
     }
 
-    private func noteUse(of key: String, now: Int64) {
+    private func noteUse(of key: String, deadline: ExpirationDeadline, now: Int64) {
         let rule = configuration.expirationExtension
-        if state.withLock({ $0.staging.noteAccess(to: key, extendingBy: rule, now: now) }) { drain() }
+        let isFull = state.withLock {
+            $0.staging.noteAccess(to: key, deadline: deadline, extendingBy: rule, now: now)
+        }
+        if isFull { drain() }
     }
 
     private func noteUse(of record: DiskReader.Record, staged: DiskAttachments?, now: Int64) {

@@ -140,6 +140,8 @@ struct DiskStaging {
         _ change: Change, for key: String, created: Int64? = nil, now: Int64, completion: (@Sendable () -> Void)?
     ) {
         let (name, time) = (KeyText(key), nextTime(now))
+        // Uses of the old value must not extend the new one's life.
+        if case .update = change {} else { accesses.forget(name) }
         let times = DiskCache.Entry.Times(created: created ?? time, modified: time, accessed: time)
         let new = Pending(
             key: key, change: change, number: nextNumber(), times: times, completions: completion.map { [$0] } ?? [])
@@ -179,13 +181,16 @@ struct DiskStaging {
     /// Notes the use of a value that ``lookUp(_:)`` found.
     ///
     /// - Returns: whether enough accesses are noted to be written.
-    mutating func noteAccess(to key: String, extendingBy rule: ExpirationExtension, now: Int64) -> Bool {
+    mutating func noteAccess(
+        to key: String, deadline: ExpirationDeadline = .never, extendingBy rule: ExpirationExtension, now: Int64
+    ) -> Bool {
         accesses.countHit()
         let time = nextTime(now)
         let key = KeyText(key)
         guard var found = pending[key] else {
             // It has been written since it was looked up.
-            accesses.note(key, time: time, expires: nil)
+            var deadline = deadline
+            accesses.note(key, time: time, expires: deadline.extend(by: rule, at: now) ? deadline.time : nil)
             return accesses.count >= Self.accessCountLimit
         }
         var expires: Int64?
@@ -210,13 +215,15 @@ struct DiskStaging {
     mutating func countMiss() { accesses.countMisses(1) }
 
     /// When an entry expires, where uses that are not written yet have put that off.
-    func extendedExpiry(of number: DiskReader.EntryNumber) -> Int64? {
-        accesses.expires(number) ?? (areTakenWritten ? nil : takenAccesses.expires(number))
+    ///
+    /// - Parameter key: finds uses from before the entry had a number, too.
+    func extendedExpiry(of number: DiskReader.EntryNumber, key: String? = nil) -> Int64? {
+        accesses.expires(number, key: key) ?? (areTakenWritten ? nil : takenAccesses.expires(number, key: key))
     }
 
     /// When an entry was used last, where that is not written yet.
-    func lastAccess(of number: DiskReader.EntryNumber) -> Int64? {
-        accesses.lastTime(number) ?? takenAccesses.lastTime(number)
+    func lastAccess(of number: DiskReader.EntryNumber, key: String? = nil) -> Int64? {
+        accesses.lastTime(number, key: key) ?? takenAccesses.lastTime(number, key: key)
     }
 
     // MARK: Batches
@@ -317,17 +324,22 @@ struct DiskAccesses {
     mutating func countHit() { hits += 1 }
     mutating func countMisses(_ count: Int64) { misses += count }
 
+    mutating func forget(_ key: KeyText) { if !byKey.isEmpty { byKey[key] = nil } }
+
     /// Everything has been removed; what was counted stays true.
     mutating func forgetEntries() { (byID, byKey) = ([:], [:]) }
 
     /// When an entry expires as far as these uses have put it off.
-    func expires(_ number: DiskReader.EntryNumber) -> Int64? {
-        number.generation == generation ? byID[number.id]?.expires : nil
+    func expires(_ number: DiskReader.EntryNumber, key: String?) -> Int64? {
+        let byNumber = number.generation == generation ? byID[number.id]?.expires : nil
+        let byKey = byKey.isEmpty ? nil : key.flatMap { self.byKey[KeyText($0)]?.expires }
+        return byNumber.map { max($0, byKey ?? $0) } ?? byKey
     }
 
     /// When an entry was used last as far as these uses tell.
-    func lastTime(_ number: DiskReader.EntryNumber) -> Int64? {
-        number.generation == generation ? byID[number.id]?.time : nil
+    func lastTime(_ number: DiskReader.EntryNumber, key: String?) -> Int64? {
+        let byNumber = number.generation == generation ? byID[number.id]?.time : nil
+        return byNumber ?? (byKey.isEmpty ? nil : key.flatMap { byKey[KeyText($0)]?.time })
     }
 
     /// Splits off the uses of keys that still have no row.

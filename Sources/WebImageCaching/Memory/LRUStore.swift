@@ -392,9 +392,9 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     ) -> Displaced {
         evictionCounts[cause] &+= 1
         guard let revival, cause != .expiration else { return remove(position) }
-        var value = slot(position).pointee.value.take()
+        guard var value = slot(position).pointee.value.take() else { preconditionFailure("no entry") }
         countOut(position)
-        if value != nil, revival.isShared(&value!), let reference = revival.makeReference(value!) {
+        if revival.isShared(&value), let reference = revival.makeReference(value) {
             addReference(reference, at: position)
             return Displaced(key: nil, value: value)
         }
@@ -432,12 +432,13 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     func revivableValue(_ position: Int32, at now: Int64, revival: ValueRevival<Value>?) -> Value? {
         let slot = slot(position)
         guard let revival, !slot.pointee.deadline.isPassed(at: now) else { return nil }
-        guard slot.pointee.value != nil else { return references[Int(link(position).pointee.newer)].reference() }
-        // It has not been used for too long, but is not evicted yet.
-        guard revival.isShared(&slot.pointee.value!), revival.makeReference(slot.pointee.value!) != nil else {
-            return nil
+        guard var value = slot.pointee.value.take() else {
+            return references[Int(link(position).pointee.newer)].reference()
         }
-        return slot.pointee.value
+        // It has not been used for too long, but is not evicted yet.
+        let isRevivable = revival.isShared(&value) && revival.makeReference(value) != nil
+        slot.pointee.value = value
+        return isRevivable ? value : nil
     }
 
     /// Removes the slots of dead values, once the references have doubled since the last time.
