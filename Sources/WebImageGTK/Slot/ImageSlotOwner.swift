@@ -1,186 +1,227 @@
 public import FoundationEssentials
 public import WebImage
 
-/// What shows the picture of a URL: a slot, or a view by its main slot. Everything here is said of that slot.
+/// Anything that shows the image of a URL: a slot, or a view by its main slot. All members apply to that slot.
 @MainActor public protocol ImageSlotOwner: AnyObject {
-    /// Where the picture goes.
+    /// The slot that shows the image.
     var imageSlot: ImageSlot { get }
 }
 
 extension ImageSlotOwner {
-    /// Receives a load's progress on the main thread; `expected` is `nil` where the length is unknown. In bytes.
-    public typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
-    /// Receives the end of a load on the main thread.
-    public typealias CompletionHandler = @MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void
-
     // MARK: Setting
 
-    /// Shows the picture at `url`; the one of an earlier call can't appear any more.
+    /// Shows the image at `url`. The image of an earlier call can't appear any more.
     ///
-    /// A picture in memory is on display when this returns. Otherwise the placeholder, or nothing, is, until the picture
-    /// comes. The URL on display or under way already is neither blanked nor loaded again; one that failed is tried anew.
+    /// An image in memory is on display when this returns. Otherwise the placeholder, or nothing, is on display until the image has
+    /// loaded. A URL that is on display or in progress is neither blanked nor loaded again. One that failed is loaded again.
     ///
     /// - Parameters:
-    ///   - url: where the picture is. `nil` fails at once: it shows `placeholder` or nothing, with
-    ///     ``WebImageOptions/delayPlaceholder`` when the completion is called, and with ``WebImageOptions/ignorePlaceholder`` keeps
-    ///     what is on display.
-    ///   - placeholder: shown until the picture is there, and if it fails.
-    ///   - options: switches of loading and showing; none by default.
-    ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes every pixel the file has, or as many as the
-    ///     view needs if its slot ``ImageSlot/decodesAtDisplaySize``.
-    ///   - processors: what is made of the decoded picture; nothing by default.
+    ///   - url: the image's URL. `nil` fails at once. It shows `placeholder` or nothing; with ``SetImageOptions/delayPlaceholder``
+    ///     when the completion handler is called; with ``SetImageOptions/ignorePlaceholder`` what is on display stays.
+    ///   - placeholder: shown until the image is there, and if the load fails.
+    ///   - options: how to show the image; none by default.
+    ///   - loadOptions: how to load it; none by default. A `WebImageRequest` says more.
+    ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes the whole image, or as many pixels as the view
+    ///     needs if it ``decodesAtDisplaySize``.
+    ///   - processors: applied to the decoded image; none by default.
     ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the default, leaves it
-    ///     to `options`, and is `high` if those set none. In a list that is being scrolled, a load with `low` and less begins when
-    ///     it rests.
-    ///   - manager: who loads; the shared one by default.
-    ///   - progress: called for each piece that arrives, coalesced.
-    ///   - completion: called exactly once, after the picture was set: inside this call when the picture was in memory,
-    ///     otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the widget is destroyed,
-    ///     and ``WebImageError/invalidURL(_:)`` for `nil`.
+    ///     to `loadOptions`, and is `high` if those set none. In a list that is being scrolled, a load with `low` or less starts when
+    ///     scrolling ends.
+    ///   - manager: loads the image; the shared one by default.
+    ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is unknown.
+    ///   - preview: called on the main thread for each preview, after it was set.
+    ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image was in memory,
+    ///     otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the widget is destroyed, and
+    ///     ``WebImageError/invalidURL(_:)`` for `nil`.
     public func setImage(
-        _ url: URL?, placeholder: Placeholder? = nil, options: WebImageOptions = [], thumbnail: Thumbnail? = nil,
-        processors: [any ImageProcessor] = [], priority: LoadPriority? = nil, manager: WebImageManager = .shared,
-        progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
+        _ url: URL?, placeholder: Placeholder? = nil, options: SetImageOptions = [], loadOptions: WebImageOptions = [],
+        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
+        manager: WebImageManager = .shared,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
     ) {
         guard let url else {
-            return imageSlot.fail(.invalidURL(""), placeholder, options, state: .idle, completion)
+            return imageSlot.fail(
+                .invalidURL(""), placeholder: placeholder, options: options, state: .idle, completion: completion)
         }
         setImage(
             WebImageRequest(
-                url, options: options, priority: priority, thumbnail: thumbnail, processors: processors),
-            placeholder: placeholder, manager: manager, progress: progress, completion: completion)
+                url, options: loadOptions, priority: priority, thumbnail: thumbnail, processors: processors),
+            placeholder: placeholder, options: options, manager: manager, progress: progress, preview: preview,
+            completion: completion)
     }
 
-    /// Shows the picture at the URL that `text` spells; text that is none fails with ``WebImageError/invalidURL(_:)``.
+    /// Shows the image at the URL that `text` spells. Invalid text fails with ``WebImageError/invalidURL(_:)``.
     ///
     /// Everything else is as for a `URL`.
     public func setImage(
-        _ text: String, placeholder: Placeholder? = nil, options: WebImageOptions = [], thumbnail: Thumbnail? = nil,
-        processors: [any ImageProcessor] = [], priority: LoadPriority? = nil, manager: WebImageManager = .shared,
-        progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
+        _ text: String, placeholder: Placeholder? = nil, options: SetImageOptions = [],
+        loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [],
+        priority: LoadPriority? = nil, manager: WebImageManager = .shared,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
     ) {
         guard let url = URL(string: text), url.scheme != nil else {
             let error = WebImageError.invalidURL(text)
-            return imageSlot.fail(error, placeholder, options, state: .failed(error), completion)
+            return imageSlot.fail(
+                error, placeholder: placeholder, options: options, state: .failed(error), completion: completion)
         }
         setImage(
-            url, placeholder: placeholder, options: options, thumbnail: thumbnail, processors: processors,
-            priority: priority, manager: manager, progress: progress, completion: completion)
+            url, placeholder: placeholder, options: options, loadOptions: loadOptions, thumbnail: thumbnail,
+            processors: processors, priority: priority, manager: manager, progress: progress, preview: preview,
+            completion: completion)
     }
 
-    /// Shows the picture that `request` describes; everything else is as for a `URL`. A request that sets no priority has `high`
-    /// while the view is on screen.
+    /// Shows the image that `request` describes. Everything else is as for a `URL`. A request without a priority has `high` while
+    /// the view is on screen.
     public func setImage(
-        _ request: WebImageRequest, placeholder: Placeholder? = nil, manager: WebImageManager = .shared,
-        progress: ProgressHandler? = nil, completion: CompletionHandler? = nil
+        _ request: WebImageRequest, placeholder: Placeholder? = nil, options: SetImageOptions = [],
+        manager: WebImageManager = .shared,
+        progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
     ) {
         imageSlot.set(
-            ImageWish(
-                request: request, placeholder: placeholder, manager: manager, progress: progress,
-                completion: completion))
+            SlotRequest(
+                request: request, options: options, placeholder: placeholder, manager: manager, progress: progress,
+                preview: preview, completion: completion))
     }
 
-    /// Shows a picture that is there already, and gives up what was under way. An animation plays.
-    public func setImage(_ image: Image) {
-        guard !imageSlot.isRetired else { return }
-        imageSlot.setter.set(image)
-    }
+    /// Shows an image that is there already, and cancels the load in progress. An animation plays.
+    public func setImage(_ image: Image) { imageSlot.set(image) }
 
-    /// Shows an animation, of a file or of one's own making.
-    public func setImage(_ image: AnimatedImage) { setImage(image.image) }
+    /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is not called
+    /// again.
+    ///
+    /// - Returns: `false` if the state is not ``LoadState/failed(_:)``, or without a URL.
+    @discardableResult public func retry() -> Bool { imageSlot.retryRequest() }
+
+    /// Whether a click or tap on the widget starts a failed load again; `false` by default.
+    public var retriesOnTap: Bool {
+        get { imageSlot.retriesOnTap }
+        set { imageSlot.retriesOnTap = newValue }
+    }
 
     /// Cancels the request. The image or placeholder on display stays.
     ///
-    /// - Parameter keepsURL: whether ``imageURL`` stays, as SDWebImage's `sd_cancelCurrentImageLoad` has it. `false`, the default,
+    /// - Parameter keepsURL: whether ``imageURL`` stays, as with SDWebImage's `sd_cancelCurrentImageLoad`. `false`, the default,
     ///   clears it, as YYWebImage's `yy_cancelCurrentImageRequest` does. An image on display then counts as one that was set
-    ///   without a URL: it is not decoded again when the view grows. An image that was let go off screen
-    ///   (``OffscreenLoading/release``) keeps its URL.
-    public func cancelCurrentRequest(keepsURL: Bool = false) { imageSlot.setter.cancel(keepsURL: keepsURL) }
+    ///   without a URL: it is not decoded again when the view grows. An image that was released off screen keeps its URL.
+    public func cancelCurrentRequest(keepsURL: Bool = false) { imageSlot.cancel(keepsURL: keepsURL) }
 
-    /// Makes the slot as good as new for another item of a list: cancels, and shows nothing.
-    public func prepareForReuse() { imageSlot.setter.clear() }
+    /// Resets the slot for reuse: cancels the request and shows nothing.
+    public func prepareForReuse() { imageSlot.clear() }
 
     // MARK: State
 
-    /// The URL last set; setting it is `setImage` with the defaults.
+    /// The URL last set. Setting it calls `setImage` with the defaults.
     public var imageURL: URL? {
-        get { imageSlot.setter.url }
+        get { imageSlot.current?.request.url }
         set { setImage(newValue) }
     }
 
-    /// How far the picture is.
-    public var loadState: LoadState { imageSlot.setter.state }
+    /// The current state.
+    public var loadState: LoadState { imageSlot.state }
 
-    /// The picture on display, or a preview of it; `nil` while there is none or only a placeholder.
-    public var image: Image? { imageSlot.setter.image }
+    /// The image on display or a preview of it; `nil` while there is none or only a placeholder.
+    public var image: Image? { imageSlot.image }
 
-    /// ``loadState`` as it is and as it becomes, until the widget is destroyed; for any number of readers. One that falls
-    /// behind gets the latest only.
-    public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateReader() }
+    /// The current state and each change until the widget is destroyed, for any number of readers. A slow reader gets the latest
+    /// state only.
+    public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateStream() }
 
-    /// Called after each change of ``loadState``; see ``ImageSlot/onLoadStateChange``. There is one; others read
-    /// ``loadStates()``.
+    /// Called on the main thread after each change of ``loadState``, inside `setImage` for what is known at once. A load starts with
+    /// ``LoadState/loading(received:expected:)`` and 0 bytes. Not called when the widget is destroyed, because its neighbors may be
+    /// gone by then.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)? {
         get { imageSlot.onLoadStateChange }
         set { imageSlot.onLoadStateChange = newValue }
     }
 
+    // MARK: Display
+
+    /// How an image from disk or network replaces what is shown. `nil`, the default, changes at once, or fades with
+    /// ``SetImageOptions/fadeIn``.
+    public var transition: ImageTransition? {
+        get { imageSlot.transition }
+        set { imageSlot.transition = newValue }
+    }
+
+    /// Shows that the slot is loading; none by default.
+    public var indicator: ImageIndicator? {
+        get { imageSlot.indicator }
+        set { imageSlot.indicator = newValue }
+    }
+
+    /// Shown when a load has failed, unless a preview or an earlier version of the image is on display; `nil`, the default, leaves
+    /// the placeholder. It takes precedence over ``SetImageOptions/delayPlaceholder``.
+    public var failureImage: Placeholder? {
+        get { imageSlot.failureImage }
+        set { imageSlot.failureImage = newValue }
+    }
+
+    /// How ``failureImage`` is laid out; `nil`, the default, as other images.
+    public var failureContentMode: ImageContentMode? {
+        get { imageSlot.failureContentMode }
+        set { imageSlot.failureContentMode = newValue }
+    }
+
+    /// Whether requests without a size of their own are decoded at the size of the view on its screen in pixels, and again when it
+    /// grows; `false` by default. A layout that takes its size from the image needs the whole image.
+    public var decodesAtDisplaySize: Bool {
+        get { imageSlot.decodesAtDisplaySize }
+        set { imageSlot.decodesAtDisplaySize = newValue }
+    }
+
+    /// Whether a load continues with a low priority when the view leaves the screen, as suits lists, which unbind distant items.
+    ///
+    /// `false` by default: the load is cancelled once the main loop is idle, so that moving a widget between containers does not
+    /// count, and starts again when the view returns.
+    public var loadsOffscreen: Bool {
+        get { imageSlot.loadsOffscreen }
+        set { imageSlot.loadsOffscreen = newValue }
+    }
+
+    /// Whether the view releases its image off screen and shows it again when it returns, from memory if it is still cached; `false`
+    /// by default. Loads stop off screen then, whatever ``loadsOffscreen`` says; the result of a load that starts off screen is cached
+    /// only.
+    ///
+    /// For views that are many and never unbound, such as markers on a map: the memory cache alone bounds their memory. Images
+    /// without a URL stay.
+    public var releasesImageOffscreen: Bool {
+        get { imageSlot.releasesImageOffscreen }
+        set { imageSlot.releasesImageOffscreen = newValue }
+    }
+
     // MARK: Animation
 
-    /// Plays the animation on display; `nil` for a still, and where slots hand pictures to a closure. Its clock is the
-    /// window's, and it stands still while the view is off screen.
-    public var player: AnimationPlayer? { imageSlot.surface.player }
+    /// Plays the animation on display; `nil` for a still image, and for slots with a closure. Its clock is the window's, and it is
+    /// paused while the view is off screen.
+    public var player: AnimationPlayer? { imageSlot.painter.player }
 
-    /// How animations play, also the next ones: order, rate, loops.
+    /// How animations play, including later ones: order, rate, loops.
     public var playback: AnimationPlayer.Configuration {
-        get { imageSlot.painted?.configuration ?? AnimationPlayer.Configuration() }
-        set { imageSlot.painted?.configuration = newValue }
+        get { imageSlot.painter.configuration }
+        set { imageSlot.painter.configuration = newValue }
     }
 
-    /// When animations begin by themselves.
-    public var autoplay: AnimationAutoplay {
-        get { imageSlot.painted?.autoplay ?? .never }
-        set { imageSlot.painted?.autoplay = newValue }
+    /// Whether animations start when they are on screen; `true` by default. Otherwise `player?.play()` starts them.
+    public var autoplay: Bool {
+        get { imageSlot.painter.autoplay }
+        set { imageSlot.painter.autoplay = newValue }
     }
 
-    /// Gets what the player tells, on main, after the frame was set.
+    /// Whether ``autoplay`` applies only where the user allows animations (`gtk-enable-animations`); `false` by default.
+    public var autoplayFollowsSettings: Bool {
+        get { imageSlot.painter.autoplayFollowsSettings }
+        set { imageSlot.painter.autoplayFollowsSettings = newValue }
+    }
+
+    /// Called on the main thread with the player's events, after the frame was set.
     public var onAnimationEvent: (@MainActor (AnimationPlayer.Event) -> Void)? {
-        get { imageSlot.painted?.onEvent }
-        set { imageSlot.painted?.onEvent = newValue }
-    }
-
-    /// Whether an animation plays, or would if it were on screen.
-    public var isPlaying: Bool { player?.status == .playing }
-
-    /// Plays the animation, or goes on.
-    public func play() { player?.play() }
-
-    /// Holds the frame.
-    public func pause() { player?.pause() }
-
-    /// Goes to a frame, which is shown as soon as it is decoded; limited to those there are.
-    public func seek(toFrame index: Int) { player?.seek(toFrame: index) }
-}
-
-extension ImageSlot {
-    func set(_ wish: ImageWish) {
-        guard !isRetired else { return end(wish.completion, with: .cancelled) }
-        willSet()
-        setter.set(wish)
-    }
-
-    /// - Parameter state: what follows.
-    fileprivate func fail(
-        _ error: WebImageError, _ placeholder: Placeholder?, _ options: WebImageOptions, state: LoadState,
-        _ completion: CompletionHandler?
-    ) {
-        guard !isRetired else { return end(completion, with: error) }
-        willSet()
-        setter.fail(error, placeholder: placeholder, options: options, state: state, completion: completion)
-    }
-
-    private func end(_ completion: CompletionHandler?, with error: WebImageError) {
-        guard let completion else { return }
-        ApplyQueue.main.enqueue { MainActor.assumeIsolated { completion(.failure(error)) } }
+        get { imageSlot.painter.onAnimationEvent }
+        set { imageSlot.painter.onAnimationEvent = newValue }
     }
 }

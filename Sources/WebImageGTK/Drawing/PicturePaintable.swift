@@ -1,0 +1,132 @@
+internal import CWebImageGTK
+internal import WebImage
+
+/// The `GdkPaintable` that a view keeps for life, implemented in Swift. Images come and go inside it.
+///
+/// Setting another paintable on a `GtkPicture` always starts a new layout, even for an image of the same size. This one asks for a
+/// redraw only, and for a layout when its size has changed.
+@MainActor final class PicturePaintable {
+    /// The `GdkPaintable`.
+    let reference: ObjectReference
+    private let state: State
+
+    /// What the GObject draws with. The GObject owns it too, and draws for as long as it is shown.
+    @MainActor final class State {
+        var painter: SlotPainter
+        var fixedSize: PointSize?
+        var onSnapshot: (@MainActor () -> Void)?
+        /// The time of the first redraw request without a drawing since, in microseconds.
+        var undrawnSince: gint64?
+
+        init(_ painter: SlotPainter) { self.painter = painter }
+
+        /// The preferred size in whole points.
+        var intrinsicSize: (width: gint, height: gint) { fixedSize?.wholePoints ?? painter.top.intrinsicSize }
+
+        func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
+            undrawnSince = nil
+            onSnapshot?()
+            painter.snapshot(into: snapshot, width: width, height: height)
+        }
+    }
+
+    init(_ painter: SlotPainter = SlotPainter()) {
+        state = State(painter)
+        reference = ObjectReference(owning: Self.makeInstance(with: state))
+        painter.paintable = self
+    }
+
+    /// The painter of the slot on show.
+    var painter: SlotPainter {
+        get { state.painter }
+        set {
+            guard newValue !== state.painter else { return }
+            let oldSize = state.painter.top.intrinsicSize
+            state.painter.paintable = nil
+            state.painter = newValue
+            newValue.paintable = self
+            if oldSize != newValue.top.intrinsicSize { invalidateSize() }
+            invalidateContents()
+        }
+    }
+
+    /// The preferred size in points; `nil` for that of the image.
+    var fixedSize: PointSize? {
+        get { state.fixedSize }
+        set {
+            guard newValue != state.fixedSize else { return }
+            state.fixedSize = newValue
+            gdk_paintable_invalidate_size(reference.pointer.opaque)
+        }
+    }
+
+    /// Called before each drawing. It must not change what is drawn.
+    var onSnapshot: (@MainActor () -> Void)? {
+        get { state.onSnapshot }
+        set { state.onSnapshot = newValue }
+    }
+
+    /// Called for each redraw request.
+    var onInvalidate: (@MainActor () -> Void)?
+
+    /// The time since the first redraw request that was not followed by a drawing, in microseconds.
+    var undrawnMicroseconds: gint64 { state.undrawnSince.map { g_get_monotonic_time() - $0 } ?? 0 }
+
+    func invalidateContents() {
+        state.undrawnSince = state.undrawnSince ?? g_get_monotonic_time()
+        onInvalidate?()
+        gdk_paintable_invalidate_contents(reference.pointer.opaque)
+    }
+
+    /// The image has another size, which matters to the layout unless there is a fixed size.
+    func invalidateSize() {
+        guard fixedSize == nil else { return }
+        gdk_paintable_invalidate_size(reference.pointer.opaque)
+    }
+
+    // MARK: GObject class
+
+    private static func makeInstance(with state: State) -> ObjectPointer {
+        let instance = ObjectPointer(g_object_new_with_properties(type, 0, nil, nil))
+        stateKey.set(state, on: instance)
+        return instance
+    }
+
+    private static let stateKey = AssociationKey<State>("web-image-paintable-state")
+
+    /// A plain object that implements `GdkPaintable` with the state it carries.
+    private static let type: GType = {
+        let type = g_type_register_static_simple(
+            g_object_get_type(), "WebImagePicturePaintable", guint(MemoryLayout<GObjectClass>.size), nil,
+            guint(MemoryLayout<GObject>.size), nil, G_TYPE_FLAG_FINAL)
+        var interface = GInterfaceInfo(
+            interface_init: { interface, _ in
+                guard let interface else { return }
+                let methods = interface.assumingMemoryBound(to: GdkPaintableInterface.self)
+                methods.pointee.snapshot = { paintable, snapshot, width, height in
+                    guard let paintable, let snapshot else { return }
+                    nonisolated(unsafe) let target = snapshot
+                    PicturePaintable.withState(of: paintable) {
+                        $0.snapshot(into: target, width: width, height: height)
+                    }
+                }
+                methods.pointee.get_intrinsic_width = { paintable in
+                    PicturePaintable.withState(of: paintable) { $0.intrinsicSize.width } ?? 0
+                }
+                methods.pointee.get_intrinsic_height = { paintable in
+                    PicturePaintable.withState(of: paintable) { $0.intrinsicSize.height } ?? 0
+                }
+            }, interface_finalize: nil, interface_data: nil)
+        g_type_add_interface_static(type, gdk_paintable_get_type(), &interface)
+        return type
+    }()
+
+    /// GDK calls the methods above on the main thread only.
+    nonisolated private static func withState<Result: Sendable>(
+        of paintable: OpaquePointer?, _ body: @MainActor (State) -> Result
+    ) -> Result? {
+        guard let paintable else { return nil }
+        nonisolated(unsafe) let instance = ObjectPointer(paintable)
+        return MainActor.assumeIsolated { stateKey.value(of: instance).map(body) }
+    }
+}

@@ -1,0 +1,286 @@
+internal import CWebImageGTK
+internal import WebImage
+
+/// Draws what one slot shows: an image, the animation in it, the transition between two images, and an indicator above.
+///
+/// A slot made with a closure passes its images to that closure and draws nothing.
+@MainActor final class SlotPainter {
+    /// The paintable that draws it now; `nil` for a slot that is not on show.
+    weak var paintable: PicturePaintable?
+    private weak var host: ViewHost?
+    /// Receives the images of a slot that draws nothing.
+    private let setImage: (@MainActor (Image?) -> Void)?
+
+    /// What is shown, or the end of the transition in progress. Its size is the paintable's.
+    private(set) var top = Content.empty
+    private var transition: Transition?
+    /// How images are laid out in the area; `nil` where the caller of the paintable gives it the image's proportions.
+    var contentMode: ImageContentMode? {
+        didSet { if contentMode != oldValue { paintable?.invalidateContents() } }
+    }
+    /// Draws above everything else.
+    var indicator: (@MainActor (ImageFrame) -> Void)? {
+        didSet { paintable?.invalidateContents() }
+    }
+    /// The progress and the time that the indicator is drawn with.
+    var indicatorProgress: Double?
+    var indicatorTime: gint64 = 0
+    /// Overrides the direction of the widget's text, for tests.
+    var isRightToLeft: Bool?
+
+    private var playback: AnimationPlayback?
+    private var isVisible = false
+    var configuration = AnimationPlayer.Configuration() {
+        didSet { playback?.player.configuration = configuration }
+    }
+    var autoplay = true
+    var autoplayFollowsSettings = false
+    var onAnimationEvent: (@MainActor (AnimationPlayer.Event) -> Void)?
+    /// Called after another image or placeholder was set.
+    var onContentChange: (@MainActor () -> Void)?
+
+    private struct Transition {
+        let effect: ImageTransition
+        let old: Content
+        var progress: Double
+    }
+
+    init(host: ViewHost? = nil, setImage: (@MainActor (Image?) -> Void)? = nil) {
+        self.host = host
+        self.setImage = setImage
+    }
+
+    var drawsImages: Bool { setImage == nil }
+
+    /// Plays the animation on display; `nil` for a still image.
+    var player: AnimationPlayer? { playback?.player }
+
+    // MARK: Images
+
+    /// Shows `image`, starting with the first frame of `transition`.
+    func show(_ image: Image, with transition: ImageTransition? = nil) {
+        if let setImage { return setImage(image) }
+        // More frames of the same animation: it continues.
+        if let playback, playback.continues(with: image) { return }
+        replace(with: .image(image), image, transition)
+    }
+
+    /// Shows the first rows of a still image.
+    ///
+    /// - Parameter keepsContent: whether they are drawn over what is on display.
+    func showFirstRows(of image: Image, keepsContent: Bool, with transition: ImageTransition?) {
+        guard setImage == nil else { return show(image) }
+        replace(with: .rows(image, over: keepsContent ? top : .empty), image, transition)
+    }
+
+    /// Shows more rows of the image on display, in place and without a transition of their own.
+    func showMoreRows(of image: Image) {
+        guard setImage == nil else { return show(image) }
+        draw(.rows(image, over: top.base), transition)
+        onContentChange?()
+    }
+
+    /// Shows `image` below the rows on display.
+    func showBelowRows(_ image: Image) {
+        guard case .rows(let texture, let size, _) = top else { return show(image) }
+        draw(.rows(texture, size: size, over: .image(image)), transition)
+    }
+
+    /// Shows `image` in place of the same image with fewer pixels or frames. An animation continues.
+    func refine(_ image: Image) {
+        if let setImage { return setImage(image) }
+        // Its own frame stays until the same frame has more pixels.
+        if let playback, image.animation != nil { return playback.update(to: image) }
+        playback = nil
+        draw(.image(image), transition)
+        if image.animation != nil { play(image) }
+        onContentChange?()
+    }
+
+    /// Shows `placeholder`, or nothing.
+    ///
+    /// - Parameter mode: its own content mode; `nil` for that of images.
+    func show(_ placeholder: Placeholder?, mode: ImageContentMode? = nil) {
+        if let setImage { return setImage(placeholder.flatMap { try? $0.image() }) }
+        playback = nil
+        draw(.placeholder(placeholder, mode: mode), nil)
+        onContentChange?()
+    }
+
+    private func replace(with content: Content, _ image: Image, _ effect: ImageTransition?) {
+        playback = nil
+        draw(content, effect.map { Transition(effect: $0, old: top, progress: 0) })
+        if image.animation != nil { play(image) }
+        onContentChange?()
+    }
+
+    private func draw(_ content: Content, _ transition: Transition?) {
+        let oldSize = top.intrinsicSize
+        top = content
+        self.transition = transition
+        if oldSize != top.intrinsicSize { paintable?.invalidateSize() }
+        paintable?.invalidateContents()
+    }
+
+    // MARK: Transition
+
+    var isInTransition: Bool { transition != nil }
+
+    /// - Parameter progress: 0 shows the old content, 1 and more the new one, which ends the transition.
+    func setProgress(_ progress: Double) {
+        guard transition != nil else { return }
+        transition?.progress = progress
+        if progress >= 1 { transition = nil }
+        paintable?.invalidateContents()
+    }
+
+    func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
+        var frame = ImageFrame(
+            snapshot: snapshot, width: width, height: height, progress: transition?.progress,
+            time: Double(indicatorTime) / 1_000_000,
+            isRightToLeft: isRightToLeft ?? host?.isRightToLeft ?? false, host: host, old: transition?.old ?? .empty,
+            new: top, contentMode: contentMode)
+        if let transition { transition.effect.draw(frame) } else { frame.drawNew() }
+        guard let indicator else { return }
+        frame.progress = indicatorProgress
+        indicator(frame)
+    }
+
+    // MARK: Animation
+
+    func visibilityDidChange(to isVisible: Bool) {
+        self.isVisible = isVisible
+        playback?.setVisible(isVisible)
+    }
+
+    private func play(_ image: Image) {
+        let playback = AnimationPlayback(image, configuration: configuration, host: host) { [weak self] event, size in
+            guard let self else { return }
+            if case .frame(_, let pixels) = event { draw(.frame(pixels, size: size), transition) }
+            onAnimationEvent?(event)
+        }
+        self.playback = playback
+        playback.setVisible(isVisible)
+        if autoplay, !autoplayFollowsSettings || host?.allowsAnimations ?? true { playback.player.play() }
+    }
+}
+
+// MARK: - Content
+
+extension SlotPainter {
+    /// One thing to draw.
+    @MainActor enum Content {
+        /// Draws nothing.
+        case empty
+        /// Fills the area.
+        case color(Color)
+        /// Draws a texture.
+        ///
+        /// - size: the image's, in points. mode: its own content mode; `nil` for the slot's.
+        case texture(ObjectReference, size: PointSize, mode: ImageContentMode?)
+        /// Draws the texture of an image of which some rows have arrived, over `base`.
+        indirect case rows(ObjectReference, size: PointSize, over: Content)
+
+        static func image(_ image: Image, mode: ImageContentMode? = nil) -> Content {
+            .texture(Texture.of(image.pixels), size: image.size, mode: mode)
+        }
+
+        static func rows(_ image: Image, over base: Content) -> Content {
+            .rows(Texture.of(image.pixels), size: image.size, over: base)
+        }
+
+        /// A frame of an animation.
+        ///
+        /// - Parameter size: the animation's, in points.
+        static func frame(_ pixels: PixelBuffer, size: PointSize) -> Content {
+            .texture(Texture.of(pixels), size: size, mode: nil)
+        }
+
+        static func placeholder(_ placeholder: Placeholder?, mode: ImageContentMode? = nil) -> Content {
+            switch placeholder {
+            case .image(let image): .image(image, mode: mode)
+            case .color(let color): .color(color)
+            default: .empty
+            }
+        }
+
+        var isEmpty: Bool { if case .empty = self { true } else { false } }
+
+        /// What the rows are drawn over; `empty` for other content.
+        var base: Content { if case .rows(_, _, let base) = self { base } else { .empty } }
+
+        /// The preferred size in whole points; 0 by 0 for any size.
+        var intrinsicSize: (width: gint, height: gint) {
+            switch self {
+            case .empty, .color: (0, 0)
+            case .texture(_, let size, _), .rows(_, let size, _): size.wholePoints
+            }
+        }
+
+        /// Draws it in an area of `width` by `height` points, clipped to that area.
+        func snapshot(into snapshot: OpaquePointer, width: Double, height: Double, mode: ImageContentMode) {
+            let area = PointRect(x: 0, y: 0, width: width, height: height)
+            switch self {
+            case .empty:
+                break
+            case .color(let color):
+                var components = GdkRGBA(color)
+                var rect = graphene_rect_t(area)
+                gtk_snapshot_append_color(snapshot, &components, &rect)
+            case .texture(let texture, let size, let ownMode):
+                append(texture, size, to: snapshot, in: area, ownMode ?? mode)
+            case .rows(let texture, let size, let base):
+                base.snapshot(into: snapshot, width: width, height: height, mode: mode)
+                append(texture, size, to: snapshot, in: area, mode)
+            }
+        }
+
+        private func append(
+            _ texture: ObjectReference, _ size: PointSize, to snapshot: OpaquePointer, in area: PointRect,
+            _ mode: ImageContentMode
+        ) {
+            let fills = mode == .scaleToFill || mode == .redraw || size.width <= 0 || size.height <= 0
+            let place = fills ? area : mode.rect(of: size, in: area)
+            let sticksOut = place.x < 0 || place.y < 0 || place.width > area.width || place.height > area.height
+            var (clip, rect) = (graphene_rect_t(area), graphene_rect_t(place))
+            if sticksOut { gtk_snapshot_push_clip(snapshot, &clip) }
+            gtk_snapshot_append_texture(snapshot, texture.pointer.opaque, &rect)
+            if sticksOut { gtk_snapshot_pop(snapshot) }
+        }
+    }
+}
+
+extension Image {
+    /// Whether it has blank areas because parts of it have not arrived: rows from the top, or columns of an image that its
+    /// orientation turns. A coarse pass over the whole image has none.
+    var hasMissingRows: Bool {
+        guard isPartial else { return false }
+        let (right, bottom) = (width - 1, height - 1)
+        return [(0, 0), (right, 0), (0, bottom), (right, bottom)].contains { pixels[$0.0, $0.1].w == 0 }
+    }
+}
+
+extension PointSize {
+    /// Rounded up to whole points, as layouts count; 0 for values they can't represent.
+    var wholePoints: (width: gint, height: gint) {
+        func whole(_ length: Double) -> gint { max(0, gint(exactly: length.rounded(.up)) ?? 0) }
+        return (whole(width), whole(height))
+    }
+}
+
+extension graphene_rect_t {
+    init(x: Double = 0, y: Double = 0, width: Double, height: Double) {
+        self.init(
+            origin: graphene_point_t(x: Float(x), y: Float(y)),
+            size: graphene_size_t(width: Float(width), height: Float(height)))
+    }
+
+    init(_ rect: PointRect) { self.init(x: rect.x, y: rect.y, width: rect.width, height: rect.height) }
+}
+
+extension GdkRGBA {
+    init(_ color: Color) {
+        self.init(
+            red: Float(color.red), green: Float(color.green), blue: Float(color.blue), alpha: Float(color.alpha))
+    }
+}

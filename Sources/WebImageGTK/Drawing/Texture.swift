@@ -1,0 +1,70 @@
+internal import CWebImageGTK
+public import WebImage
+
+/// Pixels as GDK draws them. They are not copied: the texture keeps the ``PixelBuffer`` alive.
+@MainActor enum Texture {
+    /// The texture of `pixels`. Views that show the same pixels at the same time share one texture and its upload to the graphics
+    /// card.
+    static func of(_ pixels: PixelBuffer) -> ObjectReference {
+        let address = Unmanaged.passUnretained(pixels).toOpaque()
+        if let texture = live[address] { return ObjectReference(retaining: texture) }
+        let texture = make(pixels)
+        live[address] = texture
+        g_object_weak_ref(
+            texture.object,
+            { address, _ in
+                nonisolated(unsafe) let address = address  // The last reference goes on main: `ObjectReference`.
+                MainActor.assumeIsolated { if let address { Texture.live[address] = nil } }
+            }, address)
+        return ObjectReference(owning: texture)
+    }
+
+    /// Textures in use, by the address of the pixels they keep alive. A texture leaves this table in the main-thread call that
+    /// releases its pixels, so an address found here never belongs to other pixels.
+    private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
+
+    private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
+        let bytes = g_bytes_new_with_free_func(
+            pixels.baseAddress, gsize(pixels.rowsByteCount),
+            { data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
+            Unmanaged.passRetained(pixels).toOpaque())
+        defer { g_bytes_unref(bytes) }
+        return ObjectPointer(
+            gdk_memory_texture_new(
+                gint(pixels.width), gint(pixels.height), format(of: pixels), bytes, gsize(pixels.bytesPerRow)))
+    }
+
+    /// Opaque pixels are the same with straight and premultiplied alpha. Graphics cards take premultiplied pixels as they are. GTK
+    /// 4.8's cairo renderer converts a texture each time it draws, and takes half the time for straight alpha.
+    private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
+        pixels.isOpaque && isDrawnByCairo ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+    }
+
+    /// `false` while there is no window.
+    private static var isDrawnByCairo: Bool {
+        if let knownCairo { return knownCairo }
+        let windows = gtk_window_get_toplevels()
+        for index in 0..<g_list_model_get_n_items(windows) {
+            guard let window = g_list_model_get_item(windows, index) else { continue }
+            defer { g_object_unref(window) }
+            guard let renderer = gtk_native_get_renderer(ObjectPointer(window).opaque) else { continue }
+            let isCairo = ObjectPointer(renderer).isInstance(of: gsk_cairo_renderer_get_type())
+            knownCairo = isCairo
+            return isCairo
+        }
+        return false
+    }
+
+    /// A program draws all its windows with the same renderer.
+    private static var knownCairo: Bool?
+}
+
+extension Image {
+    /// A `GdkTexture` of the image, for any GTK function that takes one. Pixels are not copied, and views that show the same pixels
+    /// share the texture. The caller owns the reference and releases the last one on the main thread (`g_object_unref`).
+    @MainActor public func makeTexture() -> OpaquePointer {
+        let reference = Texture.of(pixels)
+        g_object_ref(reference.pointer.address)
+        return reference.pointer.opaque
+    }
+}

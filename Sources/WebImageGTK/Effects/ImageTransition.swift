@@ -1,0 +1,187 @@
+internal import CWebImageGTK
+public import WebImage
+
+/// How a new image replaces what a slot shows.
+///
+/// Take a ready transition and change what should differ, or supply your own ``draw``.
+///
+/// ```swift
+/// picture.transition = .fade()
+/// picture.transition = .flip(from: .left, duration: .seconds(1))
+/// ```
+///
+/// Transitions apply to images from disk and network. Images from memory appear at once, unless the call has
+/// ``SetImageOptions/forceTransition``. There is no transition while the view is off screen, or where the user has turned animations
+/// off (`gtk-enable-animations`): `prepare` and `complete` are called, and the image is there.
+///
+/// ```
+///  prepare ──► image set ──► draw and animate, once per frame, progress 0…1 ──► complete(true)
+///                                    └── another image, or off screen ────────► complete(false)
+/// ```
+public struct ImageTransition: Sendable {
+    /// How long it takes.
+    public var duration: Duration
+    /// Maps the elapsed part of the duration, from 0 to 1, to the progress; not called for 0 and 1. Starts and ends slowly by default.
+    public var timing: @Sendable (Double) -> Double
+    /// Whether the library sets the image; `true` by default. Otherwise the closures do.
+    public var setsImage = true
+    /// Called before the image is set.
+    public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
+    /// Draws one frame. Slots that pass images to a closure don't call it.
+    public var draw: @MainActor @Sendable (ImageFrame) -> Void
+    /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
+    public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
+    /// Called once at the end; `isFinished` is `false` if it was interrupted.
+    public var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
+
+    /// Makes a transition.
+    ///
+    /// - Parameters:
+    ///   - duration: half a second by default, as in SDWebImage.
+    ///   - draw: draws one frame; the default draws the new image alone.
+    public init(
+        duration: Duration = .milliseconds(500),
+        draw: @escaping @MainActor @Sendable (ImageFrame) -> Void = { $0.drawNew() }
+    ) {
+        self.duration = duration
+        self.draw = draw
+        timing = Self.easeInOut
+    }
+
+    /// In microseconds, the unit of frame clocks.
+    var microseconds: Double { duration / .microseconds(1) }
+
+    /// The progress at a part of the time; exact at both ends.
+    func progress(at part: Double) -> Double {
+        guard part > 0 else { return 0 }
+        return part < 1 ? timing(part) : 1
+    }
+
+    static let easeInOut: @Sendable (Double) -> Double = { $0 < 0.5 ? 2 * $0 * $0 : 1 - 2 * (1 - $0) * (1 - $0) }
+
+    /// An edge of a view.
+    public enum Edge: Sendable, CaseIterable {
+        /// The edge of that name, regardless of the direction of text.
+        case left, right, top, bottom
+        /// Where lines of text start: left, or right for right-to-left text.
+        case leading
+        /// Where lines of text end.
+        case trailing
+
+        /// `leading` and `trailing` as left and right.
+        fileprivate func resolved(in frame: ImageFrame) -> Edge {
+            switch self {
+            case .leading: frame.isRightToLeft ? .right : .left
+            case .trailing: frame.isRightToLeft ? .left : .right
+            case .left, .right, .top, .bottom: self
+            }
+        }
+    }
+}
+
+// MARK: - Ready transitions
+
+extension ImageTransition {
+    /// One image fades into the other; 0.2 s by default, as in YYWebImage.
+    public static func fade(duration: Duration = .milliseconds(200)) -> ImageTransition {
+        ImageTransition(duration: duration) { frame in
+            gtk_snapshot_push_cross_fade(frame.snapshot, frame.progress ?? 1)
+            frame.drawOld()
+            gtk_snapshot_pop(frame.snapshot)
+            frame.drawNew()
+            gtk_snapshot_pop(frame.snapshot)
+        }
+    }
+
+    /// The fade of previews; 0.4 s, as in YYWebImage.
+    static let previewFade = ImageTransition.fade(duration: .milliseconds(400))
+
+    /// The image turns over like a card, about the axis through its middle. The named edge comes forward first.
+    public static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+        ImageTransition(duration: duration) { frame in
+            let (edge, progress) = (edge.resolved(in: frame), frame.progress ?? 1)
+            // The old side turns away by a quarter, then the new side comes from a quarter on the other side.
+            let isFirstHalf = progress < 0.5
+            let quarters = isFirstHalf ? progress * 2 : progress * 2 - 2
+            let sign: Double = edge == .left || edge == .top ? 1 : -1
+            frame.drawTurned(byQuarters: quarters * sign, isVertical: edge == .top || edge == .bottom) {
+                if isFirstHalf { frame.drawOld() } else { frame.drawNew() }
+            }
+        }
+    }
+
+    /// The new image enters from an edge and pushes the old image out.
+    public static func slide(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+        ImageTransition(duration: duration) { frame in
+            let (x, y): (Double, Double) =
+                switch edge.resolved(in: frame) {
+                case .right, .trailing: (1, 0)
+                case .top: (0, -1)
+                case .bottom: (0, 1)
+                case .left, .leading: (-1, 0)
+                }
+            let progress = frame.progress ?? 1
+            let (width, height) = (frame.width, frame.height)
+            frame.clipped(to: graphene_rect_t(width: width, height: height)) {
+                frame.moved(x: -x * progress * width, y: -y * progress * height) { frame.drawOld() }
+                frame.moved(x: x * (1 - progress) * width, y: y * (1 - progress) * height) { frame.drawNew() }
+            }
+        }
+    }
+
+    /// The new image grows from the middle and covers the old image.
+    public static func zoomIn(duration: Duration = .milliseconds(500)) -> ImageTransition {
+        ImageTransition(duration: duration) { frame in
+            frame.drawOld()
+            frame.scaled(by: frame.progress ?? 1) { frame.drawNew() }
+        }
+    }
+
+    /// The old image shrinks into the middle and uncovers the new image.
+    public static func zoomOut(duration: Duration = .milliseconds(500)) -> ImageTransition {
+        ImageTransition(duration: duration) { frame in
+            frame.drawNew()
+            frame.scaled(by: 1 - (frame.progress ?? 1)) { frame.drawOld() }
+        }
+    }
+}
+
+// MARK: - Run
+
+/// A transition in progress: advances with each frame and calls the closures.
+@MainActor final class TransitionRun {
+    private let transition: ImageTransition
+    private weak var slot: ImageSlot?
+    private let show: @MainActor (_ progress: Double) -> Void
+    private var startTime: gint64?
+    private var isOver = false
+
+    /// - Parameter show: shows a progress from 0 to 1.
+    init(_ transition: ImageTransition, in slot: ImageSlot?, show: @escaping @MainActor (_ progress: Double) -> Void) {
+        self.transition = transition
+        self.slot = slot
+        self.show = show
+    }
+
+    /// - Parameter time: the frame's time in microseconds; the first frame starts the transition.
+    /// - Returns: whether it continues.
+    func advance(to time: gint64) -> Bool {
+        guard !isOver else { return false }
+        let start = startTime ?? time
+        startTime = start
+        let part = transition.microseconds > 0 ? Double(time - start) / transition.microseconds : 1
+        let progress = transition.progress(at: part)
+        show(progress)
+        if let slot { transition.animate?(slot, progress) }
+        guard part >= 1 else { return !isOver }
+        end(isFinished: true)
+        return false
+    }
+
+    /// Calls `complete`, once.
+    func end(isFinished: Bool) {
+        guard !isOver else { return }
+        isOver = true
+        if let slot { transition.complete?(slot, isFinished) }
+    }
+}

@@ -1,0 +1,107 @@
+internal import CWebImageGTK
+internal import Glibc
+public import WebImage
+
+/// Runs Swift's main actor under GLib's main loop.
+///
+/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`: without this, their work waits forever. Once installed, both run on
+/// the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor. `RunLoop.main` and Foundation's `Timer` do not
+/// run. The main queue is not reentrant: work that is sent from a nested main loop waits until that loop has ended.
+///
+/// ```swift
+/// MainLoop.install()
+/// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one leaves the main thread
+/// ```
+@MainActor public enum MainLoop {
+    /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, and the `GApplication`
+    /// runs until loads with `WebImageOptions.continueInBackground` have ended. Later calls do nothing.
+    ///
+    /// Call it before `g_application_run` and before any `WebImageManager` is made. The first view calls it as well.
+    public static func install() { _ = sourceID }
+
+    /// Runs callbacks of loads on the main thread without holding up frames: in order, for at most 4 ms per turn of the main loop.
+    /// Views use it; give it to a load or manager as its callback queue.
+    public static var callbackQueue: any CallbackQueue { ApplyQueue.main }
+
+    /// Follows a `GtkApplication`, which owns the observer, to keep the caches small:
+    ///
+    /// - When the desktop's `GMemoryMonitor` reports that memory is low, the caches release half, and when it is critical, everything.
+    ///   Kernel reports need no call (`SystemMemoryPressure`).
+    /// - When no window is mapped any more, memory caches are emptied as their configuration says
+    ///   (`MemoryCache.didEnterBackground()`), and frames of invisible animations are released.
+    ///
+    /// - Parameters:
+    ///   - application: a `GtkApplication`; its later windows count too.
+    ///   - managers: the managers whose caches are trimmed.
+    ///   - onForegroundChange: called after the first window was mapped or the last one unmapped.
+    public static func observe(
+        _ application: UnsafeMutableRawPointer, managers: [WebImageManager] = [.shared],
+        onForegroundChange: (@MainActor (_ isInForeground: Bool) -> Void)? = nil
+    ) {
+        let observer = ApplicationObserver(of: application, managers: managers)
+        observer.onChange = onForegroundChange
+        ApplicationObserver.key.set(observer, on: ObjectPointer(application))
+    }
+
+    private static let sourceID: guint = {
+        DecodingQueue.prepareForViews()
+        ApplicationHold.install()
+        return g_unix_fd_add_full(
+            G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
+            { eventDescriptor, _, _ in
+                // The event is reset before the queue is drained: work that is queued meanwhile sets it again.
+                var count: UInt64 = 0
+                _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
+                _dispatch_main_queue_callback_4CF(nil)
+                return gboolean(1)
+            }, nil, nil)
+    }()
+}
+
+/// Calls a function once, later, on the main thread, unless it is released before.
+@MainActor final class MainLoopCall {
+    private let body: @MainActor () -> Void
+    /// 0 once the source is gone.
+    private var sourceID: guint = 0
+
+    /// A call when the main loop has nothing more urgent to do, such as a layout or a frame.
+    static func whenIdle(_ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, $0, $1, nil) }
+    }
+
+    /// - Parameter milliseconds: the shortest wait.
+    static func after(milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
+    }
+
+    /// - Parameter time: in microseconds of `g_get_monotonic_time`. Calls for the same time run in the same turn of the loop.
+    static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+        MainLoopCall(body) { function, data in
+            let source = g_timeout_source_new(0)
+            defer { g_source_unref(source) }
+            g_source_set_callback(source, function, data, nil)
+            g_source_set_ready_time(source, time)
+            return g_source_attach(source, nil)
+        }
+    }
+
+    /// - Parameter attach: attaches a source that calls the function with the pointer.
+    private init(_ body: @escaping @MainActor () -> Void, attach: (GSourceFunc, gpointer) -> guint) {
+        self.body = body
+        // Unretained: `deinit` removes the source.
+        sourceID = attach(
+            { data in
+                guard let data else { return gboolean(0) }
+                let call = Unmanaged<MainLoopCall>.fromOpaque(data)
+                MainActor.assumeIsolated { call.takeUnretainedValue().run() }
+                return gboolean(0)
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    isolated deinit { if sourceID != 0 { g_source_remove(sourceID) } }
+
+    private func run() {
+        sourceID = 0
+        body()
+    }
+}

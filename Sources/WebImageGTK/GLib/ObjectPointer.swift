@@ -1,0 +1,193 @@
+package import CWebImageGTK
+
+/// The address of a GObject of any class, not retained. C functions take it as one of several Swift types, depending on whether the
+/// header has the fields of the class.
+package struct ObjectPointer: Hashable {
+    package let address: UnsafeMutableRawPointer
+
+    package init(_ address: UnsafeMutableRawPointer) { self.address = address }
+    package init(_ pointer: OpaquePointer) { address = UnsafeMutableRawPointer(pointer) }
+    package init<Instance>(_ pointer: UnsafeMutablePointer<Instance>) { address = UnsafeMutableRawPointer(pointer) }
+
+    /// For classes with hidden fields, such as `GtkPicture` and `GdkTexture`, and for interfaces.
+    package var opaque: OpaquePointer { OpaquePointer(address) }
+    package var object: UnsafeMutablePointer<GObject> { address.assumingMemoryBound(to: GObject.self) }
+    package var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
+
+    /// Whether the object is of a class or a subclass.
+    package func isInstance(of type: GType) -> Bool {
+        g_type_check_instance_is_a(address.assumingMemoryBound(to: GTypeInstance.self), type) != 0
+    }
+}
+
+/// A strong reference to a GObject, released on the main thread: the renderer keeps records of textures without a lock.
+@MainActor final class ObjectReference {
+    let pointer: ObjectPointer
+
+    /// Takes over a reference that the caller owns, such as one from a `…_new` function.
+    init(owning pointer: ObjectPointer) { self.pointer = pointer }
+
+    /// Adds a reference; a floating one becomes this object's.
+    init(retaining pointer: ObjectPointer) {
+        g_object_ref_sink(pointer.address)
+        self.pointer = pointer
+    }
+
+    isolated deinit { g_object_unref(pointer.address) }
+}
+
+/// The name under which a GObject owns a Swift object.
+package struct AssociationKey<Value: AnyObject> {
+    private let quark: GQuark
+
+    package init(_ name: String) { quark = g_quark_from_string(name) }
+
+    /// The value that `object` owns; `nil` for none.
+    package func value(of object: ObjectPointer) -> Value? {
+        g_object_get_qdata(object.object, quark).map { Unmanaged<Value>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Makes `object` own `value` in place of an earlier one; `nil` releases that.
+    @MainActor package func set(_ value: Value?, on object: ObjectPointer) {
+        guard let value else {
+            g_object_set_qdata(object.object, quark, nil)
+            return
+        }
+        g_object_set_qdata_full(object.object, quark, Unmanaged.passRetained(value).toOpaque()) { data in
+            if let data { Unmanaged<AnyObject>.fromOpaque(data).release() }
+        }
+    }
+}
+
+/// A widget's ownership of its view, the Swift object that wraps it.
+///
+/// The widget owns the view until it is destroyed. From then on a view that is still referenced retains the empty widget, so that its
+/// pointer never dangles.
+@MainActor package final class WidgetOwnership<View: AnyObject> {
+    private let widget: ObjectPointer
+    private let key: AssociationKey<View>
+    /// Whether the view retains the widget.
+    package private(set) var isWidgetDestroyed = false
+
+    package init(of widget: ObjectPointer, under key: AssociationKey<View>) {
+        self.widget = widget
+        self.key = key
+    }
+
+    isolated deinit { if isWidgetDestroyed { g_object_unref(widget.address) } }
+
+    /// Makes the widget own `view` in place of an earlier one.
+    ///
+    /// - Parameter onDestroy: called once, when the widget is destroyed and before it releases the view.
+    package func begin(with view: View, onDestroy: @escaping @MainActor () -> Void = {}) {
+        key.set(view, on: widget)
+        widget.onSignal("destroy") { [weak self, weak view] in
+            guard let self, !isWidgetDestroyed else { return }
+            isWidgetDestroyed = true
+            g_object_ref(widget.address)
+            onDestroy()
+            if let view, key.value(of: widget) === view { key.set(nil, on: widget) }
+        }
+    }
+}
+
+extension ObjectPointer {
+    /// Calls `body` whenever the object emits `signal`, which has no arguments, until the object is disposed.
+    @MainActor @discardableResult
+    package func onSignal(_ signal: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
+        let trampoline: @convention(c) (gpointer, gpointer) -> Void = { _, data in
+            nonisolated(unsafe) let data = data  // GTK emits its signals on the main thread.
+            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+        }
+        return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Calls `body` with the object that is the only argument of `signal`.
+    @MainActor @discardableResult
+    package func onSignal(_ signal: String, _ body: @escaping @MainActor (ObjectPointer) -> Void) -> SignalConnection {
+        let trampoline: @convention(c) (gpointer, gpointer, gpointer) -> Void = { _, argument, data in
+            nonisolated(unsafe) let (argument, data) = (argument, data)
+            MainActor.assumeIsolated { SignalHandler<(ObjectPointer) -> Void>.of(data).body(ObjectPointer(argument)) }
+        }
+        return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Calls `body` with the number, flags or enumeration case that is the only argument of `signal`.
+    @MainActor @discardableResult
+    package func onSignal(_ signal: String, _ body: @escaping @MainActor (UInt32) -> Void) -> SignalConnection {
+        let trampoline: @convention(c) (gpointer, guint, gpointer) -> Void = { _, argument, data in
+            nonisolated(unsafe) let data = data
+            MainActor.assumeIsolated { SignalHandler<(UInt32) -> Void>.of(data).body(argument) }
+        }
+        return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Calls `body` whenever the object, a `GtkGestureClick`, recognizes a click or tap.
+    @MainActor func onClick(_ body: @escaping @MainActor () -> Void) {
+        let trampoline: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
+            nonisolated(unsafe) let data = data
+            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+        }
+        connect("released", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Calls `body` whenever `property` may have changed.
+    @MainActor @discardableResult
+    package func onChange(of property: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
+        onSignal("notify::\(property)") { (_: ObjectPointer) in body() }
+    }
+
+    /// Disconnects a signal before the object is disposed.
+    @MainActor package func disconnect(_ connection: SignalConnection) {
+        g_signal_handler_disconnect(address, connection.number)
+    }
+
+    /// The connection owns `handler`.
+    @discardableResult
+    private func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
+        SignalConnection(
+            number: g_signal_connect_data(
+                address, signal, callback, Unmanaged.passRetained(handler).toOpaque(),
+                { data, _ in if let data { Unmanaged<AnyObject>.fromOpaque(data).release() } },
+                GConnectFlags(rawValue: 0)))
+    }
+}
+
+/// A connection from a signal to a closure.
+package struct SignalConnection: Sendable {
+    fileprivate let number: UInt
+}
+
+/// A closure that C code can hold.
+private final class SignalHandler<Body> {
+    let body: Body
+
+    init(_ body: Body) { self.body = body }
+
+    static func of(_ data: UnsafeMutableRawPointer) -> SignalHandler {
+        Unmanaged<SignalHandler>.fromOpaque(data).takeUnretainedValue()
+    }
+}
+
+extension ObjectPointer {
+    /// Sets the label of a widget for assistive technologies; `nil` removes it.
+    @MainActor package func setAccessibleLabel(_ label: String?) {
+        guard let label else { return gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) }
+        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
+        var value = GValue()
+        gtk_accessible_property_init_value(property, &value)
+        g_value_set_string(&value, label)
+        gtk_accessible_update_property_value(opaque, 1, &property, &value)
+        g_value_unset(&value)
+    }
+
+    /// Sets for assistive technologies whether a widget is selected.
+    @MainActor package func setAccessibleSelected(_ isSelected: Bool) {
+        var state = GTK_ACCESSIBLE_STATE_SELECTED
+        var value = GValue()
+        gtk_accessible_state_init_value(state, &value)
+        g_value_set_int(&value, isSelected ? 1 : 0)
+        gtk_accessible_update_state_value(opaque, 1, &state, &value)
+        g_value_unset(&value)
+    }
+}

@@ -1,0 +1,205 @@
+internal import CWebImageGTK
+internal import WebImage
+
+/// What the slots of a view know of their widget, which owns it.
+///
+/// The host of a paintable without a widget takes the time from the main loop, and is visible while the paintable is drawn.
+///
+/// ```
+///    widget ──owns──► ViewHost ──owns──► ImageSlot, one for each operation key
+///      │ map, unmap, destroy, scale factor, state ─────────▲
+/// ```
+@MainActor final class ViewHost {
+    /// The host of `widget`, made on first use.
+    static func of(_ widget: UnsafeMutablePointer<GtkWidget>) -> ViewHost {
+        let pointer = ObjectPointer(widget)
+        if let host = key.value(of: pointer) { return host }
+        MainLoop.install()
+        let host = ViewHost(widget)
+        key.set(host, on: pointer)
+        return host
+    }
+
+    /// The host of `widget`; `nil` if it has none.
+    static func known(of widget: UnsafeMutablePointer<GtkWidget>) -> ViewHost? { key.value(of: ObjectPointer(widget)) }
+
+    private static let key = AssociationKey<ViewHost>("web-image-host")
+
+    /// `nil` once it is being destroyed, and for a paintable without a widget.
+    private(set) var widget: UnsafeMutablePointer<GtkWidget>?
+    /// By operation key.
+    private(set) var slots: [String: ImageSlot] = [:]
+    /// Whether a paintable without a widget is being drawn.
+    var isDrawn = false {
+        didSet { if isDrawn != oldValue { visibilityDidChange() } }
+    }
+    private let isBare: Bool
+    private var onStateChange: [@MainActor () -> Void] = []
+    private var hasTapGesture = false
+
+    private init(_ widget: UnsafeMutablePointer<GtkWidget>) {
+        self.widget = widget
+        isBare = false
+        let pointer = ObjectPointer(widget)
+        pointer.onSignal("map") { [weak self] in self?.visibilityDidChange() }
+        pointer.onSignal("unmap") { [weak self] in self?.visibilityDidChange() }
+        pointer.onSignal("destroy") { [weak self] in self?.didDestroyWidget() }
+        pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
+        pointer.onChange(of: "scale-factor") { [weak self] in self?.displaySizeDidChange() }
+    }
+
+    /// The host of a paintable without a widget.
+    init() {
+        MainLoop.install()
+        isBare = true
+    }
+
+    // MARK: Slots
+
+    /// Adds `slot` under its key, and retires the slot that was there.
+    func add(_ slot: ImageSlot) {
+        slots[slot.key]?.retire()
+        slots[slot.key] = slot
+        slot.host = self
+    }
+
+    /// Retires a slot and removes it.
+    func remove(_ slot: ImageSlot) {
+        guard slots[slot.key] === slot else { return }
+        slots[slot.key] = nil
+        slot.retire()
+    }
+
+    /// Calls `body` after each change of the widget's state flags.
+    func whenStateChanges(_ body: @escaping @MainActor () -> Void) { onStateChange.append(body) }
+
+    /// Lets a click or tap on the widget retry the failed loads of slots that ask for it.
+    func addTapGesture() {
+        guard !hasTapGesture, let widget else { return }
+        hasTapGesture = true
+        let gesture = ObjectPointer(gtk_gesture_click_new())
+        // Before a button's own gesture, which claims the click.
+        gtk_event_controller_set_propagation_phase(gesture.opaque, GTK_PHASE_CAPTURE)
+        gesture.onClick { [weak self] in
+            for slot in self?.slots.values.map({ $0 }) ?? [] where slot.retriesOnTap && slot.isOnShow { slot.retry() }
+        }
+        gtk_widget_add_controller(widget, gesture.opaque)
+    }
+
+    // MARK: Facts
+
+    /// Whether the user can see it, as far as GTK knows.
+    var isVisible: Bool { widget.map { gtk_widget_get_mapped($0) != 0 } ?? (isBare && isDrawn) }
+
+    /// Pixels per point of its screen.
+    var scaleFactor: Double { widget.map { Double(max(1, gtk_widget_get_scale_factor($0))) } ?? 1 }
+
+    /// The size from the layout, in points; `nil` while that is empty or depends on the image.
+    var displaySize: PointSize? {
+        guard let widget else { return nil }
+        let (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
+        if width > Self.emptySize || height > Self.emptySize {
+            return PointSize(width: Double(width), height: Double(height))
+        }
+        // Before the first layout: the size request, as of a cell in a list.
+        var (wantedWidth, wantedHeight): (gint, gint) = (0, 0)
+        gtk_widget_get_size_request(widget, &wantedWidth, &wantedHeight)
+        return wantedWidth > 0 && wantedHeight > 0
+            ? PointSize(width: Double(wantedWidth), height: Double(wantedHeight)) : nil
+    }
+
+    /// The size of a `GtkPicture` without an image. One that is no larger takes its size from the image to come.
+    private static let emptySize: gint = 16
+
+    /// The user's setting `gtk-enable-animations`.
+    var allowsAnimations: Bool {
+        guard let settings = widget.map({ gtk_widget_get_settings($0) }) ?? gtk_settings_get_default() else {
+            return true
+        }
+        var value = GValue()
+        g_object_get_property(ObjectPointer(settings).object, "gtk-enable-animations", &value)
+        defer { g_value_unset(&value) }
+        return g_value_get_boolean(&value) != 0
+    }
+
+    var isRightToLeft: Bool { widget.map { gtk_widget_get_direction($0) == GTK_TEXT_DIR_RTL } ?? false }
+
+    var stateFlags: GtkStateFlags { widget.map { gtk_widget_get_state_flags($0) } ?? GtkStateFlags(rawValue: 0) }
+
+    /// Whether the theme is dark there: its text is bright.
+    var isDark: Bool {
+        guard let widget else { return false }
+        var color = GdkRGBA()
+        web_image_widget_get_color(widget, &color)
+        return 0.299 * color.red + 0.587 * color.green + 0.114 * color.blue > 0.5
+    }
+
+    /// The nearest scrolled window around it; `nil` for none.
+    var scrollWatch: ScrollWatch? { widget.flatMap(ScrollWatch.around) }
+
+    // MARK: Changes
+
+    func displaySizeDidChange() { for slot in slots.values { slot.displaySizeDidChange() } }
+
+    private func visibilityDidChange() { for slot in slots.values { slot.visibilityDidChange() } }
+
+    private func stateDidChange() { for body in onStateChange { body() } }
+
+    private func didDestroyWidget() {
+        guard widget != nil else { return }
+        for slot in slots.values { slot.retire() }
+        slots = [:]
+        onStateChange = []
+        widget = nil
+    }
+}
+
+/// Tells whether a `GtkScrolledWindow` is being scrolled. The widget owns it.
+@MainActor final class ScrollWatch {
+    /// The watch of the nearest scrolled window around `widget`.
+    static func around(_ widget: UnsafeMutablePointer<GtkWidget>) -> ScrollWatch? {
+        guard let ancestor = gtk_widget_get_ancestor(widget, gtk_scrolled_window_get_type()) else { return nil }
+        let pointer = ObjectPointer(ancestor)
+        if let watch = key.value(of: pointer) { return watch }
+        let watch = ScrollWatch(pointer)
+        key.set(watch, on: pointer)
+        return watch
+    }
+
+    private static let key = AssociationKey<ScrollWatch>("web-image-scroll-watch")
+
+    /// How long nothing must have moved; about nine frames.
+    static let restMilliseconds: UInt32 = 150
+
+    private var restCall: MainLoopCall?
+    private var waiting: [@MainActor () -> Void] = []
+
+    private init(_ scrolledWindow: ObjectPointer) {
+        let adjustments = [
+            gtk_scrolled_window_get_hadjustment(scrolledWindow.opaque),
+            gtk_scrolled_window_get_vadjustment(scrolledWindow.opaque),
+        ]
+        for adjustment in adjustments.compactMap({ $0 }) {
+            ObjectPointer(adjustment).onSignal("value-changed") { [weak self] in self?.didScroll() }
+        }
+    }
+
+    var isScrolling: Bool { restCall != nil }
+
+    /// Calls `body` once, later, when scrolling has ended.
+    func whenAtRest(_ body: @escaping @MainActor () -> Void) {
+        waiting.append(body)
+        if restCall == nil { didScroll() }
+    }
+
+    private func didScroll() {
+        restCall = MainLoopCall.after(milliseconds: Self.restMilliseconds) { [weak self] in self?.didRest() }
+    }
+
+    private func didRest() {
+        restCall = nil
+        let bodies = waiting
+        waiting = []
+        for body in bodies { body() }
+    }
+}

@@ -1,0 +1,526 @@
+internal import FoundationEssentials
+internal import WebImage
+
+/// What a call of `setImage` asks for.
+struct SlotRequest {
+    /// Its priority applies while the view is on screen, and is `high` if the request sets none. Off screen it is at most `low`.
+    var request: WebImageRequest
+    var options: SetImageOptions = []
+    var placeholder: Placeholder?
+    var manager: WebImageManager
+    var progress: ImageSlot.ProgressHandler?
+    var preview: ImageSlot.PreviewHandler?
+    var completion: ImageSlot.CompletionHandler?
+    /// Whether it has waited for scrolling to end.
+    var hasWaited = false
+
+    /// Whether the image that was found for `earlier` is what this one asks for.
+    func canShare(with earlier: SlotRequest) -> Bool {
+        // Making the keys takes longer, and the URL tells most requests apart.
+        request.cachePolicy != .reload && manager === earlier.manager && request.url == earlier.request.url
+            && request.cacheKey == earlier.request.cacheKey
+    }
+
+    /// Whether the load in progress for `earlier`, whose image it can share, uses the same caches, headers and policy.
+    func canJoin(_ earlier: SlotRequest) -> Bool {
+        request.cachePolicy == earlier.request.cachePolicy && request.headers == earlier.request.headers
+            && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
+    }
+
+    mutating func releaseClosures() { (progress, preview, completion, hasWaited) = (nil, nil, nil, false) }
+
+    /// The priority on screen.
+    var priority: LoadPriority { request.priority(otherwise: .high) }
+
+    func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }
+}
+
+extension ImageSlot {
+    typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    typealias PreviewHandler = @MainActor @Sendable (_ preview: Image) -> Void
+    typealias CompletionHandler = @MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+
+    enum Phase {
+        case waiting(Obstacle)
+        case loading(WebImageOperation)
+        case paused
+        /// `isShown`: the image on display is the one that was asked for.
+        case ended(isShown: Bool)
+        /// The image was on display, and returns with the view.
+        case released
+        case refining(WebImageOperation)
+
+        enum Obstacle { case size, scrolling }
+
+        /// Whether the completion handler of the request has been called.
+        var isEnded: Bool {
+            switch self {
+            case .ended, .released, .refining: true
+            case .waiting, .loading, .paused: false
+            }
+        }
+
+        /// Whether the image that was asked for is on display.
+        var showsImage: Bool {
+            switch self {
+            case .ended(let isShown): isShown
+            case .refining: true
+            case .waiting, .loading, .paused, .released: false
+            }
+        }
+
+        var operation: WebImageOperation? {
+            switch self {
+            case .loading(let operation), .refining(let operation): operation
+            case .waiting, .paused, .ended, .released: nil
+            }
+        }
+    }
+
+    /// Whether it can't start before the size of the view is known.
+    var waitsForSize: Bool { if case .waiting(.size) = phase { true } else { false } }
+
+    // MARK: Requests
+
+    /// Shows the image that `new` asks for as soon as it is available; an image in memory before this returns.
+    func set(_ new: SlotRequest) {
+        guard !isRetired else { return complete(new.completion, with: .cancelled) }
+        keepLoadingOffscreen()
+        let isSame = current.map(new.canShare) ?? false
+        if isSame, serve(new) { return }
+        // An image that is loaded again because the server may have changed it stays until that is known.
+        let keepsImage = isSame && phase.showsImage
+        if new.options.contains(.avoidAutoCancel) { leaveRunning() }
+        abandonLoad()
+        current = new
+        start(keepingImage: keepsImage)
+    }
+
+    /// Shows an image that needs no loading.
+    func set(_ newImage: Image) {
+        guard !isRetired else { return }
+        abandonLoad()
+        current = nil
+        image = newImage
+        show(newImage, with: nil) { _ in painter.show(newImage) }
+        move(to: .loaded(.memoryCacheFast))
+    }
+
+    /// Shows nothing.
+    ///
+    /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues.
+    func clear(keepsWork: Bool = false) {
+        abandonLoad(keepsWork: keepsWork)
+        current = nil
+        showPlaceholder(nil)
+        move(to: .idle)
+    }
+
+    /// Applies `placeholder` and `options` as a load does that fails at once, for a missing or an invalid URL. The completion
+    /// handler is called later.
+    ///
+    /// - Parameter state: the state that follows.
+    func fail(
+        _ error: WebImageError, placeholder: Placeholder?, options: SetImageOptions, state: LoadState,
+        completion: CompletionHandler?
+    ) {
+        guard !isRetired else { return complete(completion, with: error) }
+        keepLoadingOffscreen()
+        if options.contains(.avoidAutoCancel) { leaveRunning() }
+        abandonLoad()
+        current = nil
+        let isDelayed = options.delaysPlaceholder
+        if case .failed = state, let failureImage {
+            showPlaceholder(failureImage, mode: failureContentMode)
+        } else if !options.contains(.ignorePlaceholder) {
+            showPlaceholder(isDelayed ? nil : placeholder)
+        }
+        let number = sentinel
+        ApplyQueue.main.enqueue { [weak self] in
+            MainActor.assumeIsolated {
+                if isDelayed, let self, number == self.sentinel, self.failureImage == nil || state == .idle {
+                    self.showPlaceholder(placeholder)
+                }
+                completion?(.failure(error))
+            }
+        }
+        move(to: state)
+    }
+
+    /// Cancels the load in progress. The content on display stays.
+    ///
+    /// - Parameter keepsURL: whether the URL stays too. Otherwise the image on display counts as one that was set without a URL.
+    func cancel(keepsURL: Bool) {
+        stopRefining()
+        let isEnded = phase.isEnded
+        if !isEnded { abandonLoad() }
+        // A released image comes back with its view, which needs the URL.
+        if case .released = phase { return }
+        if !keepsURL {
+            sentinel += 1
+            current = nil
+            phase = .ended(isShown: false)
+        }
+        if !isEnded { move(to: .idle) }
+    }
+
+    /// Starts the failed request again.
+    func retryRequest() -> Bool {
+        guard case .failed = state, let current, !isRetired else { return false }
+        set(current)
+        return true
+    }
+
+    /// Gives `new`, which can share with the current request, the image on display, or joins it to the load in progress. It then
+    /// replaces the current request.
+    ///
+    /// - Returns: `false` if it needs a load of its own.
+    private func serve(_ new: SlotRequest) -> Bool {
+        guard let current else { return false }
+        switch phase {
+        case .ended(isShown: true), .refining:
+            guard let image, !new.request.asksServerAgain, !new.options.contains(.avoidSettingImage) else {
+                return false
+            }
+            self.current = new
+            let response = WebImageResponse(image: image, url: new.request.url, origin: .memoryCacheFast)
+            closeRequest()?(.success(response))
+            return true
+        case .loading(let operation) where new.canJoin(current):
+            cancelRequest()
+            self.current = new
+            operation.priority = priority
+            return true
+        case .ended(isShown: false), .released, .waiting, .loading, .paused:
+            return false
+        }
+    }
+
+    /// Lets the load in progress continue for its completion handler alone.
+    private func leaveRunning() {
+        guard case .loading = phase else { return }
+        if let completion = closeRequest() { continuedCompletions.withLock { $0[sentinel] = completion } }
+        phase = .ended(isShown: false)
+    }
+
+    func abandonLoad(keepsWork: Bool = false) {
+        stopLoading(keepsWork: keepsWork)
+        if !phase.isEnded { cancelRequest() }
+        phase = .ended(isShown: false)
+        hasPreview = false
+    }
+
+    // MARK: Visibility and size
+
+    /// Updates the priority. A slot that comes on screen resumes what was paused or released.
+    func resumeIfOnScreen() {
+        if let operation = phase.operation { operation.priority = priority }
+        guard isViewOnScreen else { return }
+        switch phase {
+        case .paused: resume()
+        case .released: start()
+        case .waiting, .loading, .ended, .refining: break
+        }
+    }
+
+    /// The view stays off screen: cancels the load until it returns, and releases the image if the slot does so.
+    func pauseLoading() {
+        if case .refining = phase { stopRefining() }
+        switch phase {
+        case .loading, .waiting:
+            stopLoading(keepsWork: true)
+            phase = .paused
+            if releasesImageOffscreen, hasPreview {
+                hasPreview = false
+                showPlaceholder(current?.placeholder)
+            }
+            move(to: .idle)
+        case .ended(isShown: true) where releasesImageOffscreen:
+            phase = .released
+            // The server has been asked already.
+            if let policy = current?.request.cachePolicy, policy == .reload || policy == .refresh {
+                current?.request.cachePolicy = .cacheFirst
+            }
+            showPlaceholder(nil)
+            move(to: .idle)
+        case .refining, .paused, .released, .ended:
+            break
+        }
+    }
+
+    /// The view has its size: starts the load, or loads more pixels if it has grown.
+    func displaySizeDidChange() {
+        guard let current else { return }
+        switch phase {
+        case .waiting(.size):
+            resume()
+        case .ended(isShown: true), .refining:
+            guard isOnScreen, image?.isThumbnail == true, let request = sized(current.request),
+                request.needsMorePixels(than: sizedRequest)
+            else { return }
+            stopRefining()
+            sizedRequest = request
+            refine(request)
+        case .waiting(.scrolling), .loading, .paused, .released, .ended(isShown: false):
+            break
+        }
+    }
+
+    private func resume() {
+        sizedRequest = current.flatMap { sized($0.request) }
+        if !showFromMemory() { begin() }
+    }
+
+    private var priority: LoadPriority { current?.priority(isOnScreen: isOnScreen) ?? .low }
+
+    // MARK: Loading
+
+    /// Starts the current request.
+    ///
+    /// - Parameter keepsImage: whether the image on display stays until there is another, as an earlier version of it.
+    private func start(keepingImage keepsImage: Bool = false) {
+        guard let current else { return }
+        showsOwnImage = keepsImage
+        sizedRequest = sized(current.request)
+        if showFromMemory() { return }
+        if !keepsImage, !current.options.contains(.ignorePlaceholder) {
+            showPlaceholder(current.options.delaysPlaceholder ? nil : current.placeholder)
+        }
+        begin()
+    }
+
+    private func begin() {
+        guard let current, let sizedRequest else { return wait(for: .size) }
+        // A load that is not urgent does not disturb scrolling.
+        if current.priority <= .low, !current.hasWaited, let watch = host?.scrollWatch, watch.isScrolling {
+            let number = sentinel
+            watch.whenAtRest { [weak self] in self?.scrollingDidEnd(number) }
+            return wait(for: .scrolling)
+        }
+        startLoading(sizedRequest)
+    }
+
+    private func wait(for obstacle: Phase.Obstacle) {
+        phase = .waiting(obstacle)
+        move(to: .loading(received: 0, expected: nil))
+    }
+
+    private func scrollingDidEnd(_ number: Int) {
+        guard number == sentinel, case .waiting(.scrolling) = phase else { return }
+        current?.hasWaited = true
+        resume()
+    }
+
+    private func startLoading(_ sizedRequest: WebImageRequest) {
+        guard let current else { return }
+        sentinel += 1
+        var request = sizedRequest
+        request.priority = priority
+        // Callbacks come from the apply queue, so on the main thread, and never before this returns.
+        let operation = current.manager.load(
+            request, callbackQueue: ApplyQueue.main,
+            progress: { [weak self, sentinel] received, expected in
+                MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
+            },
+            preview: { [weak self, sentinel] image in
+                MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
+            },
+            completion: { [weak self, continuedCompletions, sentinel] result in
+                MainActor.assumeIsolated {
+                    let completion = continuedCompletions.withLock { $0.removeValue(forKey: sentinel) }
+                    if let completion { completion(result) } else { self?.loadDidEnd(sentinel, result) }
+                }
+            })
+        phase = .loading(operation)
+        move(to: .loading(received: 0, expected: nil))
+    }
+
+    /// - Parameter keepsWork: whether the work continues for the caches if its request says so.
+    private func stopLoading(keepsWork: Bool = false) {
+        sentinel += 1
+        guard let operation = phase.operation else { return }
+        if keepsWork, operation.request.options.contains(.continueInBackground) {
+            operation.priority = .low
+        } else {
+            operation.cancel()
+        }
+    }
+
+    private func loadDidProgress(_ number: Int, _ received: Int64, _ expected: Int64?) {
+        guard number == sentinel else { return }
+        move(to: .loading(received: received, expected: expected))
+        // The observer may have set another URL.
+        guard number == sentinel else { return }
+        current?.progress?(received, expected)
+    }
+
+    func loadDidPreview(_ number: Int, _ preview: Image) {
+        guard number == sentinel, let current else { return }
+        if !current.options.contains(.avoidSettingImage) {
+            let showsRows = hasPreview && image?.hasMissingRows == true
+            let keepsContent = showsOwnImage || image == nil
+            hasPreview = true
+            if image?.isSameImage(as: preview) != true {
+                show(preview, showsRows: showsRows, keepsContent: keepsContent)
+                showsOwnImage = true
+            }
+        }
+        current.preview?(preview)
+    }
+
+    /// Shows a preview. Rows that arrive are drawn over the best there is: a low-resolution image, an earlier version or a placeholder.
+    ///
+    /// - Parameters:
+    ///   - showsRows: whether the preview on display has missing rows.
+    ///   - keepsContent: whether what is on display stands for the same image.
+    private func show(_ preview: Image, showsRows: Bool, keepsContent: Bool) {
+        let hasMissingRows = preview.hasMissingRows && preview.animation == nil
+        // A low-resolution image that comes after the first rows: those are better.
+        if showsRows, !preview.isPartial { return painter.showBelowRows(preview) }
+        image = preview
+        if hasMissingRows, showsRows { return painter.showMoreRows(of: preview) }
+        show(preview, with: fades ? .previewFade : nil) { transition in
+            if hasMissingRows {
+                painter.showFirstRows(of: preview, keepsContent: keepsContent, with: transition)
+            } else {
+                painter.show(preview, with: transition)
+            }
+        }
+    }
+
+    private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        guard number == sentinel else { return }
+        switch result {
+        case .success(let response):
+            succeed(with: response)
+        case .failure(.cancelled):
+            end(as: .idle, with: result, isShown: false)
+        case .failure(let error):
+            if let failureImage {
+                if image == nil || !showsOwnImage { showPlaceholder(failureImage, mode: failureContentMode) }
+            } else if let current, current.options.delaysPlaceholder {
+                showPlaceholder(current.placeholder)
+            }
+            end(as: .failed(error), with: result, isShown: false)
+        }
+    }
+
+    private func showFromMemory() -> Bool {
+        guard let current, let sizedRequest, let image = current.manager.imageBeforeLoad(for: sizedRequest) else {
+            return false
+        }
+        succeed(with: WebImageResponse(image: image, url: sizedRequest.url, origin: .memoryCacheFast))
+        return true
+    }
+
+    private func succeed(with response: WebImageResponse) {
+        let options = current?.options ?? []
+        let isShown = !options.contains(.avoidSettingImage)
+        let isConfirmed = response.isUnchanged && hasPreview && image?.hasMissingRows != true
+        let isOnDisplay = isConfirmed || image?.isSameImage(as: response.image) == true
+        if isShown, !isOnDisplay {
+            let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
+            let hasTransition = !isFromMemory || options.contains(.forceTransition)
+            let effect = hasPreview ? fades ? .fade() : nil : transition ?? (fades ? .fade() : nil)
+            // An animation that has played while it arrived continues.
+            let continues = hasPreview && image?.animation?.isComplete == false && response.image.animation != nil
+            image = response.image
+            if continues {
+                painter.refine(response.image)
+            } else {
+                show(response.image, with: hasTransition ? effect : nil) { painter.show(response.image, with: $0) }
+            }
+        }
+        hasPreview = false
+        end(as: .loaded(response.origin), with: .success(response), isShown: isShown)
+    }
+
+    private var fades: Bool { current?.options.contains(.fadeIn) == true || transition != nil }
+
+    // MARK: More pixels
+
+    /// Loads the image on display with more pixels. No state changes: for the caller, it is there already.
+    private func refine(_ sizedRequest: WebImageRequest) {
+        guard let current else { return }
+        sentinel += 1
+        var request = sizedRequest
+        request.priority = priority
+        request.cachePolicy = .cacheFirst
+        let operation = current.manager.load(request, callbackQueue: ApplyQueue.main) { [weak self, sentinel] result in
+            MainActor.assumeIsolated { self?.refinementDidEnd(sentinel, result) }
+        }
+        phase = .refining(operation)
+    }
+
+    private func refinementDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
+        guard number == sentinel else { return }
+        phase = .ended(isShown: true)
+        // After a failure the image for the smaller view stays.
+        guard case .success(let response) = result else { return }
+        image = response.image
+        painter.refine(response.image)
+        // The view may have grown further.
+        displaySizeDidChange()
+    }
+
+    private func stopRefining() {
+        guard case .refining = phase else { return }
+        stopLoading()
+        phase = .ended(isShown: true)
+    }
+
+    // MARK: Ends
+
+    /// Calls out last, in the final state: observer and completion handler may set another URL.
+    private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
+        phase = .ended(isShown: isShown)
+        let waits = current?.options.contains(.waitTransition) == true
+        let completion = closeRequest(keepsPlaceholder: !isShown)
+        if waits, let completion, waitForTransition({ completion(result) }) { return move(to: newState) }
+        move(to: newState)
+        completion?(result)
+    }
+
+    /// Later: this happens inside the caller's calls.
+    private func cancelRequest() { complete(closeRequest(), with: .cancelled) }
+
+    private func complete(_ completion: CompletionHandler?, with error: WebImageError) {
+        guard let completion else { return }
+        ApplyQueue.main.enqueue { MainActor.assumeIsolated { completion(.failure(error)) } }
+    }
+
+    /// Releases the closures of the current request, and returns the completion handler, which is to be called.
+    ///
+    /// - Parameter keepsPlaceholder: whether the placeholder stays for a retry. It also stays where an image is released off screen.
+    private func closeRequest(keepsPlaceholder: Bool = false) -> CompletionHandler? {
+        defer {
+            if !keepsPlaceholder, !releasesImageOffscreen { current?.placeholder = nil }
+            current?.releaseClosures()
+        }
+        return current?.completion
+    }
+
+    private func move(to newState: LoadState) {
+        state = newState
+        loadStateDidChange(to: newState)
+    }
+}
+
+extension Image {
+    /// Whether it has the very pixels and frames of `other`.
+    fileprivate func isSameImage(as other: Image) -> Bool {
+        pixels === other.pixels && animation?.identity == other.animation?.identity
+            && animation?.frames.count == other.animation?.frames.count && isPartial == other.isPartial
+    }
+}
+
+extension WebImageRequest {
+    /// Whether its policy asks the server if the cached image is still valid.
+    fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
+
+    /// Whether a view with the result of `other` has grown, or moved to a screen with more pixels.
+    fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
+        guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }
+        return size.width > known.width || size.height > known.height
+    }
+}

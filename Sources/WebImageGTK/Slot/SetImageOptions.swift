@@ -1,0 +1,53 @@
+public import WebImage
+
+/// How a view shows an image; all are off by default.
+///
+/// ``ignorePlaceholder`` takes precedence over ``delayPlaceholder``. ``avoidSettingImage`` leaves nothing for ``fadeIn``,
+/// ``forceTransition`` and ``waitTransition`` to do.
+public struct SetImageOptions: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt64
+
+    /// Makes options from bits.
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Fades in an image from disk or network. One from memory appears at once.
+    public static let fadeIn = SetImageOptions(rawValue: 1 << 0)
+    /// Applies the transition to images from memory too.
+    public static let forceTransition = SetImageOptions(rawValue: 1 << 1)
+    /// Keeps what is on display until the new image is there.
+    public static let ignorePlaceholder = SetImageOptions(rawValue: 1 << 2)
+    /// Shows the placeholder only when the load has failed.
+    public static let delayPlaceholder = SetImageOptions(rawValue: 1 << 3)
+    /// Leaves display to the completion handler.
+    public static let avoidSettingImage = SetImageOptions(rawValue: 1 << 4)
+    /// Leaves the view's previous load running. Its completion handler gets the result. The view shows the image of the last URL.
+    public static let avoidAutoCancel = SetImageOptions(rawValue: 1 << 5)
+    /// Calls the completion handler when the transition to the image has ended or was interrupted.
+    public static let waitTransition = SetImageOptions(rawValue: 1 << 6)
+
+    /// Whether the placeholder is for a failed load only. Without any placeholder there is none then either.
+    var delaysPlaceholder: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
+}
+
+/// The state of a view's image.
+public enum LoadState: Sendable, Equatable {
+    /// Nothing to do: no URL, cancelled, or paused off screen.
+    case idle
+    /// In progress, in bytes. `expected` is `nil` while the length is unknown.
+    case loading(received: Int64, expected: Int64?)
+    /// The image is on display, from this origin.
+    case loaded(ImageOrigin)
+    /// The load has failed; see ``ImageSlotOwner/retry()``.
+    case failed(WebImageError)
+
+    /// The progress from 0 to 1: 1 when loaded, `nil` while the length is unknown and where nothing is in progress.
+    public var fraction: Double? {
+        switch self {
+        case .loading(let received, let expected?) where expected > 0:
+            min(1, max(0, Double(received) / Double(expected)))
+        case .loaded: 1
+        case .idle, .loading, .failed: nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+public import CWebImageGTK
+public import WebImage
+
+/// The image of a URL as a bare `GdkPaintable`, for any widget, list, cursor or drawing.
+///
+/// ```swift
+/// let icon = WebPaintable(in: gtk_image_new())        // a GtkImage; the widget owns it
+/// icon.setImage(url, thumbnail: Thumbnail(width: 32, height: 32))
+///
+/// let image = WebPaintable()                          // without a widget: keep it while it loads and plays
+/// image.setImage(url)
+/// gdk_paintable_snapshot(image.paintable, snapshot, 200, 150)
+/// ```
+///
+/// One without a widget counts as on screen from its first drawing until its redraw requests have gone unanswered for a second;
+/// animations are paused then. Its loads continue off screen.
+@MainActor public final class WebPaintable: ImageSlotOwner {
+    /// The slot of the image.
+    public let imageSlot: ImageSlot
+
+    private let picturePaintable: PicturePaintable
+    private let ownHost: ViewHost?
+    private var visibilityCall: MainLoopCall?
+
+    /// How long redraw requests may go unanswered.
+    private static let patienceMicroseconds: gint64 = 1_000_000
+
+    /// Makes a paintable.
+    ///
+    /// - Parameters:
+    ///   - widget: the widget that owns it and shows it. Its visibility, frame clock and scale factor apply. A `GtkImage` or
+    ///     `GtkPicture` shows the paintable at once; for others use ``paintable``. `nil`, the default, for none.
+    ///   - key: the operation key of its slot. A slot that the widget has under the same key is retired.
+    public init(in widget: UnsafeMutablePointer<GtkWidget>? = nil, key: String = "image") {
+        let host = widget.map { ViewHost.of($0) } ?? ViewHost()
+        ownHost = widget == nil ? host : nil
+        imageSlot = ImageSlot(key: key, host: host)
+        picturePaintable = PicturePaintable(imageSlot.painter)
+        host.add(imageSlot)
+        guard let widget else {
+            imageSlot.loadsOffscreen = true
+            picturePaintable.onSnapshot = { [weak self] in self?.setDrawn(true) }
+            picturePaintable.onInvalidate = { [weak self] in self?.didInvalidate() }
+            return
+        }
+        let pointer = ObjectPointer(widget)
+        AssociationKey<WebPaintable>("web-image-paintable-\(key)").set(self, on: pointer)
+        if pointer.isInstance(of: gtk_image_get_type()) {
+            gtk_image_set_from_paintable(pointer.opaque, paintable)
+        } else if pointer.isInstance(of: gtk_picture_get_type()) {
+            gtk_picture_set_paintable(pointer.opaque, paintable)
+        }
+        imageSlot.visibilityDidChange()
+    }
+
+    /// The paintable that `widget` owns under an operation key; `nil` for none.
+    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> WebPaintable? {
+        AssociationKey<WebPaintable>("web-image-paintable-\(key)").value(of: ObjectPointer(widget))
+    }
+
+    isolated deinit { if let ownHost { ownHost.remove(imageSlot) } }
+
+    /// The `GdkPaintable`, valid as long as this object. Callers that keep it take a reference, as widgets do.
+    public var paintable: OpaquePointer { picturePaintable.reference.pointer.opaque }
+
+    /// How images are laid out in the area that is drawn. Until it is set they fill it, because widgets draw a paintable with its
+    /// own proportions.
+    public var contentMode: ImageContentMode {
+        get { imageSlot.painter.contentMode ?? .scaleToFill }
+        set { imageSlot.painter.contentMode = newValue }
+    }
+
+    // MARK: Without a widget
+
+    private func didInvalidate() {
+        if picturePaintable.undrawnMicroseconds > Self.patienceMicroseconds { setDrawn(false) }
+    }
+
+    /// Later: what is drawn must not change during a drawing.
+    private func setDrawn(_ isDrawn: Bool) {
+        guard let ownHost, ownHost.isDrawn != isDrawn else { return }
+        visibilityCall = MainLoopCall.whenIdle { [weak self] in
+            self?.visibilityCall = nil
+            self?.ownHost?.isDrawn = isDrawn
+        }
+    }
+}

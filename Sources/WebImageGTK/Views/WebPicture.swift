@@ -1,0 +1,186 @@
+public import CWebImageGTK
+internal import FoundationEssentials
+public import WebImage
+
+/// Shows the image of a URL in a `GtkPicture`, and another image while it is highlighted.
+///
+/// ```swift
+/// let picture = WebPicture()
+/// picture.setImage(url, placeholder: .color(.white), options: .fadeIn)
+/// gtk_box_append(box, picture.widget)
+/// ```
+///
+/// The widget owns the `WebPicture`, so there is no need to keep it. It lives until the widget is destroyed, which also cancels its
+/// load. Like any new widget, one that is never put into a container is never freed.
+///
+/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen a low one. When the widget leaves the screen,
+/// its load is cancelled once the main loop is idle, so that moving it between containers does not count. The load starts again when
+/// the widget returns. In a list, set the URL when an item is bound and call ``ImageSlotOwner/prepareForReuse()`` when it is unbound,
+/// or use a ``WebPictureFactory``.
+///
+/// Animations play while the widget is on screen (``ImageSlotOwner/autoplay``).
+@MainActor public final class WebPicture: ImageSlotOwner {
+    /// The `GtkPicture`; valid as long as this object.
+    public let widget: UnsafeMutablePointer<GtkWidget>
+    /// The slot of the image, with the operation key `image`.
+    public let imageSlot: ImageSlot
+
+    let paintable: PicturePaintable
+    private let host: ViewHost
+    private var highlightedSlot: ImageSlot?
+    private var sizeCall: MainLoopCall?
+    private var knownSize: PointSize?
+    private let ownership: WidgetOwnership<WebPicture>
+
+    /// Makes a new `GtkPicture`, or takes over an existing one. GTK must be initialized, as it is in an application's `activate`.
+    ///
+    /// - Parameter widget: a `GtkPicture`. Its paintable is replaced, its other properties stay. An earlier `WebPicture` of it is
+    ///   replaced. `nil`, the default, makes a new one.
+    public init(wrapping widget: UnsafeMutablePointer<GtkWidget>? = nil) {
+        let widget = widget ?? gtk_picture_new()!
+        self.widget = widget
+        host = ViewHost.of(widget)
+        imageSlot = ImageSlot(key: "image", host: host)
+        paintable = PicturePaintable(imageSlot.painter)
+        let pointer = ObjectPointer(widget)
+        ownership = WidgetOwnership(of: pointer, under: Self.key)
+        if let former = Self.key.value(of: pointer)?.highlightedSlot { host.remove(former) }
+        host.add(imageSlot)
+        ownership.begin(with: self) { [weak self] in self?.didDestroyWidget() }
+        configure(imageSlot)
+        gtk_picture_set_paintable(pointer.opaque, paintable.reference.pointer.opaque)
+        paintable.onSnapshot = { [weak self] in self?.willDraw() }
+        host.whenStateChanges { [weak self] in self?.updateHighlight() }
+        imageSlot.visibilityDidChange()
+    }
+
+    private func configure(_ slot: ImageSlot) {
+        slot.resizeMode = { [weak self] in self?.resizeMode }
+        slot.takesWholeArea = { [weak self] in self.map { $0.contentMode = $0.contentMode } }
+    }
+
+    /// ``widget`` as the pointer type of `gtk_picture_…` functions.
+    package var picture: OpaquePointer { ObjectPointer(widget).opaque }
+
+    /// The `WebPicture` that `widget` owns; `nil` for a widget without one.
+    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebPicture? {
+        key.value(of: ObjectPointer(widget))
+    }
+
+    private static let key = AssociationKey<WebPicture>("web-image-picture")
+
+    // MARK: Highlight
+
+    /// The slot of the highlighted image, with the operation key `highlighted`. The image is shown, once it has loaded, while the
+    /// pointer is over the widget or presses it, while it is selected or checked, and while ``isHighlighted``.
+    public var highlighted: ImageSlot {
+        if let highlightedSlot { return highlightedSlot }
+        let slot = ImageSlot(key: "highlighted", host: host)
+        slot.isOnShow = false
+        highlightedSlot = slot
+        guard !ownership.isWidgetDestroyed else {
+            slot.retire()
+            return slot
+        }
+        host.add(slot)
+        configure(slot)
+        slot.primary = imageSlot
+        slot.loadsOffscreen = imageSlot.loadsOffscreen
+        slot.releasesImageOffscreen = imageSlot.releasesImageOffscreen
+        slot.painter.contentMode = imageSlot.painter.contentMode
+        slot.painter.onContentChange = { [weak self] in self?.updateHighlight() }
+        return slot
+    }
+
+    /// Highlights the image regardless of the widget's state, as for a selected row; `false` by default.
+    public var isHighlighted = false {
+        didSet { updateHighlight() }
+    }
+
+    /// The states that highlight.
+    package static let highlightFlags =
+        GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
+        | GTK_STATE_FLAG_CHECKED.rawValue
+
+    private func updateHighlight() {
+        guard let highlightedSlot else { return }
+        let isWanted = isHighlighted || host.stateFlags.rawValue & Self.highlightFlags != 0
+        let showsIt = isWanted && !highlightedSlot.painter.top.isEmpty
+        paintable.painter = showsIt ? highlightedSlot.painter : imageSlot.painter
+        imageSlot.isOnShow = !showsIt
+        highlightedSlot.isOnShow = showsIt
+    }
+
+    // MARK: Layout
+
+    /// How images are laid out in the widget, with all modes of UIKit. ``ImageContentMode/scaleAspectFill`` fills the widget and crops
+    /// the image. Until it is set, the widget's `content-fit` applies, which fits the image by default.
+    public var contentMode: ImageContentMode {
+        get { imageSlot.painter.contentMode ?? contentModeOfWidget }
+        set {
+            for slot in [imageSlot, highlightedSlot] { slot?.painter.contentMode = newValue }
+            // The painter gets the whole area and lays the image out.
+            gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
+        }
+    }
+
+    private var contentModeOfWidget: ImageContentMode {
+        switch gtk_picture_get_content_fit(picture) {
+        case GTK_CONTENT_FIT_FILL: .scaleToFill
+        case GTK_CONTENT_FIT_COVER: .scaleAspectFill
+        default: .scaleAspectFit
+        }
+    }
+
+    /// The size that the widget requests from the layout, in points; `nil`, the default, requests the image's size.
+    public var fixedSize: PointSize? {
+        get { paintable.fixedSize }
+        set {
+            // The paintable has the proportions of the widget from now on, and lays the image out by itself.
+            if newValue != nil { contentMode = contentMode }
+            paintable.fixedSize = newValue
+            let (width, height) = newValue?.wholePoints ?? (-1, -1)
+            gtk_widget_set_size_request(widget, width, height)
+        }
+    }
+
+    /// Images at their own size need all their pixels.
+    private var resizeMode: ResizeMode? {
+        switch contentMode {
+        case .scaleAspectFit: .aspectFit
+        case .scaleAspectFill, .scaleToFill, .redraw: .aspectFill
+        default: nil
+        }
+    }
+
+    /// A layout is over, which may have changed the size. GTK 4 has no signal for that.
+    private func willDraw() {
+        guard imageSlot.decodesAtDisplaySize, let size = host.displaySize, size != knownSize else { return }
+        knownSize = size
+        // Windows grow in many steps. The first size is needed at once.
+        sizeCall = MainLoopCall.after(milliseconds: imageSlot.waitsForSize ? 0 : 100) { [weak self] in
+            self?.host.displaySizeDidChange()
+        }
+    }
+
+    // MARK: Accessibility
+
+    /// The accessible description of the image; `nil` by default.
+    public var alternativeText: String? {
+        get { gtk_picture_get_alternative_text(picture).map { String(cString: $0) } }
+        set { gtk_picture_set_alternative_text(picture, newValue) }
+    }
+
+    // MARK: End
+
+    private func didDestroyWidget() {
+        sizeCall = nil
+        for slot in [imageSlot, highlightedSlot] { slot?.retire() }
+        // A widget with another reference is disposed of again at its end. GTK 4.8's GtkPicture releases its paintable both times
+        // because it does not clear the field. This adds a reference for the second time and clears the field.
+        let pointer = paintable.reference.pointer
+        guard gtk_picture_get_paintable(picture) == pointer.opaque else { return }
+        g_object_ref(pointer.address)
+        gtk_picture_set_paintable(picture, nil)
+    }
+}

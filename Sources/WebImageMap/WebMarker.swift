@@ -1,0 +1,219 @@
+internal import CWebImageGTK
+public import CWebImageShumate
+public import WebImageGTK
+
+/// Shows the image of a URL at a place on a map: a `ShumateMarker`, the counterpart of `MKAnnotationView`.
+///
+/// ```swift
+/// let marker = WebMarker(latitude: 45.9763, longitude: 7.6586)
+/// marker.size = PointSize(width: 48, height: 48)
+/// marker.alternativeText = "Matterhorn"
+/// marker.setImage(url, processors: [.circle()])
+/// shumate_marker_layer_add_marker(layer, marker.marker)
+/// ```
+///
+/// The widget owns the `WebMarker`, so there is no need to keep it. It lives until the widget is destroyed, which also cancels its
+/// load. Like any new widget, one that is never put into a layer is never freed.
+///
+/// libshumate takes markers that are panned out of sight off the screen. Loads follow that as in every view, and so do images: out of
+/// sight a marker cancels its load and releases its image, and has both again when it returns
+/// (``ImageSlotOwner/releasesImageOffscreen``). A map may have any number of markers: those out of sight take memory in the caches
+/// only, which have limits.
+///
+/// The center of the marker is at its place. libshumate omits a marker that is as wide or as high as the map. The layer
+/// (`shumate_marker_layer_set_selection_mode`) and the marker (`shumate_marker_set_selectable`) decide whether it can be selected, by
+/// click or keyboard.
+@MainActor public final class WebMarker: ImageSlotOwner {
+    /// The `ShumateMarker`; valid as long as this object.
+    public let marker: UnsafeMutablePointer<ShumateMarker>
+
+    private let picture: WebPicture
+    private let ownership: WidgetOwnership<WebMarker>
+    private var wasSelected: Bool
+
+    /// Makes a new `ShumateMarker` that the keyboard can reach. GTK must be initialized.
+    ///
+    /// - Parameters:
+    ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides.
+    ///   - longitude: degrees east of Greenwich, limited to −180 and 180.
+    public convenience init(latitude: Double = 0, longitude: Double = 0) {
+        self.init(wrapping: Self.makeMarker())
+        gtk_widget_set_focusable(widget, gboolean(1))
+        setLocation(latitude: latitude, longitude: longitude)
+    }
+
+    /// Takes over an existing `ShumateMarker`. Its child and an earlier `WebMarker` are replaced, its properties stay.
+    public init(wrapping marker: UnsafeMutablePointer<ShumateMarker>) {
+        self.marker = marker
+        picture = WebPicture()
+        let pointer = ObjectPointer(marker)
+        ownership = WidgetOwnership(of: pointer, under: Self.key)
+        wasSelected = shumate_marker_is_selected(marker) != 0
+        // The shortcuts' actions find the widget's current `WebMarker`.
+        if Self.key.value(of: pointer) == nil { addKeys() }
+        // The former child takes its `WebPicture` along.
+        shumate_marker_set_child(marker, picture.widget)
+        ownership.begin(with: self)
+        picture.releasesImageOffscreen = true
+        pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
+        updateHighlight()
+    }
+
+    /// The `WebMarker` that `widget` owns; `nil` for a widget without one.
+    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebMarker? {
+        key.value(of: ObjectPointer(widget))
+    }
+
+    private static let key = AssociationKey<WebMarker>("web-image-marker")
+
+    package var widget: UnsafeMutablePointer<GtkWidget> { ObjectPointer(marker).widget }
+
+    // MARK: Location
+
+    /// In degrees north of the equator, limited to 85.05° on both sides.
+    public var latitude: Double {
+        get { shumate_location_get_latitude(ObjectPointer(marker).opaque) }
+        set { setLocation(latitude: newValue, longitude: longitude) }
+    }
+
+    /// In degrees east of Greenwich, limited to −180 and 180.
+    public var longitude: Double {
+        get { shumate_location_get_longitude(ObjectPointer(marker).opaque) }
+        set { setLocation(latitude: latitude, longitude: newValue) }
+    }
+
+    package func setLocation(latitude: Double, longitude: Double) {
+        shumate_location_set_location(ObjectPointer(marker).opaque, latitude, longitude)
+    }
+
+    // MARK: Images
+
+    /// The slot of the marker's image, with the operation key `image`.
+    public var imageSlot: ImageSlot { picture.imageSlot }
+
+    /// The slot of the highlighted image, with the operation key `highlighted`. The image is shown, once it has loaded, while the
+    /// marker is selected, and while it has the pointer or the keyboard focus.
+    public var highlighted: ImageSlot { picture.highlighted }
+
+    /// Highlights the marker regardless of its state.
+    package var isHighlighted = false {
+        didSet { updateHighlight() }
+    }
+
+    /// The size of the marker in points; `nil`, the default, for that of its image.
+    ///
+    /// With a size, images are decoded at that size in pixels (``ImageSlotOwner/decodesAtDisplaySize``), and laid out in it according to
+    /// ``contentMode``.
+    public var size: PointSize? {
+        get { picture.fixedSize }
+        set {
+            picture.fixedSize = newValue
+            picture.decodesAtDisplaySize = newValue != nil
+        }
+    }
+
+    /// How images are laid out in the marker; by default they fit.
+    public var contentMode: ImageContentMode {
+        get { picture.contentMode }
+        set { picture.contentMode = newValue }
+    }
+
+    /// The `GtkPicture` in the marker.
+    package var imageWidget: UnsafeMutablePointer<GtkWidget> { picture.widget }
+
+    /// The accessible label of the marker and its image; `nil` by default.
+    public var alternativeText: String? {
+        get { picture.alternativeText }
+        set {
+            guard !ownership.isWidgetDestroyed else { return }
+            picture.alternativeText = newValue
+            ObjectPointer(marker).setAccessibleLabel(newValue)
+        }
+    }
+
+    // MARK: Selection
+
+    /// Whether the marker is selected. Setting it selects or deselects the marker; in a layer with a single selection, the others are
+    /// deselected. Setting it does nothing outside a layer, and where the layer or the marker allows no selection.
+    public var isSelected: Bool {
+        get { shumate_marker_is_selected(marker) != 0 }
+        set { if newValue { select() } else { deselect() } }
+    }
+
+    /// Called after the marker was selected or deselected, by the user or the program.
+    public var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
+
+    /// - Returns: `false` outside a layer, and where the layer or the marker allows no selection.
+    @discardableResult package func select() -> Bool {
+        guard let layer else { return false }
+        return shumate_marker_layer_select_marker(layer, marker) != 0
+    }
+
+    package func deselect() {
+        if let layer { shumate_marker_layer_unselect_marker(layer, marker) }
+    }
+
+    /// The marker's layer; `nil` for none.
+    private var layer: OpaquePointer? {
+        guard let parent = gtk_widget_get_parent(widget) else { return nil }
+        let pointer = ObjectPointer(parent)
+        return pointer.isInstance(of: shumate_marker_layer_get_type()) ? pointer.opaque : nil
+    }
+
+    private func stateDidChange() {
+        updateHighlight()
+        guard isSelected != wasSelected else { return }
+        wasSelected = isSelected
+        ObjectPointer(marker).setAccessibleSelected(isSelected)
+        onSelectionChange?(isSelected)
+    }
+
+    /// As for a picture, and the keyboard focus, which must be visible somehow.
+    private static let highlightFlags = WebPicture.highlightFlags | GTK_STATE_FLAG_FOCUS_VISIBLE.rawValue
+
+    private func updateHighlight() {
+        picture.isHighlighted = isHighlighted || gtk_widget_get_state_flags(widget).rawValue & Self.highlightFlags != 0
+    }
+
+    // MARK: Keyboard and accessibility
+
+    /// Makes the keys that press a button do what a click does.
+    private func addKeys() {
+        let shortcuts = ObjectPointer(gtk_shortcut_controller_new())
+        for key in [GDK_KEY_space, GDK_KEY_KP_Space, GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_ISO_Enter] {
+            let action = gtk_callback_action_new(
+                { widget, _, _ in
+                    guard let widget else { return gboolean(0) }
+                    nonisolated(unsafe) let target = widget  // GTK calls on the main thread.
+                    return MainActor.assumeIsolated {
+                        WebMarker.attached(to: target)?.toggleSelection() == true ? gboolean(1) : gboolean(0)
+                    }
+                }, nil, nil)
+            gtk_shortcut_controller_add_shortcut(
+                shortcuts.opaque,
+                gtk_shortcut_new(gtk_keyval_trigger_new(guint(key), GdkModifierType(rawValue: 0)), action))
+        }
+        gtk_widget_add_controller(widget, shortcuts.opaque)
+    }
+
+    /// - Returns: `false` if the key was not used.
+    private func toggleSelection() -> Bool {
+        guard isSelected, let layer else { return select() }
+        // Browsing always leaves one selected.
+        if shumate_marker_layer_get_selection_mode(layer) != GTK_SELECTION_BROWSE { deselect() }
+        return true
+    }
+
+    /// Makes a marker that screen readers know as an item of its layer. By itself, a marker has no role.
+    private static func makeMarker() -> UnsafeMutablePointer<ShumateMarker> {
+        var role = GValue()
+        g_value_init(&role, gtk_accessible_role_get_type())
+        g_value_set_enum(&role, gint(GTK_ACCESSIBLE_ROLE_LIST_ITEM.rawValue))
+        defer { g_value_unset(&role) }
+        let marker = "accessible-role".withCString { name in
+            var name: UnsafePointer<CChar>? = name
+            return ObjectPointer(g_object_new_with_properties(shumate_marker_get_type(), 1, &name, &role))
+        }
+        return marker.address.assumingMemoryBound(to: ShumateMarker.self)
+    }
+}
