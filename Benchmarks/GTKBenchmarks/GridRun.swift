@@ -99,10 +99,10 @@ import WebImageGTK
                     self?.rows[pointer] = nil
                 }
                 return picture.widget
-            } bind: { [weak self] picture, item in
+            } bind: { [weak self] picture, position, _ in
                 guard let self else { return }
-                timed { picture.setImage(Self.url(of: self.number(ofRow: item.position)), manager: manager) }
-                rows[ObjectPointer(picture.widget)] = item.position
+                timed { picture.setImage(Self.url(of: self.number(ofRow: position)), manager: manager) }
+                rows[ObjectPointer(picture.widget)] = position
             }.factory
         }
         let factory = ObjectPointer(gtk_signal_list_item_factory_new())

@@ -21,15 +21,8 @@ unsafeBitCast(initialise, to: Procedure.self)()
 unsafeBitCast(setScheme, to: SetScheme.self)(unsafeBitCast(styleManager, to: Function.self)(), 4)
 
 MainActor.assumeIsolated {
-    /// Notes what it is told of the theme.
-    final class Witness: DrawnImageIndicator {
-        var isDark: Bool?
-        let isMoving = true
-        func start() {}
-        func stop() {}
-        func update(progress: Double?) {}
-        func draw(_ frame: IndicatorFrame) { isDark = frame.isDark }
-    }
+    /// Notes the theme that an indicator is drawn for.
+    final class Witness { var isDark: Bool? }
 
     /// Never answers.
     final class SilentLoader: ImageLoader, LoaderTask {
@@ -55,7 +48,7 @@ MainActor.assumeIsolated {
     picture.setImage("data:image/png;base64,\(red)")
     button.setImage("data:image/png;base64,\(red)")
     gtk_widget_set_sensitive(button.widget, gboolean(0))
-    waiting.imageSlot.indicator = witness
+    waiting.indicator = ImageIndicator(draw: { witness.isDark = $0.isDark })
     waiting.setImage(
         "silent://host/picture.png",
         manager: WebImageManager(configuration: WebImageManager.Configuration(loaders: [SilentLoader()])))
@@ -67,7 +60,7 @@ MainActor.assumeIsolated {
     }
     let pixel = picture.image?.pixels[0, 0] ?? SIMD4(0, 0, 0, 0)
     print("picture \(pixel.x) \(pixel.y) \(pixel.z) \(pixel.w)")
-    print("button \(button.shownStates.image?.rawValue ?? "none") \(button.image == nil ? "empty" : "shown")")
+    print("button \(button.shownStates.image.map { "\($0)" } ?? "none") \(button.image == nil ? "empty" : "shown")")
     print("dark \(witness.isDark.map(String.init) ?? "unknown")")
     print("scale \(picture.image?.scale ?? 0)")
     waiting.cancelCurrentRequest()

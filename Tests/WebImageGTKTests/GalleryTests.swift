@@ -1,0 +1,266 @@
+import CWebImageGTK
+import Dispatch
+import Foundation
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+final class GalleryScreenshotTests: GTKTestCase {
+    private var folder = URL(fileURLWithPath: "/")
+
+    override func setUpWithError() throws {
+        try super.setUpWithError()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("Gallery-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    override func tearDownWithError() throws {
+        if folder.path != "/" { try? FileManager.default.removeItem(at: folder) }
+    }
+
+    func testPhotographsItsPicturesWhereTheReportSaysTheyAre() throws {
+        let colors = [Swatch.red, .green, .blue].map { Swatch(red: $0.red, green: $0.green, blue: $0.blue, width: 80) }
+        let paths = try colors.enumerated().map { try write($1, to: "\($0).png") }
+        let run = try run(listing: paths)
+        XCTAssertEqual(run.exitStatus, 0, run.errors)
+        XCTAssertEqual(run.errors, "", "GTK has nothing to complain of")
+        XCTAssertTrue(run.output.hasPrefix("3 loaded: 0 memory, 0 disk, 0 network, 3 files"), run.output)
+
+        let report = try report()
+        XCTAssertEqual(report.figures.loaded, 3)
+        XCTAssertEqual(report.figures.line + "\n", run.output)
+        XCTAssertEqual(report.cells.map(\.index), [0, 1, 2])
+        let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: screenshotURL))
+        XCTAssertEqual(screenshot.pixels.size, PixelSize(width: report.width, height: report.height))
+        for (cell, color) in zip(report.cells, colors) {
+            XCTAssertEqual([cell.width, cell.height], [200, 150])
+            XCTAssertTrue(cell.isWhole)
+            for (x, y) in [(0, 0), (199, 0), (0, 149), (199, 149), (100, 75)] {
+                XCTAssertEqual(screenshot.pixels[cell.x + x, cell.y + y], color.pixel, "cell \(cell.index), \(x), \(y)")
+            }
+        }
+    }
+
+    func testDrawsFourTimesThePixelsAtScaleTwo() throws {
+        // Columns of one pixel, black and white, as wide as the cell has pixels: at another size they would be grey.
+        var pixels = try MutablePixelBuffer(width: 400, height: 300)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in 0..<(400 * 300) {
+                let level: UInt8 = index % 2 == 0 ? 0 : 255
+                bytes.storeBytes(of: SIMD4(level, level, level, 255), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+            }
+        }
+        let file = folder.appendingPathComponent("columns.png")
+        try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png).write(to: file)
+        let run = try run(listing: [file.path], scale: 2)
+        XCTAssertEqual(run.exitStatus, 0, run.errors)
+        let cell = try XCTUnwrap(try report().cells.first)
+        XCTAssertEqual([cell.width, cell.height], [400, 300])
+        let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: screenshotURL))
+        for x in [0, 1, 200, 201, 398, 399] {
+            XCTAssertEqual(screenshot.pixels[cell.x + x, cell.y + 150].x, x % 2 == 0 ? 0 : 255, "column \(x)")
+        }
+    }
+
+    func testEachKindOfViewHasAPage() throws {
+        let pages = ["pictures", "buttons", "animated", "progressive"]
+        let files = pages.map { folder.appendingPathComponent("\($0).png") }
+        // Side by side: each waits for decoding most of the time.
+        let runs = Lock<[Int: GalleryRun]>([:])
+        DispatchQueue.concurrentPerform(iterations: pages.count) { number in
+            let arguments = ["--page", pages[number], "--size", "900x700", "--screenshot", files[number].path]
+            if let run = try? GalleryRun(arguments) { runs.withLock { $0[number] = run } }
+        }
+        for (number, page) in pages.enumerated() {
+            let run = try XCTUnwrap(runs.withLock { $0[number] })
+            XCTAssertEqual(run.exitStatus, 0, run.errors)
+            XCTAssertEqual(run.errors, "", page)
+            let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: files[number]))
+            XCTAssertGreaterThan(
+                Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3, page)
+        }
+    }
+
+    func testPicturesAppearUnderTheDefaultRenderer() throws {
+        let file = folder.appendingPathComponent("pictures.png")
+        let run = try GalleryRun(["--page", "pictures", "--screenshot", file.path], renderer: nil)
+        XCTAssertEqual(run.exitStatus, 0, run.errors)
+        XCTAssertEqual(run.errors, "")
+        let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
+        XCTAssertGreaterThan(Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3)
+    }
+
+    func testTellsWhichPicturesFailed() throws {
+        let picture = try write(.red, to: "red.png")
+        let text = folder.appendingPathComponent("text.png")
+        try Data("no picture".utf8).write(to: text)
+        let run = try run(listing: [picture, text.path, folder.appendingPathComponent("missing.png").path])
+        XCTAssertEqual(run.exitStatus, 1)
+        XCTAssertTrue(run.errors.contains("missing.png"), run.errors)
+        let report = try report()
+        XCTAssertEqual([report.figures.loaded, report.figures.failed], [1, 2])
+        XCTAssertEqual(report.cells.map(\.state), ["loaded", "failed", "failed"])
+    }
+
+    private struct Report: Decodable {
+        struct Cell: Decodable {
+            var index, x, y, width, height: Int
+            var isWhole: Bool
+            var state: String
+        }
+
+        struct Figures: Decodable {
+            var loaded, failed: Int
+            var line: String
+        }
+
+        var figures: Figures
+        var width, height: Int
+        var cells: [Cell]
+    }
+
+    private var screenshotURL: URL { folder.appendingPathComponent("shot.png") }
+    private var reportURL: URL { folder.appendingPathComponent("report.json") }
+
+    private func write(_ swatch: Swatch, to name: String) throws -> String {
+        let file = folder.appendingPathComponent(name)
+        try CodecRegistry.shared.encode(try swatch.image(), as: .png).write(to: file)
+        return file.path
+    }
+
+    private func run(listing paths: [String], scale: Int = 1) throws -> GalleryRun {
+        let list = folder.appendingPathComponent("list.txt")
+        try Data(paths.joined(separator: "\n").utf8).write(to: list)
+        return try GalleryRun(
+            [
+                "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x400",
+                "--screenshot", screenshotURL.path, "--report", reportURL.path,
+            ], scale: scale)
+    }
+
+    private func report() throws -> Report {
+        try JSONDecoder().decode(Report.self, from: try Data(contentsOf: reportURL))
+    }
+}
+
+final class GalleryArgumentsTests: XCTestCase {
+    func testWithoutADisplayItSaysSo() throws {
+        let run = try GalleryRun(["picture.png"], hasDisplay: false)
+        XCTAssertEqual(run.exitStatus, 1)
+        XCTAssertTrue(run.errors.contains("no display"), run.errors)
+    }
+
+    func testWrongArgumentsAreRefused() throws {
+        let cases = [
+            ([], "no URL"),
+            (["--nonsense"], "--nonsense"),
+            (["--list", "/nonexistent"], "/nonexistent can't be read"),
+            (["--size", "big", "a.png"], "--size takes"),
+            (["--report", "r.json", "a.png"], "--report needs --screenshot"),
+            (["--page", "nonsense"], "--page takes grid, pictures"),
+            (["--page", "buttons", "--screenshot", "s.png", "--report", "r.json"], "--report is for the grid"),
+        ]
+        for (arguments, complaint) in cases {
+            let run = try GalleryRun(arguments, hasDisplay: false)
+            XCTAssertEqual(run.exitStatus, 2, "\(arguments)")
+            XCTAssertTrue(run.errors.contains(complaint), run.errors)
+        }
+    }
+
+    func testHelpNamesEveryOption() throws {
+        let run = try GalleryRun(["--help"], hasDisplay: false)
+        XCTAssertEqual(run.exitStatus, 0)
+        for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page"] {
+            XCTAssertTrue(run.output.contains(name), name)
+        }
+    }
+}
+
+/// One run of the Gallery, or of another program that is built with the tests, in a process of its own.
+struct GalleryRun {
+    let exitStatus: Int32
+    let output: String
+    let errors: String
+
+    /// - Parameters:
+    ///   - hasDisplay: `false` hides the display from it.
+    ///   - scale: pixels in a point.
+    ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
+    init(
+        _ arguments: [String], of program: String = "Gallery", hasDisplay: Bool = true, scale: Int = 1,
+        renderer: String? = "cairo"
+    ) throws {
+        let process = Process()
+        // SwiftPM puts programs beside the bundle of the tests.
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent(program)
+        process.arguments = arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["GSK_RENDERER"] = renderer
+        environment["GDK_SCALE"] = "\(scale)"
+        if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
+        process.environment = environment
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        // A safety net: what hangs fails its test.
+        let watchdog = DispatchWorkItem { process.terminate() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
+        defer { watchdog.cancel() }
+        // Both are short enough for a pipe, so one may wait for the other.
+        self.output = Self.text(from: output)
+        self.errors = Self.text(from: errors)
+        process.waitUntilExit()
+        exitStatus = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    private static func text(from pipe: Pipe) -> String {
+        String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+}
+
+final class ProgressivePageTests: GTKTestCase {
+    func testTheSliderGoesFromNothingToMoreThanAll() throws {
+        try MainActor.assumeIsolated {
+            let page = try ProgressivePage()
+            let widget = ObjectReference(retaining: ObjectPointer(page.widget))
+            XCTAssertTrue(page.images.contains { $0.name == "progressive JPEG" })
+            page.shownPart = 0
+            XCTAssertTrue(page.images.allSatisfy { $0.image == nil })
+            XCTAssertFalse(page.isComplete)
+            // Not even a head.
+            page.shownPart = 0.0005
+            XCTAssertTrue(page.images.allSatisfy { $0.image == nil })
+            page.shownPart = 0.5
+            for (name, image) in page.images { XCTAssertEqual(image?.isPartial, true, name) }
+            for part in [1, 1.05] {
+                page.shownPart = part
+                XCTAssertEqual(page.shownPart, part)
+                for (name, image) in page.images { XCTAssertEqual(image?.isPartial, false, name) }
+            }
+            page.shownPart = 2
+            XCTAssertEqual(page.shownPart, 1.05)
+            page.shownPart = -1
+            XCTAssertTrue(page.images.allSatisfy { $0.image == nil })
+            withExtendedLifetime(widget) {}
+        }
+    }
+
+    func testAProgressiveFileIsWholeAtOnceAndABaselineOneFromAbove() throws {
+        try MainActor.assumeIsolated {
+            let page = try ProgressivePage()
+            let widget = ObjectReference(retaining: ObjectPointer(page.widget))
+            page.shownPart = 0.5
+            /// Whether the last row is there.
+            @MainActor func reachesTheBottom(_ name: String) throws -> Bool {
+                let image = try XCTUnwrap(page.images.first { $0.name == name }?.image)
+                return image.pixels[image.width / 2, image.height - 1].w == 255
+            }
+            XCTAssertTrue(try reachesTheBottom("progressive JPEG"))
+            XCTAssertFalse(try reachesTheBottom("PNG"))
+            withExtendedLifetime(widget) {}
+        }
+    }
+}
