@@ -1,6 +1,6 @@
 internal import CWebImageGTK
 public import CWebImageShumate
-public import WebImageGTK
+@_exported public import WebImageGTK
 
 /// Shows the image of a URL at a place on a map: a `ShumateMarker`, the counterpart of `MKAnnotationView`.
 ///

@@ -13,7 +13,7 @@ public import WebImage
         g_object_weak_ref(
             texture.object,
             { address, _ in
-                nonisolated(unsafe) let address = address  // The last reference goes on main: `ObjectReference`.
+                nonisolated(unsafe) let address = address  // The last reference is released on the main thread.
                 MainActor.assumeIsolated { if let address { Texture.live[address] = nil } }
             }, address)
         return ObjectReference(owning: texture)

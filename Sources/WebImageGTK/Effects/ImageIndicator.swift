@@ -185,14 +185,14 @@ extension ImageIndicator {
 }
 
 extension ImageFrame {
-    /// The color of what is done: `color`, or one that suits the theme.
+    /// The color of the finished part: `color`, or one that suits the theme.
     func foreground(_ color: Color?) -> Color {
         color
             ?? (isDark
                 ? Color(red: 1, green: 1, blue: 1, alpha: 0.9) : Color(red: 0.2, green: 0.2, blue: 0.2, alpha: 0.9))
     }
 
-    /// The color of what is left.
+    /// The color of the remaining part.
     fileprivate func track(_ color: Color?) -> Color {
         var color = foreground(color)
         color.alpha = 0.25

