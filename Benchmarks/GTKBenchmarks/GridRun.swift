@@ -6,7 +6,7 @@ import WebImageGTK
 /// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the pictures is ours, or one
 /// of its yardsticks.
 @MainActor final class GridRun {
-    /// Who brings the picture into a cell.
+    /// What sets the image of a cell.
     enum Peer: String, CaseIterable {
         /// A ``WebPictureFactory``, files in the disk cache, decoded at the size of the cell.
         case ours
@@ -36,7 +36,7 @@ import WebImageGTK
     private var textures: [OpaquePointer] = []
     private var directory: String { photographs.directory }
 
-    /// - Parameter arguments: who, the photographs' folder, how many there are, seconds for each speed.
+    /// - Parameter arguments: the peer, the photographs' folder, how many there are, seconds for each speed.
     init(_ arguments: [String]) throws {
         guard arguments.count == 4, let peer = Peer(rawValue: arguments[0]), let count = Int(arguments[2]),
             let seconds = Double(arguments[3])
@@ -50,7 +50,7 @@ import WebImageGTK
         try prepare()
         showWindow()
         try waitForPictures("at the start")
-        // To where the list has cells before and behind what is in sight.
+        // To where the list has cells before and behind the visible ones.
         _ = scroll(by: 200, for: min(1, seconds))
         try waitForPictures("before the scrolling")
         var figures: [String: Double] = [:]

@@ -8,7 +8,7 @@ import WebImageGTK
     enum Peer: String, CaseIterable {
         /// All of one file: they share its frames.
         case sameFile = "same-file"
-        /// Each of a file of its own.
+        /// Each from its own file.
         case files
         /// `GdkPixbufAnimationIter` in a tick callback, a texture for each new frame.
         case pixbuf
@@ -24,7 +24,7 @@ import WebImageGTK
     private var pictures: [WebPicture] = []
     private var tickers: [FrameCall] = []
 
-    /// - Parameter arguments: who, the file, seconds.
+    /// - Parameter arguments: the peer, the file, seconds.
     init(_ arguments: [String]) throws {
         guard arguments.count == 3, let peer = Peer(rawValue: arguments[0]), let seconds = Double(arguments[2]) else {
             throw WrongResult(description: "animations PEER FILE SECONDS")
@@ -100,7 +100,7 @@ import WebImageGTK
         shared = image
         picture.playback.loopLimit = .endless
         picture.onAnimationEvent = { [weak self] in if case .frame = $0 { self?.shownCount += 1 } }
-        picture.setImage(image)
+        picture.setImage(image.image)
         pictures.append(picture)
         return picture.widget
     }
@@ -211,7 +211,7 @@ import WebImageGTK
     private var isLoaded = false
     private var drawn: Double?
 
-    /// - Parameter arguments: who, the URL or the path, the folder of the disk cache.
+    /// - Parameter arguments: the peer, the URL or the path, the folder of the disk cache.
     init(_ arguments: [String]) throws {
         guard arguments.count == 3, let peer = Peer(rawValue: arguments[0]) else {
             throw WrongResult(description: "first-picture PEER SOURCE CACHE")

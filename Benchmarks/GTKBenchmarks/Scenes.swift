@@ -153,7 +153,7 @@ import WebImageGTK
     }
 }
 
-/// What runs in a process of its own, so that its memory and processor time are its own.
+/// A part that runs in its own process, so that its memory and processor time are measured alone.
 ///
 /// It prints its figures as one line of `name=value`.
 enum MeasuredPart: String {

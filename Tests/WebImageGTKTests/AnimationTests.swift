@@ -46,7 +46,7 @@ final class PictureAnimationTests: GTKTestCase {
             XCTAssertEqual(eventCount, 0)
             XCTAssertEqual(picture.player?.currentFrameIndex, frame)
             gtk_widget_set_visible(picture.widget, gboolean(1))
-            pump("it goes on") { picture.player?.currentFrameIndex != frame }
+            pump("it continues") { picture.player?.currentFrameIndex != frame }
         }
     }
 
@@ -142,7 +142,7 @@ final class PictureAnimationTests: GTKTestCase {
         }
     }
 
-    func testAnotherPictureEndsIt() throws {
+    func testAnotherImageEndsIt() throws {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import WebImageGTK
 
-/// Loads that go on in the background, and the application around them.
+/// Loads that continue in the background, and the application.
 final class ApplicationHoldTests: GTKTestCase {
     func testALoadStartedOnAnotherThreadHoldsTheApplication() throws {
         try MainActor.assumeIsolated {
@@ -157,7 +157,7 @@ final class AdwaitaTests: GTKTestCase {
 }
 
 final class NetworkActivityIndicatorTests: GTKTestCase {
-    func testTurnsWhileALoadThatAsksForItIsUnderWay() throws {
+    func testTurnsDuringALoadThatAsksForIt() throws {
         try MainActor.assumeIsolated {
             let activity = NetworkActivity()
             let fixture = PictureFixture { $0.networkActivity = activity }

@@ -71,7 +71,7 @@ final class WebButtonTests: GTKTestCase {
         }
     }
 
-    func testEachStateHasALoadOfItsOwn() throws {
+    func testEachStateHasItsOwnLoad() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, button) = (PictureFixture(), TestWindow(), WebButton())
             defer { window.close() }
@@ -103,7 +103,7 @@ final class WebButtonTests: GTKTestCase {
         }
     }
 
-    func testAStateWithoutAPictureYetShowsTheNextOne() throws {
+    func testAStateWithoutAnImageYetShowsTheNextOne() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, button) = (PictureFixture(), TestWindow(), WebButton())
             defer { window.close() }
@@ -115,7 +115,7 @@ final class WebButtonTests: GTKTestCase {
             gtk_widget_set_state_flags(button.widget, GTK_STATE_FLAG_ACTIVE, gboolean(0))
             XCTAssertEqual(shown(button), Swatch.red.pixel)
             fixture.loader.lastLoad(of: pressed)?.answer(.blue)
-            pump("the picture") { shown(button) == Swatch.blue.pixel }
+            pump("the image") { shown(button) == Swatch.blue.pixel }
             XCTAssertEqual(button.shownStates.image, .highlighted)
         }
     }

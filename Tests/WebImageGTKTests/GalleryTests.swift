@@ -24,7 +24,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         let paths = try colors.enumerated().map { try write($1, to: "\($0).png") }
         let run = try run(listing: paths)
         XCTAssertEqual(run.exitStatus, 0, run.errors)
-        XCTAssertEqual(run.errors, "", "GTK has nothing to complain of")
+        XCTAssertEqual(run.errors, "", "GTK logs nothing")
         XCTAssertTrue(run.output.hasPrefix("3 loaded: 0 memory, 0 disk, 0 network, 3 files"), run.output)
 
         let report = try report()
@@ -82,7 +82,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         }
     }
 
-    func testPicturesAppearUnderTheDefaultRenderer() throws {
+    func testImagesAppearUnderTheDefaultRenderer() throws {
         let file = folder.appendingPathComponent("pictures.png")
         let run = try GalleryRun(["--page", "pictures", "--screenshot", file.path], renderer: nil)
         XCTAssertEqual(run.exitStatus, 0, run.errors)
@@ -91,7 +91,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertGreaterThan(Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3)
     }
 
-    func testTellsWhichPicturesFailed() throws {
+    func testTellsWhichImagesFailed() throws {
         let picture = try write(.red, to: "red.png")
         let text = folder.appendingPathComponent("text.png")
         try Data("no picture".utf8).write(to: text)
@@ -177,7 +177,7 @@ final class GalleryArgumentsTests: XCTestCase {
     }
 }
 
-/// One run of the Gallery, or of another program that is built with the tests, in a process of its own.
+/// One run of the Gallery, or of another program that is built with the tests, in its own process.
 struct GalleryRun {
     let exitStatus: Int32
     let output: String

@@ -20,7 +20,7 @@ final class IndicatorTests: GTKTestCase {
             pump("three bytes") { indicator.steps.last == "0.6" }
             load?.send(Swatch.red.data.suffix(2))
             load?.end()
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(indicator.steps.suffix(2), ["1.0", "stop"])
             XCTAssertEqual(indicator.steps.filter { $0 == "start" }.count, 1)
         }
@@ -49,7 +49,7 @@ final class IndicatorTests: GTKTestCase {
         }
     }
 
-    func testNeverStartsForAPictureInMemory() throws {
+    func testNeverStartsForAnImageInMemory() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let indicator = IndicatorLog()
@@ -139,7 +139,7 @@ final class IndicatorTests: GTKTestCase {
         }
     }
 
-    func testIsDrawnInTheMiddleOfThePicture() throws {
+    func testIsDrawnInTheMiddleOfTheImage() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             picture.indicator = .ring(diameter: 32, color: Color(red: 1, green: 1, blue: 1, alpha: 0.9))
@@ -212,7 +212,7 @@ final class IndicatorTests: GTKTestCase {
             picture.setImage(try fixture.url("red"), manager: fixture.manager)
             for (isDark, text) in [(true, "white"), (false, "black")] {
                 colors = []
-                style(picture.widget, "* { color: \(text); }")
+                setColor(of: picture.widget, to: text)
                 pump("a drawing") {
                     colors.last == Color(gray: isDark ? 1 : 0.2, alpha: 0.9)
                 }
@@ -243,11 +243,12 @@ extension Color {
     fileprivate init(gray: Double, alpha: Double) { self.init(red: gray, green: gray, blue: gray, alpha: alpha) }
 }
 
-/// Adds a style sheet to one widget.
-@MainActor private func style(_ widget: UnsafeMutablePointer<GtkWidget>, _ text: String) {
+/// Sets the text color of one widget.
+@MainActor private func setColor(of widget: UnsafeMutablePointer<GtkWidget>, to color: String) {
     guard let provider = gtk_css_provider_new() else { return }
-    web_image_css_provider_load(provider, text)
-    gtk_style_context_add_provider(
-        gtk_widget_get_style_context(widget), OpaquePointer(provider), guint(GTK_STYLE_PROVIDER_PRIORITY_USER))
+    web_image_css_provider_load(provider, "#indicator-test { color: \(color); }")
+    gtk_widget_set_name(widget, "indicator-test")
+    gtk_style_context_add_provider_for_display(
+        gtk_widget_get_display(widget), ObjectPointer(provider).opaque, guint(GTK_STYLE_PROVIDER_PRIORITY_USER))
     g_object_unref(provider)
 }

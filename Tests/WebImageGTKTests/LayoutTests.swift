@@ -18,7 +18,7 @@ final class DisplaySizeTests: GTKTestCase {
             pump("the layout") { gtk_widget_get_width(picture.widget) == 60 }
             let outcomes = Outcomes()
             picture.setImage(fixture.url, manager: fixture.manager, completion: { outcomes.append($0) })
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             let scale = gtk_widget_get_scale_factor(picture.widget)
             // 400 by 200 pixels that cover 60 by 40 points.
             XCTAssertEqual(picture.image?.height, 40 * Int(scale))
@@ -34,7 +34,7 @@ final class DisplaySizeTests: GTKTestCase {
             gtk_widget_set_size_request(picture.widget, 60, 40)
             pumpUntilIdle()
             XCTAssertEqual(picture.image?.height, 200)
-            XCTAssertEqual(states, [], "nobody needs to know")
+            XCTAssertEqual(states, [], "no state changes")
             XCTAssertEqual(outcomes.results.count, 1)
         }
     }
@@ -69,7 +69,7 @@ final class DisplaySizeTests: GTKTestCase {
             pumpUntilIdle()
             XCTAssertNil(picture.image)
             window.show(picture)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(picture.image?.width, Int(gtk_widget_get_width(picture.widget)))
             XCTAssertEqual(picture.image?.isThumbnail, true)
         }
@@ -84,7 +84,7 @@ final class DisplaySizeTests: GTKTestCase {
             gtk_widget_set_valign(picture.widget, GTK_ALIGN_START)
             picture.setImage(fixture.url, manager: fixture.manager)
             window.show(picture)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(picture.image?.width, 400)
         }
     }
@@ -106,7 +106,7 @@ final class DisplaySizeTests: GTKTestCase {
         }
     }
 
-    func testAnAnimationGoesOnWhereItIsWhenTheViewGrows() throws {
+    func testAnAnimationContinuesWhenTheViewGrows() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(decodesPNG: true), TestWindow(), WebPicture())
             defer { window.close() }
@@ -137,7 +137,7 @@ final class DisplaySizeTests: GTKTestCase {
             pump("the frame on show") { !shownFrames.isEmpty }
             XCTAssertEqual(shownFrames, [5], "the first frame was not to be seen again")
             picture.player?.play()
-            pump("it goes on") { player?.currentFrameIndex == 6 }
+            pump("it continues") { player?.currentFrameIndex == 6 }
             XCTAssertEqual(player?.currentFrame?.width, 160)
         }
     }
@@ -147,7 +147,7 @@ final class DisplaySizeTests: GTKTestCase {
             let (fixture, picture) = (PhotographFixture(), WebPicture())
             picture.decodesAtDisplaySize = true
             picture.setImage(fixture.url, thumbnail: Thumbnail(width: 20, height: 20), manager: fixture.manager)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(picture.image?.width, 20)
             destroyUnparented(picture)
         }
@@ -204,7 +204,7 @@ final class FixedSizeTests: GTKTestCase {
         }
     }
 
-    func testLaysThePictureOutInThatSize() throws {
+    func testLaysTheImageOutInThatSize() throws {
         try MainActor.assumeIsolated {
             let picture = WebPicture()
             picture.fixedSize = PointSize(width: 40, height: 40)
@@ -234,7 +234,7 @@ final class FixedSizeTests: GTKTestCase {
             load?.send(
                 try CodecRegistry.shared.encode(Swatch(red: 1, green: 2, blue: 3, width: 240).image(), as: .png))
             load?.end()
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             // 240 by 120 pixels that cover 40 by 30 points.
             let scale = Int(gtk_widget_get_scale_factor(picture.widget))
             XCTAssertEqual([picture.image?.width, picture.image?.height], [60 * scale, 30 * scale])
@@ -308,7 +308,7 @@ final class ContentModeTests: GTKTestCase {
 }
 
 final class HighlightTests: GTKTestCase {
-    func testShowsItsOtherPictureUnderThePointer() throws {
+    func testShowsItsOtherImageUnderThePointer() throws {
         try MainActor.assumeIsolated {
             guard let pointer = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
@@ -346,7 +346,7 @@ final class HighlightTests: GTKTestCase {
         }
     }
 
-    func testShowsTheNormalPictureUntilTheOtherIsThere() throws {
+    func testShowsTheNormalImageUntilTheOtherIsThere() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (normal, other) = (try fixture.url("normal"), try fixture.url("other"))

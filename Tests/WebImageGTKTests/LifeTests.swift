@@ -49,7 +49,7 @@ final class PictureLifeTests: GTKTestCase {
             gtk_widget_set_visible(picture.widget, gboolean(1))
             pump("a second load") { fixture.loader.loads.count == 2 }
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             pumpUntilIdle()
             XCTAssertEqual(outcomes.successCount, 1)
             XCTAssertEqual(outcomes.results.count, 1)
@@ -93,7 +93,7 @@ final class PictureLifeTests: GTKTestCase {
             pumpUntilIdle()
             XCTAssertEqual(fixture.loader.lastLoad(of: new)?.isCancelled, false)
             fixture.loader.lastLoad(of: new)?.answer(.blue)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
         }
     }
 
@@ -191,7 +191,7 @@ final class PictureLifeTests: GTKTestCase {
 
 /// Views whose pictures go when they leave the screen, and come back with them.
 final class OffscreenReleaseTests: GTKTestCase {
-    func testThePictureGoesAndComesBackFromMemory() throws {
+    func testTheImageIsReleasedAndComesBackFromMemory() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }
@@ -200,7 +200,7 @@ final class OffscreenReleaseTests: GTKTestCase {
             let outcomes = Outcomes()
             picture.setImage(url, manager: fixture.manager, completion: { outcomes.append($0) })
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
 
             gtk_widget_set_visible(picture.widget, gboolean(0))
             XCTAssertNotNil(picture.image, "moving a widget does not count")
@@ -219,7 +219,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testAnImageThatWasLetGoComesBackThoughItsRequestIsCancelled() throws {
+    func testAReleasedImageComesBackThoughItsRequestIsCancelled() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }
@@ -248,7 +248,7 @@ final class OffscreenReleaseTests: GTKTestCase {
                 url, placeholder: .image(try Swatch.green.image()), manager: fixture.manager,
                 completion: { _ in endCount.withLock { $0 += 1 } })
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             weak let pixels = picture.image?.pixels
             gtk_widget_set_visible(picture.widget, gboolean(0))
             pump("the release") { picture.image == nil }
@@ -260,7 +260,7 @@ final class OffscreenReleaseTests: GTKTestCase {
             XCTAssertEqual(fixture.loader.loads.last?.priority, .high)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
             fixture.loader.lastLoad(of: url)?.answer(.blue)
-            pump("the picture") { drawnPixel(of: picture) == Swatch.blue.pixel }
+            pump("the image") { drawnPixel(of: picture) == Swatch.blue.pixel }
             pumpUntilIdle()
             XCTAssertEqual(endCount.withLock { $0 }, 1)
         }
@@ -307,11 +307,11 @@ final class OffscreenReleaseTests: GTKTestCase {
             window.show(picture)
             picture.setImage(WebImageRequest(url, cachePolicy: .reload), manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             gtk_widget_set_visible(picture.widget, gboolean(0))
             pump("the release") { picture.image == nil }
             gtk_widget_set_visible(picture.widget, gboolean(1))
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(fixture.loader.loads.count, 1)
         }
     }
@@ -335,11 +335,11 @@ final class OffscreenReleaseTests: GTKTestCase {
             picture.setImage(blue, manager: fixture.manager)
             pump("the release") { picture.image == nil }
             gtk_widget_set_visible(picture.widget, gboolean(1))
-            pump("the picture") { drawnPixel(of: picture) == Swatch.blue.pixel }
+            pump("the image") { drawnPixel(of: picture) == Swatch.blue.pixel }
         }
     }
 
-    func testPicturesWithoutAURLStay() throws {
+    func testImagesWithoutAURLStay() throws {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), makePicture())
             defer { window.close() }
@@ -351,7 +351,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testPicturesOfHiddenStatesComeBackToo() throws {
+    func testImagesOfHiddenStatesComeBackToo() throws {
         try MainActor.assumeIsolated {
             for releases in [false, true] {
                 let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())

@@ -26,7 +26,7 @@ final class WebPictureFactoryTests: GTKTestCase {
             }
             XCTAssertEqual(list.staleCount, 0)
             XCTAssertLessThan(list.pictures.count, 600, "cells are used over and over")
-            // What was scrolled by was given up: nothing is under way for rows without a cell.
+            // Loads of rows without a cell were cancelled.
             let bound = Set(list.pictures.compactMap(\.imageURL))
             XCTAssertTrue(
                 swatches.fixture.loader.loads.allSatisfy { $0.isCancelled || $0.isEnded || bound.contains($0.url) })
@@ -37,7 +37,7 @@ final class WebPictureFactoryTests: GTKTestCase {
     func testAGridOfAHundredThousandPhotographsShowsEachInItsCell() {
         MainActor.assumeIsolated {
             let loader = NumberLoader()
-            // Room for a fraction of what is scrolled by.
+            // Memory for a fraction of the rows.
             let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 18), disk: nil)
             let manager = WebImageManager(
                 configuration: WebImageManager.Configuration(cache: cache, loaders: [loader]))
@@ -59,13 +59,13 @@ final class WebPictureFactoryTests: GTKTestCase {
             XCTAssertEqual(list.staleCount, 0)
             XCTAssertGreaterThan(list.shownCount, list.pictures.count, "cells have shown several pictures each")
             XCTAssertLessThan(list.pictures.count, 600)
-            // Nothing goes on for rows that have been scrolled by.
+            // No loads continue for rows without a cell.
             let bound = list.pictures.compactMap(\.imageURL).count
             XCTAssertLessThanOrEqual(manager.runningOperations.count, bound)
         }
     }
 
-    func testBindsLoadLaterThanWhatIsSeen() {
+    func testBoundCellsLoadAfterVisibleOnes() {
         MainActor.assumeIsolated {
             let swatches = AnsweredSwatches()
             swatches.answers = false
@@ -77,7 +77,7 @@ final class WebPictureFactoryTests: GTKTestCase {
                 let position = Int(load.url.lastPathComponent) ?? -1
                 XCTAssertEqual(load.priority, visible.contains(position) ? .high : .low, "row \(position)")
             }
-            // Out of sight a load goes on, behind what is seen.
+            // Out of sight a load continues with a low priority.
             list.scroll(by: 60)
             pumpUntilIdle()
             for load in swatches.fixture.loader.loads where !load.isCancelled {
@@ -90,12 +90,13 @@ final class WebPictureFactoryTests: GTKTestCase {
 
     func testUnbindingCallsTheClosureBeforeTheReset() {
         MainActor.assumeIsolated {
-            let list = AnsweredSwatches().makeGrid(rowCount: 1000)
+            let swatches = AnsweredSwatches()
+            let list = swatches.makeGrid(rowCount: 10_000)
             defer { list.window.close() }
-            list.scroll(toPart: 1)
+            for _ in 0..<30 { list.scroll(by: 200) }
             list.settle()
             XCTAssertGreaterThan(list.unboundPositions.count, 3)
-            XCTAssertTrue(list.unboundPositions.contains(0))
+            XCTAssertTrue(list.unboundPositions.contains(1))
         }
     }
 
@@ -150,6 +151,7 @@ final class WebPictureFactoryTests: GTKTestCase {
     /// Called while the pictures in sight are waited for.
     var onSettling: @MainActor () -> Void = {}
     private let scrolledWindow: UnsafeMutablePointer<GtkWidget>
+    /// The positions of cells that were unbound before their reset.
     private(set) var unboundPositions: [Int] = []
     private var positions: [ObjectIdentifier: Int] = [:]
     private let isRight: @MainActor (Image, Int) -> Bool

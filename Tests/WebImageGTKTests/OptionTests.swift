@@ -40,7 +40,7 @@ final class PictureOptionsTests: GTKTestCase {
 
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             picture.setImage(
                 url, placeholder: .cachedVariant, thumbnail: Thumbnail(width: 2, height: 2), manager: fixture.manager)
             XCTAssertNil(picture.image)
@@ -49,7 +49,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testIgnorePlaceholderKeepsTheOldPicture() throws {
+    func testIgnorePlaceholderKeepsTheOldImage() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (old, new) = (try fixture.url("old"), try fixture.url("new"))
@@ -64,7 +64,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testQueryDiskSyncShowsThePictureBeforeItReturns() throws {
+    func testQueryDiskSyncShowsTheImageBeforeItReturns() throws {
         try MainActor.assumeIsolated {
             let directory = try TemporaryDirectory()
             let disk = DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache")))
@@ -111,7 +111,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testIgnorePlaceholderGoesBeforeDelayPlaceholder() throws {
+    func testIgnorePlaceholderTakesPrecedenceOverDelayPlaceholder() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (old, gone) = (try fixture.url("old"), try fixture.url("gone"))
@@ -147,7 +147,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testAvoidSettingImageLeavesThePictureToTheCompletion() throws {
+    func testAvoidSettingImageLeavesTheImageToTheCompletion() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -156,7 +156,7 @@ final class PictureOptionsTests: GTKTestCase {
                 url, placeholder: .image(try Swatch.green.image()), options: .avoidSettingImage,
                 manager: fixture.manager, completion: { delivered = try? $0.get().image })
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { delivered != nil }
+            pump("the image") { delivered != nil }
             XCTAssertEqual(delivered?.pixels[0, 0], Swatch.red.pixel)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
 
@@ -174,7 +174,7 @@ final class PictureOptionsTests: GTKTestCase {
             let url = try fixture.url("red")
             picture.setImage(url, options: .fadeIn, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertTrue(picture.imageSlot.isInTransition)
             pump("the end of the fade") { !picture.imageSlot.isInTransition }
             XCTAssertFalse(picture.imageSlot.isTicking)
@@ -182,7 +182,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testShowsWhatProcessorsMakeOfThePicture() throws {
+    func testShowsTheProcessedImage() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -191,7 +191,7 @@ final class PictureOptionsTests: GTKTestCase {
             let processors: [any ImageProcessor] = [.grayscale()]
             picture.setImage(url, processors: processors, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             let pixel = drawnPixel(of: picture)
             XCTAssertTrue(pixel.x == pixel.y && pixel.y == pixel.z && pixel.w == 255, "\(pixel) is no grey")
             XCTAssertEqual(picture.image?.isTransformed, true)
@@ -209,7 +209,7 @@ final class PictureOptionsTests: GTKTestCase {
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertFalse(picture.imageSlot.isInTransition)
         }
     }
@@ -271,7 +271,7 @@ final class PictureOptionsTests: GTKTestCase {
 
 /// Pictures that a server is asked about again, from a real server.
 final class RefreshedPictureTests: GTKTestCase {
-    func testAPictureThatTheServerConfirmsIsNotSetAgain() throws {
+    func testAnImageThatTheServerConfirmsIsNotSetAgain() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
             try scene.serve(.red)
@@ -289,7 +289,7 @@ final class RefreshedPictureTests: GTKTestCase {
         }
     }
 
-    func testAPictureThatHasChangedTakesThePlaceOfTheOldOne() throws {
+    func testAChangedImageReplacesTheOldOne() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
             try scene.serve(.red)
@@ -305,7 +305,7 @@ final class RefreshedPictureTests: GTKTestCase {
         }
     }
 
-    func testAServerThatIsGoneLeavesThePictureThere() throws {
+    func testAnUnreachableServerLeavesTheImage() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
             try scene.serve(.red)

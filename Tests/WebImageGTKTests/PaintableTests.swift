@@ -8,7 +8,7 @@ final class PicturePaintableTests: XCTestCase {
     /// Registers the types of render nodes, also where it finds no display.
     override func setUp() { _ = gtk_init_check() }
 
-    func testDrawsAPictureOverTheWholeArea() throws {
+    func testDrawsAnImageOverTheWholeArea() throws {
         try MainActor.assumeIsolated {
             let paintable = PicturePaintable()
             paintable.painter.show(try Swatch(red: 10, green: 20, blue: 30).image())
@@ -46,7 +46,7 @@ final class PicturePaintableTests: XCTestCase {
         }
     }
 
-    func testHasThePicturesSizeInPoints() throws {
+    func testHasTheImagesSizeInPoints() throws {
         try MainActor.assumeIsolated {
             let paintable = PicturePaintable()
             var image = try Swatch(red: 0, green: 0, blue: 0, width: 8).image()
@@ -56,7 +56,7 @@ final class PicturePaintableTests: XCTestCase {
         }
     }
 
-    func testMixesBothPicturesInAFade() throws {
+    func testMixesBothImagesInAFade() throws {
         try MainActor.assumeIsolated {
             let paintable = PicturePaintable()
             paintable.painter.show(try Swatch.red.image())
@@ -76,7 +76,7 @@ final class PicturePaintableTests: XCTestCase {
         }
     }
 
-    func testKeepsTheOldPicturesProportionsInAFade() throws {
+    func testKeepsTheOldImagesProportionsInAFade() throws {
         try MainActor.assumeIsolated {
             // A column of red, six of green, a column of red: in a square, the red columns must be cut off.
             var pixels = try MutablePixelBuffer(width: 8, height: 4)
@@ -137,12 +137,12 @@ final class WebPaintableTests: GTKTestCase {
             _ = Rendering(of: paintable.paintable, width: 4, height: 4)
             pump("the priority of what is drawn") { fixture.loader.lastLoad(of: url)?.priority == .high }
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { paintable.image != nil }
+            pump("the image") { paintable.image != nil }
             XCTAssertEqual(Rendering(of: paintable.paintable, width: 4, height: 4)[2, 2], Swatch.red.pixel)
         }
     }
 
-    func testPlaysForAsLongAsSomebodyDrawsIt() throws {
+    func testPlaysWhileItIsDrawn() throws {
         try MainActor.assumeIsolated {
             let paintable = WebPaintable()
             paintable.setImage(try TestAnimation([.red, .green, .blue]).image())
@@ -187,7 +187,7 @@ final class WebPaintableTests: GTKTestCase {
             pump("the map") { icon?.imageSlot.isOnScreen == true }
             XCTAssertEqual(fixture.loader.lastLoad(of: url)?.priority, .high)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { icon?.image != nil }
+            pump("the image") { icon?.image != nil }
             window.close()
             pump("the end") { icon == nil }
         }
@@ -239,7 +239,7 @@ final class TextureTests: XCTestCase {
         }
     }
 
-    func testShowsAPartOfAPicturesMemory() throws {
+    func testShowsAPartOfAnImagesMemory() throws {
         try MainActor.assumeIsolated {
             let white = try Image(color: .white, size: PointSize(width: 20, height: 20))
             let both = try white.inset(by: PointInsets(left: -20), color: .black)

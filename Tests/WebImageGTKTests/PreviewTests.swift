@@ -6,7 +6,7 @@ import XCTest
 
 /// Files that are shown while they arrive.
 final class PicturePreviewTests: GTKTestCase {
-    func testShowsTheRowsThatAreThereAndThenThePicture() throws {
+    func testShowsTheRowsThatAreThereAndThenTheImage() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }
             let (window, picture) = (TestWindow(), WebPicture())
@@ -30,7 +30,7 @@ final class PicturePreviewTests: GTKTestCase {
             XCTAssertEqual(preview[5, 5], picture.image?.pixels[5, 5])
             load?.send(file.dropFirst(file.count / 2))
             load?.end()
-            pump("the picture") { picture.loadState == .loaded(.remote) }
+            pump("the image") { picture.loadState == .loaded(.remote) }
             XCTAssertEqual(picture.image?.isPartial, false)
             let whole = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 64, height: 64)
             XCTAssertEqual(whole[5, 5], preview[5, 5])
@@ -41,7 +41,7 @@ final class PicturePreviewTests: GTKTestCase {
         }
     }
 
-    func testAnAnimationPlaysWhileItArrivesAndGoesOnAtItsEnd() throws {
+    func testAnAnimationPlaysWhileItArrivesAndContinuesAtItsEnd() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }
             let (window, picture) = (TestWindow(), WebPicture())
@@ -60,12 +60,12 @@ final class PicturePreviewTests: GTKTestCase {
             load?.send(file.dropFirst(file.count * 6 / 10))
             load?.end()
             pump("the last frame") { picture.player?.currentFrameIndex == 9 }
-            XCTAssertTrue(picture.player === player, "it goes on, and does not begin again")
+            XCTAssertTrue(picture.player === player, "it continues, and does not start again")
             XCTAssertEqual(player?.completedLoopCount, 0)
         }
     }
 
-    func testRowsAreDrawnOverTheBestImageThereIs() throws {
+    func testRowsAreDrawnOverTheBestImage() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -119,7 +119,8 @@ final class PicturePreviewTests: GTKTestCase {
                 request.lowResolutionURL = small
                 picture.setImage(request, options: .fadeIn, manager: fixture.manager)
                 let low = fixture.loader.lastLoad(of: small)
-                let lowFile = try CodecRegistry.shared.encode(Swatch.green.image(), as: .png)
+                let lowFile = try CodecRegistry.shared.encode(
+                    Image(color: Color(red: 0, green: 1, blue: 0), size: PointSize(width: 4, height: 4)), as: .png)
                 low?.begin(expectedByteCount: Int64(lowFile.count))
                 low?.send(lowFile)
                 low?.end()

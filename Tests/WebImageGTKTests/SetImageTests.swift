@@ -5,7 +5,7 @@ import XCTest
 
 /// What a view shows, in which order whatever happens.
 final class SetImageTests: GTKTestCase {
-    func testShowsThePictureOfItsURL() throws {
+    func testShowsTheImageOfItsURL() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -87,7 +87,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testAPictureInMemoryIsSetAtOnce() throws {
+    func testAnImageInMemoryIsSetAtOnce() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -216,7 +216,7 @@ final class SetImageTests: GTKTestCase {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             picture.setImage("manual://host/text", manager: fixture.manager)
             fixture.loader.loads.last?.answer(.green)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(picture.imageURL, try fixture.url("text"))
             destroyUnparented(picture)
         }
@@ -228,7 +228,7 @@ final class SetImageTests: GTKTestCase {
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             fixture.cache.memory.removeAll()
 
             var changes = 0
@@ -257,7 +257,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testTheSameURLUnderWayIsJoined() throws {
+    func testTheSameURLInProgressIsJoined() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -307,7 +307,7 @@ final class SetImageTests: GTKTestCase {
 
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertEqual(fixture.loader.loads.count, 2)
             destroyUnparented(picture)
         }
@@ -398,7 +398,7 @@ final class SetImageTests: GTKTestCase {
             picture.setImage(WebImageRequest(url, cachePolicy: .cacheOnly), manager: fixture.manager)
             picture.setImage(url, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             destroyUnparented(picture)
         }
     }

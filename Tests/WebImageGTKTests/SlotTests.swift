@@ -6,7 +6,7 @@ import XCTest
 
 /// Slots of any widget.
 final class ImageSlotTests: GTKTestCase {
-    func testHandsPicturesToAClosure() throws {
+    func testHandsImagesToAClosure() throws {
         try MainActor.assumeIsolated {
             let (fixture, window) = (PictureFixture(), TestWindow())
             defer { window.close() }
@@ -23,7 +23,7 @@ final class ImageSlotTests: GTKTestCase {
             let white = "\(SIMD4<UInt8>(255, 255, 255, 255))"
             XCTAssertEqual(shown, [white])
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { slot.image != nil }
+            pump("the image") { slot.image != nil }
             slot.imageURL = nil
             XCTAssertEqual(shown, [white, "\(Swatch.red.pixel)", "nothing"])
         }
@@ -99,7 +99,7 @@ final class ImageSlotTests: GTKTestCase {
             let start = LoadState.loading(received: 0, expected: nil)
             pump("the start") { first.states.last == start && second.states.last == start }
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { [first, second].allSatisfy { $0.states.last == .loaded(.remote) } }
+            pump("the image") { [first, second].allSatisfy { $0.states.last == .loaded(.remote) } }
             XCTAssertEqual(calls.first, start)
             XCTAssertEqual(calls.last, .loaded(.remote))
             XCTAssertEqual(third.states, [.idle])
@@ -137,7 +137,7 @@ final class ImageSlotTests: GTKTestCase {
     func stop() { task?.cancel() }
 }
 
-/// What goes on around loads: scrolling, the program's end.
+/// Loads and their environment: scrolling, the end of the program.
 final class SlotLifeTests: GTKTestCase {
     func testLowPriorityWaitsUntilScrollingRests() throws {
         try MainActor.assumeIsolated {
@@ -155,7 +155,7 @@ final class SlotLifeTests: GTKTestCase {
             gtk_adjustment_set_value(adjustment, 9)
             picture.setImage(try fixture.url("high"), manager: fixture.manager)
             XCTAssertNotNil(fixture.loader.lastLoad(of: try fixture.url("high")))
-            // What is given up meanwhile does not begin.
+            // A request that is cancelled meanwhile does not start.
             picture.setImage(try fixture.url("never"), priority: .low, manager: fixture.manager)
             picture.cancelCurrentRequest()
             pump("rest") { ScrollWatch.around(picture.widget)?.isScrolling == false }
@@ -163,7 +163,7 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testTheLowPriorityOptionWaitsTooUnlessThereIsAHigh() throws {
+    func testTheLowPriorityOptionWaitsUnlessHighPriorityIsSet() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             guard let (window, adjustment) = scrolling(picture) else { return XCTFail("no widgets") }
@@ -189,7 +189,7 @@ final class SlotLifeTests: GTKTestCase {
             picture.setImage(
                 url, loadOptions: .continueInBackground, manager: fixture.manager, completion: { outcomes.append($0) })
             window.close()
-            pump("the end of the wish") { outcomes.errors == [.cancelled] }
+            pump("the end of the request") { outcomes.errors == [.cancelled] }
             let load = fixture.loader.lastLoad(of: url)
             XCTAssertEqual(load?.isCancelled, false)
             XCTAssertEqual(load?.priority, .low)
@@ -222,7 +222,7 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testShowsPreviewsUntilThePictureIsThere() throws {
+    func testShowsPreviewsUntilTheImageIsThere() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -239,7 +239,7 @@ final class SlotLifeTests: GTKTestCase {
             XCTAssertTrue(picture.imageSlot.isInTransition)
             XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
             fixture.loader.lastLoad(of: second)?.answer(.blue)
-            pump("the picture") { picture.loadState == .loaded(.remote) }
+            pump("the image") { picture.loadState == .loaded(.remote) }
             pump("the end of the fade") { !picture.imageSlot.isInTransition }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
         }
@@ -262,7 +262,7 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testALoadAskedForOffScreenGoesOnThere() throws {
+    func testALoadStartedOffScreenContinuesThere() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (normal, other) = (try fixture.url("normal"), try fixture.url("other"))
@@ -277,7 +277,7 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testAnEarlierLoadMayGoOnBesideALaterOne() throws {
+    func testAnEarlierLoadMayContinueBesideALaterOne() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (early, late) = (try fixture.url("early"), try fixture.url("late"))
@@ -286,7 +286,7 @@ final class SlotLifeTests: GTKTestCase {
             picture.setImage(late, options: .avoidAutoCancel, manager: fixture.manager)
             XCTAssertEqual(fixture.loader.lastLoad(of: early)?.isCancelled, false)
             fixture.loader.lastLoad(of: late)?.answer(.blue)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             fixture.loader.lastLoad(of: early)?.answer(.red)
             pump("the other end") { outcomes.successCount == 1 }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)

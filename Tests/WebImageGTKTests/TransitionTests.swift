@@ -15,7 +15,7 @@ final class TransitionDrawingTests: XCTestCase {
         }
     }
 
-    func testSlidesPushTheOldPictureOut() throws {
+    func testSlidesPushTheOldImageOut() throws {
         try MainActor.assumeIsolated {
             let cases: [(ImageTransition.Edge, new: (Int, Int), old: (Int, Int))] = [
                 (.left, (5, 20), (35, 20)), (.right, (35, 20), (5, 20)), (.top, (20, 5), (20, 35)),
@@ -79,7 +79,7 @@ final class TransitionDrawingTests: XCTestCase {
         }
     }
 
-    func testEveryTransitionBeginsWithTheOldPictureAndEndsWithTheNew() throws {
+    func testEveryTransitionBeginsWithTheOldImageAndEndsWithTheNew() throws {
         try MainActor.assumeIsolated {
             let all: [ImageTransition] =
                 [.fade(), .previewFade, .zoomIn(), .zoomOut()]
@@ -209,7 +209,7 @@ final class TransitionStepsTests: GTKTestCase {
                     wasInTransition.append(picture.imageSlot.isInTransition)
                 })
             fixture.loader.lastLoad(of: red)?.answer(.red)
-            pump("the picture") { picture.image != nil }
+            pump("the image") { picture.image != nil }
             XCTAssertTrue(outcomes.results.isEmpty)
             pump("the completion") { outcomes.successCount == 1 }
             XCTAssertEqual(wasInTransition, [false])
@@ -244,7 +244,7 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
-    func testWithoutAnimationsThePictureIsThereAtOnce() throws {
+    func testWithoutAnimationsTheImageIsThereAtOnce() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }

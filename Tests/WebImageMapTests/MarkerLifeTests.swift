@@ -45,7 +45,7 @@ final class MarkerLifeTests: GTKTestCase {
             map.lookBack(at: marker)
             pump("a second load") { fixture.loader.loads.count == 2 }
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { drawnPixel(of: marker) == Swatch.red.pixel }
+            pump("the image") { drawnPixel(of: marker) == Swatch.red.pixel }
             pumpUntilIdle()
             XCTAssertEqual(outcomes.successCount, 1)
             XCTAssertEqual(outcomes.results.count, 1)
@@ -76,7 +76,7 @@ final class MarkerLifeTests: GTKTestCase {
             let endCount = Lock(0)
             marker.setImage(url, manager: fixture.manager, completion: { _ in endCount.withLock { $0 += 1 } })
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { marker.image != nil }
+            pump("the image") { marker.image != nil }
             weak let pixels = marker.image?.pixels
 
             map.lookAway(from: marker)
@@ -92,12 +92,12 @@ final class MarkerLifeTests: GTKTestCase {
             map.lookBack(at: marker)
             pump("a second load") { fixture.loader.loads.count == 2 }
             fixture.loader.lastLoad(of: url)?.answer(.blue)
-            pump("the picture") { drawnPixel(of: marker) == Swatch.blue.pixel }
+            pump("the image") { drawnPixel(of: marker) == Swatch.blue.pixel }
             XCTAssertEqual(endCount.withLock { $0 }, 1)
         }
     }
 
-    func testAMarkerMayKeepItsPictureAndItsLoadOutOfSight() throws {
+    func testAMarkerMayKeepItsImageAndLoadOutOfSight() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -110,7 +110,7 @@ final class MarkerLifeTests: GTKTestCase {
             XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, false)
             XCTAssertEqual(fixture.loader.lastLoad(of: url)?.priority, .low)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { marker.image != nil }
+            pump("the image") { marker.image != nil }
             pumpUntilIdle()
             XCTAssertNotNil(marker.image)
         }

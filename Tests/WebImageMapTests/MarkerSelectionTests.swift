@@ -9,7 +9,7 @@ import XCTest
 
 /// Selection, highlight, keyboard and what screen readers say.
 final class MarkerSelectionTests: GTKTestCase {
-    func testShowsItsOtherPictureWhileItIsSelected() throws {
+    func testShowsItsOtherImageWhileItIsSelected() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
             defer { map.close() }
@@ -171,7 +171,7 @@ final class MarkerSelectionTests: GTKTestCase {
                 XCTAssertTrue(press(action, on: marker))
                 XCTAssertFalse(marker.isSelected)
             }
-            // For somebody else.
+            // Not used.
             shumate_marker_layer_set_selection_mode(map.layer, GTK_SELECTION_NONE)
             XCTAssertFalse(keys.values.contains { press($0, on: marker) })
             // One stays selected.
@@ -180,7 +180,7 @@ final class MarkerSelectionTests: GTKTestCase {
                 XCTAssertTrue(press(action, on: marker))
                 XCTAssertTrue(marker.isSelected)
             }
-            // The keys are those of whoever has the marker.
+            // The keys act on the current owner of the marker.
             let next = WebMarker(wrapping: marker.marker)
             XCTAssertEqual(shortcuts(of: next).count, keys.count)
         }

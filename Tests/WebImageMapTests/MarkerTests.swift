@@ -10,7 +10,7 @@ import XCTest
 
 /// What a marker shows, and where.
 final class WebMarkerTests: GTKTestCase {
-    func testShowsThePictureOfItsURLAtItsPlace() throws {
+    func testShowsTheImageOfItsURLAtItsPlace() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
             defer { map.close() }
@@ -24,7 +24,7 @@ final class WebMarkerTests: GTKTestCase {
             XCTAssertEqual(marker.imageURL, url)
             XCTAssertEqual(marker.loadState, .loading(received: 0, expected: nil))
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { marker.loadState == .loaded(.remote) }
+            pump("the image") { marker.loadState == .loaded(.remote) }
             XCTAssertEqual(outcomes.successCount, 1)
 
             let drawing = Rendering(of: map.widget)
@@ -39,7 +39,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testIsAsLargeAsItsPictureUntilItHasASize() throws {
+    func testIsAsLargeAsItsImageUntilItHasASize() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(decodesPNG: true), TestMap())
             defer { map.close() }
@@ -65,7 +65,7 @@ final class WebMarkerTests: GTKTestCase {
             fixture.cache.memory.removeAll()
             marker.setImage(url, manager: fixture.manager)
             answer()
-            pump("the picture") { marker.image != nil }
+            pump("the image") { marker.image != nil }
             // 120 by 60 pixels that fit into 30 by 30 points.
             let scale = Int(gtk_widget_get_scale_factor(marker.widget))
             XCTAssertEqual([marker.image?.width, marker.image?.height], [30 * scale, 15 * scale])
@@ -88,7 +88,7 @@ final class WebMarkerTests: GTKTestCase {
             XCTAssertEqual(fixture.loader.lastLoad(of: old)?.isCancelled, true)
             XCTAssertEqual(drawnPixel(of: marker), Swatch.green.pixel)
             fixture.loader.lastLoad(of: new)?.answer(.blue)
-            pump("the picture") { marker.image != nil }
+            pump("the image") { marker.image != nil }
             fixture.loader.lastLoad(of: old)?.answer(.red)
             pump("both ends") { outcomes.results.count == 2 }
             XCTAssertEqual(outcomes.errors, [.cancelled])
@@ -118,7 +118,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testProcessesItsPicture() throws {
+    func testProcessesItsImage() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -126,7 +126,7 @@ final class WebMarkerTests: GTKTestCase {
             let url = try fixture.url("red")
             marker.setImage(url, processors: [.inverted()], manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
-            pump("the picture") { marker.image != nil }
+            pump("the image") { marker.image != nil }
             XCTAssertEqual(drawnPixel(of: marker), SIMD4(0, 255, 255, 255))
         }
     }

@@ -97,7 +97,7 @@ enum NumberedPicture {
     }
 }
 
-/// Answers each URL with the picture of the number at its end, the newest first, on a thread of its own.
+/// Answers each URL with the image of the number at its end, the newest first, on its own thread.
 final class NumberLoader: ImageLoader {
     static let scheme = "number"
     private let waiting = Lock<[Load]>([])
