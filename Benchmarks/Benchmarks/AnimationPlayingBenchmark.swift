@@ -58,7 +58,7 @@
         ) throws -> Played {
             PixelBufferPool.shared.removeAll()
             let shared = try AnimatedImage(data: sample.data)
-            let clock = MonotonicTimerClock()
+            let clock = SystemTimerClock()
             let shown = Lock(0)
             let memoryBefore = residentByteCount()
             let pools = (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
@@ -66,7 +66,7 @@
                 let image = sharing ? shared : try AnimatedImage(data: sample.data)
                 let player = AnimationPlayer(
                     image,
-                    configuration: .init(rate: (image.source.frames[0].duration * 30), loopLimit: .endless),
+                    configuration: .init(rate: (image.source.frames[0].duration * 30), loopCount: 0),
                     clock: clock, pools: sharing ? pools[0] : pools[number])
                 player.onEvent = { if case .frame = $0 { shown.withLock { $0 += 1 } } }
                 return player
@@ -108,7 +108,7 @@
             let clock = ManualTimerClock()
             let image = try AnimatedImage(data: sample.data)
             let player = AnimationPlayer(
-                image, configuration: .init(loopLimit: .endless, latePolicy: .slowDown), clock: clock,
+                image, configuration: .init(loopCount: 0, dropsLateFrames: false), clock: clock,
                 pools: FramePools(byteLimit: 1 << 30, pressureSource: nil))
             player.play()
             // Until all frames are there.

@@ -82,25 +82,25 @@ private struct PillowEncoding {
     static let stills = [
         PillowEncoding(name: "JPEG", format: .jpeg, options: EncodingOptions(), arguments: "'JPEG', quality=85"),
         PillowEncoding(
-            name: "JPEG progressive", format: .jpeg, options: EncodingOptions(jpeg: .init(isProgressive: true)),
+            name: "JPEG progressive", format: .jpeg, options: EncodingOptions(isProgressive: true),
             arguments: "'JPEG', quality=85, progressive=True"),
         PillowEncoding(name: "PNG", format: .png, options: EncodingOptions(), arguments: "'PNG', compress_level=3"),
         PillowEncoding(
             name: "WebP", format: .webp, options: EncodingOptions(), arguments: "'WEBP', quality=85, method=4"),
         PillowEncoding(
-            name: "WebP lossless", format: .webp, options: EncodingOptions(webP: .init(isLossless: true)),
+            name: "WebP lossless", format: .webp, options: EncodingOptions(isLossless: true),
             arguments: "'WEBP', lossless=True, method=4, quality=75"),
         PillowEncoding(
-            name: "GIF", format: .gif, options: EncodingOptions(gif: .init(dithering: .none)), arguments: "'GIF'"),
+            name: "GIF", format: .gif, options: EncodingOptions().with { $0.dithering = .none }, arguments: "'GIF'"),
     ]
     static let animations = [
         PillowEncoding(
-            name: "GIF", format: .gif, options: EncodingOptions(gif: .init(dithering: .none)), arguments: "'GIF'"),
+            name: "GIF", format: .gif, options: EncodingOptions().with { $0.dithering = .none }, arguments: "'GIF'"),
         PillowEncoding(name: "APNG", format: .png, options: EncodingOptions(), arguments: "'PNG', compress_level=3"),
         PillowEncoding(
             name: "WebP", format: .webp, options: EncodingOptions(), arguments: "'WEBP', quality=85, method=4"),
         PillowEncoding(
-            name: "WebP lossless", format: .webp, options: EncodingOptions(webP: .init(isLossless: true)),
+            name: "WebP lossless", format: .webp, options: EncodingOptions(isLossless: true),
             arguments: "'WEBP', lossless=True, method=4, quality=75"),
     ]
 

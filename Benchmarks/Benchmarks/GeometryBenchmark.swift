@@ -10,7 +10,7 @@ extension BenchmarkGroup {
         for side in [1024, 200] {
             let box = PixelSize(width: side, height: side)
             try table.compare("fast filter, 12 MP to \(side) px", budget: .milliseconds(15)) {
-                let image = try photo.resized(toPixels: box, filter: .fast)
+                let image = try photo.resized(to: .pixels(width: box.width, height: box.height), filter: .fast)
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
             }
         }

@@ -98,7 +98,7 @@ import WebImageGTK
                 try AnimatedImage(data: Data(contentsOf: URL(filePath: file)))
             }
         shared = image
-        picture.playback.loopLimit = .endless
+        picture.playback.loopCount = 0
         picture.onAnimationEvent = { [weak self] in if case .frame = $0 { self?.shownCount += 1 } }
         picture.setImage(image.image)
         pictures.append(picture)
@@ -261,7 +261,7 @@ import WebImageGTK
             throw WrongResult(description: "\(peer.rawValue): the picture was not drawn")
         }
         // The server is asked once, what it sent is to be there the next time.
-        if let disk = manager?.configuration.cache.disk {
+        if let disk = (manager?.configuration.cache as? ImageCache)?.disk {
             let isStored = DispatchSemaphore(value: 0)
             Task.detached {
                 await disk.flush()

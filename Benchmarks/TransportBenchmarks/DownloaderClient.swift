@@ -20,7 +20,7 @@ extension TransportClient {
                     body.withLock { $0.reserveCapacity(Int(response.expectedByteCount ?? 0)) }
                 case .bytes(let bytes):
                     body.withLock { $0.append(bytes) }
-                case .queued, .started, .retrying, .waited, .refused, .metrics:
+                case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics:
                     break
                 case .finished(.success):
                     completion(.success(body.withLock { $0 }))

@@ -6,7 +6,6 @@ import WebImageGTK
     private let arguments: GalleryArguments
     private var window: GalleryWindow?
     private var recorder: ScreenshotRecorder?
-    private var lifecycle: ApplicationLifecycle?
     private var exitStatus: Int32 = 0
 
     init(arguments: GalleryArguments) { self.arguments = arguments }
@@ -36,7 +35,7 @@ import WebImageGTK
     }
 
     private func activate(_ application: ObjectPointer, _ loads: PhotoLoads) {
-        lifecycle = ApplicationLifecycle(of: application.address, managers: [loads.manager])
+        MainLoop.observe(application.address, managers: [loads.manager])
         let window = GalleryWindow(application: application, arguments: arguments, loads: loads)
         self.window = window
         window.present()

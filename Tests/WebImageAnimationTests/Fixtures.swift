@@ -206,7 +206,7 @@ final class NumberedSource: AnimationSource {
 
         init(_ source: NumberedSource) { self.source = source }
 
-        func goOn(with source: any AnimationSource) -> Bool {
+        func update(to source: any AnimationSource) -> Bool {
             guard let longer = source as? NumberedSource, longer.identity == self.source.identity else { return false }
             self.source = longer
             return true

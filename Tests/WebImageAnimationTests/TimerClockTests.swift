@@ -1,11 +1,7 @@
 import Testing
+import WebImageCore
 import WebImageTestSupport
 
-<<<<<<<< HEAD:Tests/WebImageCoreTests/TimerClockTests.swift
-@testable import WebImageCore
-
-========
->>>>>>>> 1eab370 (Make processors, drawing and playback smaller: one public processor type, files that are whole ideas):Tests/WebImageAnimationTests/TimerClockTests.swift
 @Suite struct TimerClockTests {
     @Test func aManualClockStopsAtTheEndOfTime() {
         let clock = ManualTimerClock()
@@ -48,11 +44,7 @@ import WebImageTestSupport
         #expect(times.withLock { $0 } == [10, 20, 100, 100].map { .milliseconds($0) })
     }
 
-<<<<<<<< HEAD:Tests/WebImageCoreTests/TimerClockTests.swift
-    @Test func forgetsWhatIsCancelled() {
-========
     @Test func cancelledCallsAreRemoved() {
->>>>>>>> 1eab370 (Make processors, drawing and playback smaller: one public processor type, files that are whole ideas):Tests/WebImageAnimationTests/TimerClockTests.swift
         let clock = ManualTimerClock()
         let called = Lock(0)
         let calls = (0..<5).map { _ in clock.schedule(at: .seconds(1)) { called.withLock { $0 += 1 } } }
@@ -65,13 +57,8 @@ import WebImageTestSupport
         calls[0].cancel()
     }
 
-<<<<<<<< HEAD:Tests/WebImageCoreTests/TimerClockTests.swift
-    @Test func theSystemsClockCallsWhenItIsTime() async throws {
-        let clock = MonotonicTimerClock()
-========
     @Test func theSystemClockCallsInTime() async throws {
         let clock = SystemTimerClock()
->>>>>>>> 1eab370 (Make processors, drawing and playback smaller: one public processor type, files that are whole ideas):Tests/WebImageAnimationTests/TimerClockTests.swift
         let start = clock.now
         let called = Lock<[(Int, Duration)]>([])
         let countdown = Countdown(4)
@@ -94,11 +81,7 @@ import WebImageTestSupport
     }
 
     @Test func aCallMaySchedule() async throws {
-<<<<<<<< HEAD:Tests/WebImageCoreTests/TimerClockTests.swift
-        let clock = MonotonicTimerClock()
-========
         let clock = SystemTimerClock()
->>>>>>>> 1eab370 (Make processors, drawing and playback smaller: one public processor type, files that are whole ideas):Tests/WebImageAnimationTests/TimerClockTests.swift
         let countdown = Countdown(20)
         @Sendable func again() {
             countdown.signal()
@@ -110,11 +93,7 @@ import WebImageTestSupport
     }
 
     @Test func farTimesDoNotOverflow() {
-<<<<<<<< HEAD:Tests/WebImageCoreTests/TimerClockTests.swift
-        let clock = MonotonicTimerClock()
-========
         let clock = SystemTimerClock()
->>>>>>>> 1eab370 (Make processors, drawing and playback smaller: one public processor type, files that are whole ideas):Tests/WebImageAnimationTests/TimerClockTests.swift
         clock.schedule(at: .seconds(Int64.max)) {}.cancel()
         clock.schedule(at: .seconds(Int64.min)) {}.cancel()
         #expect(Duration.seconds(Int64.max).nanoseconds == .max)

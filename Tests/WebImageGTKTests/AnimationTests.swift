@@ -163,7 +163,7 @@ final class PictureAnimationTests: GTKTestCase {
             window.show(picture)
             var isFinished = false
             picture.onAnimationEvent = { if case .finished = $0 { isFinished = true } }
-            picture.playback.loopLimit = .count(2)
+            picture.playback.loopCount = 2
             picture.setImage(try TestAnimation(colors, frameDuration: 0.01).image())
             pump("the end") { isFinished }
             XCTAssertEqual(picture.player?.completedLoopCount, 2)

@@ -377,7 +377,7 @@ private enum Shown: Equatable {
     /// As if the view had shown something else.
     func forget() {
         slot.prepareForReuse()
-        manager.configuration.cache.memory.removeAll()
+        (manager.configuration.cache as? ImageCache)?.memory.removeAll()
         box.shown = []
     }
 }

@@ -242,8 +242,8 @@ final class TextureTests: XCTestCase {
     func testShowsAPartOfAnImagesMemory() throws {
         try MainActor.assumeIsolated {
             let white = try Image(color: .white, size: PointSize(width: 20, height: 20))
-            let both = try white.inset(by: PointInsets(left: -20), color: .black)
-            let part = try both.cropped(to: PointRect(x: 15, y: 2, width: 25, height: 18))
+            let both = try white.processed(by: [.inset(by: PointInsets(left: -20), color: .black)])
+            let part = try both.cropped(toPoints: PointRect(x: 15, y: 2, width: 25, height: 18))
             XCTAssertEqual(part.pixels.bytesPerRow, 160)
             let paintable = PicturePaintable()
             paintable.painter.show(part)

@@ -32,7 +32,7 @@ final class LoadRecording: Sendable {
                 if !state.metrics.isEmpty { state.isInOrder = false }
                 state.refused.append(response)
             case .metrics(let metrics): state.metrics.append(metrics)
-            case .queued, .started, .retrying, .waited: break
+            case .queued, .started, .retrying, .waited, .attemptFailed: break
             case .finished(let result): state.results.append(result)
             }
         }
@@ -40,7 +40,7 @@ final class LoadRecording: Sendable {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
         case .response: responded.signal()
-        case .queued, .started, .retrying, .waited, .refused, .metrics: break
+        case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics: break
         }
     }
 

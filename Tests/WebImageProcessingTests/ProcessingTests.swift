@@ -142,8 +142,8 @@ import WebImageTestSupport
         let shorter = try #require(try partial.processed(by: [.flip(.both)]).animation)
         let longer = try #require(try source.processed(by: [.flip(.both)]).animation)
         let reader = shorter.makeFrameReader()
-        #expect(!reader.goOn(with: whole))
-        #expect(reader.goOn(with: longer))
+        #expect(!reader.update(to: whole))
+        #expect(reader.update(to: longer))
         #expect(try reader.frame(at: 2, cancellation: nil)[0, 0] == SIMD4(30, 0, 0, 255))
     }
 
@@ -162,7 +162,7 @@ import WebImageTestSupport
         final class Reader: AnimationFrameReader {
             var pixels: [PixelBuffer]
             init(pixels: [PixelBuffer]) { self.pixels = pixels }
-            func goOn(with source: any AnimationSource) -> Bool {
+            func update(to source: any AnimationSource) -> Bool {
                 guard let longer = source as? Frames else { return false }
                 pixels = longer.pixels
                 return true

@@ -28,19 +28,19 @@ extension BenchmarkGroup {
         let other = Image(pixels: mirrored)
         return [
             ProcessingBenchmark(name: "grayscale, 2 MP", pixels: pixels, likeness: 35, operation: .grayscale) {
-                try $0.grayscaled().pixels
+                try $0.processed(by: [.grayscale()]).pixels
             },
             ProcessingBenchmark(name: "sepia matrix, 2 MP", pixels: pixels, likeness: 45, operation: .sepia) {
-                try $0.recolored(by: .sepia()).pixels
+                try $0.processed(by: [.sepia()]).pixels
             },
             ProcessingBenchmark(name: "tint, multiplied, 2 MP", pixels: pixels, likeness: 45, operation: .tint) {
                 try $0.tinted(Color(red: 1, green: 0.6, blue: 0.2), mode: .multiply).pixels
             },
             ProcessingBenchmark(name: "two at half opacity, 2 MP", pixels: pixels, likeness: 45, operation: .blend) {
-                try $0.blended(with: other, opacity: 0.5).pixels
+                try $0.processed(by: [.blend(other, opacity: 0.5)]).pixels
             },
             ProcessingBenchmark(name: "two, screen, 2 MP", pixels: pixels, likeness: 45, operation: .screen) {
-                try $0.blended(with: other, mode: .screen).pixels
+                try $0.processed(by: [.blend(other, mode: .screen)]).pixels
             },
             ProcessingBenchmark(name: "average color, 2 MP", pixels: pixels, likeness: 40, operation: .average) {
                 let color = $0.averageColor

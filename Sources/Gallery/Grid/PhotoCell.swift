@@ -75,13 +75,13 @@ import WebImageGTK
         guard let item else { return }
         let scale = Double(gtk_widget_get_scale_factor(widget))
         let request = WebImageRequest(
-            item.url, options: .fadeIn, priority: .high, cachePolicy: cachePolicy,
+            item.url, priority: .high, cachePolicy: cachePolicy,
             thumbnail: Thumbnail(
                 width: Double(Self.size.width), height: Double(Self.size.height), scale: scale, mode: .aspectFill),
             scale: scale)
         loads.figures.noteStart()
         picture.setImage(
-            request, placeholder: Self.placeholder, manager: loads.manager,
+            request, placeholder: Self.placeholder, options: .fadeIn, manager: loads.manager,
             completion: { [loads] in loads.figures.note($0) })
     }
 

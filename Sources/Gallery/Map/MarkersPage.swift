@@ -53,7 +53,7 @@ import WebImageMap
     /// A round picture with an edge.
     private static func badge(_ color: Color) -> [any ImageProcessor] {
         [
-            .resize(to: PointSize(width: 84, height: 84), mode: .aspectFillCropped),
+            .resize(to: .points(width: 84, height: 84), mode: .aspectFillCropped),
             .circle(border: Border(width: 3, color: color)),
         ]
     }

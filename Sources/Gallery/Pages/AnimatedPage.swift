@@ -18,10 +18,10 @@ import WebImageGTK
             attach(cell(picture, name), column, 0)
         }
         let (sequence, sheet) = (makePicture(), makePicture())
-        sequence.setImage(try Samples.frameSequence())
+        sequence.setImage(try Samples.frameSequence().image)
         attach(cell(sequence, "a sequence of JPEGs, to and fro"), 0, 1)
         sequence.playback.mode = .bounce
-        sheet.setImage(try Samples.spriteSheet())
+        sheet.setImage(try Samples.spriteSheet().image)
         attach(cell(sheet, "parts of a picture, backwards"), 1, 1)
         sheet.playback.mode = .reverse
     }
@@ -43,8 +43,8 @@ import WebImageGTK
         let adjustment = ObjectPointer(
             gtk_range_get_adjustment(range.address.assumingMemoryBound(to: GtkRange.self)))
         adjustment.onSignal("value-changed") { [weak picture] in
-            picture?.pause()
-            picture?.seek(
+            picture?.player?.pause()
+            picture?.player?.seek(
                 toFrame: Int(
                     gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self))))
         }
@@ -68,7 +68,7 @@ extension WebPicture {
             nonisolated(unsafe) let data = data
             MainActor.assumeIsolated {
                 let picture = Unmanaged<WebPicture>.fromOpaque(data).takeUnretainedValue()
-                if picture.isPlaying { picture.pause() } else { picture.play() }
+                if picture.player?.status == .playing { picture.player?.pause() } else { picture.player?.play() }
             }
         }
         // The widget owns both: the gesture ends before the picture does.

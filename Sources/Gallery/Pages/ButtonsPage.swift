@@ -25,7 +25,7 @@ import WebImageGTK
         for (number, state) in WebButton.State.allCases.enumerated() {
             let held = makeButton(WebButton())
             hold(held.widget, in: state)
-            attach(Self.captioned(held.widget, state.rawValue), number % 3, 1 + number / 3)
+            attach(Self.captioned(held.widget, "\(state)"), number % 3, 1 + number / 3)
         }
     }
 
@@ -33,10 +33,10 @@ import WebImageGTK
         gtk_widget_set_size_request(button.widget, 220, 140)
         gtk_widget_set_size_request(button.imageWidget, 64, 64)
         for (state, image, background) in urls {
-            button.setImage(
-                image, for: [state], thumbnail: Thumbnail(width: 64, height: 64, mode: .aspectFill),
+            button.imageSlot(for: state).setImage(
+                image, thumbnail: Thumbnail(width: 64, height: 64, mode: .aspectFill),
                 processors: [.circle(border: Border(width: 2, color: .white))], manager: manager)
-            button.setBackgroundImage(background, for: [state], manager: manager)
+            button.backgroundSlot(for: state).setImage(background, manager: manager)
             slots += [button.imageSlot(for: state), button.backgroundSlot(for: state)]
         }
         button.alternativeText = "A landscape"

@@ -36,7 +36,7 @@ import WebImageGTK
 
         let changing = makePicture()
         changing.contentMode = .scaleAspectFill
-        changing.imageSlot.transition = .flip(from: .left)
+        changing.transition = .flip(from: .left)
         let urls = [wide, try Samples.photograph(hour: 0.7, hue: 0.5)]
         changing.setImage(wide, manager: self.manager)
         let flip = gtk_button_new_with_label("flip")
@@ -79,15 +79,16 @@ import WebImageGTK
     }
 
     private func attachIndicators(_ attach: AttachToGrid) {
-        let indicators: [any DrawnImageIndicator] = [
-            RingIndicator(diameter: 48, style: .light), BarIndicator(style: .light),
-            SpinnerIndicator(diameter: 40, style: .light),
+        let light = Color(red: 1, green: 1, blue: 1, alpha: 0.9)
+        let indicators: [ImageIndicator] = [
+            .ring(diameter: 48, color: light), .bar(color: light),
+            .spinner(diameter: 40, color: light),
         ]
         let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6))
         for (number, indicator) in indicators.enumerated() {
             let picture = WebPicture()
             gtk_widget_set_size_request(picture.widget, 76, 240)
-            picture.imageSlot.indicator = indicator
+            picture.indicator = indicator
             picture.setImage(
                 "half:\(number < 2 ? "known" : "unknown")/\(number)",
                 placeholder: .color(Color(red: 0.2, green: 0.25, blue: 0.3)), manager: manager)

@@ -47,12 +47,12 @@ import WebImageGTK
         let image = try Landscape(size: PixelSize(width: 660, height: 440), hour: 0.3).image()
         let codecs = CodecRegistry.shared
         var gif = EncodingOptions()
-        gif.gif.dithering = .floydSteinberg
+        gif.dithering = .floydSteinberg
         return [
             ("JPEG", try codecs.encode(image, as: .jpeg)),
             (
                 "progressive JPEG",
-                try codecs.encode(image, as: .jpeg, options: EncodingOptions(jpeg: .init(isProgressive: true)))
+                try codecs.encode(image, as: .jpeg, options: EncodingOptions(isProgressive: true))
             ),
             ("PNG", try codecs.encode(image, as: .png)),
             ("GIF", try codecs.encode(image, as: .gif, options: gif)),

@@ -39,7 +39,7 @@ enum Samples {
     static func frameSequence() throws(WebImageError) -> AnimatedImage {
         var files: [Data] = []
         for frame in try day(hue: 0.4) { files.append(try CodecRegistry.shared.encode(frame, as: .jpeg)) }
-        return try AnimatedImage(FrameSequenceImage(data: files, frameDuration: frameDuration))
+        return try AnimatedImage(frames: files, durations: [frameDuration])
     }
 
     /// The day as parts of one picture.
@@ -59,7 +59,7 @@ enum Samples {
             }
         }
         return try AnimatedImage(
-            SpriteSheetImage(sheet: sheet.freeze(isOpaque: true), columns: 4, rows: 4, frameDuration: frameDuration))
+            spriteSheet: sheet.freeze(isOpaque: true), columns: 4, rows: 4, frameDuration: frameDuration)
     }
 
     /// Four columns and four rows of a sprite sheet.

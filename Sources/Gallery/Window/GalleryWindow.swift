@@ -92,7 +92,7 @@ import WebImageGTK
         gtk_header_bar_pack_end(header, makePageMenu())
         let spinner = ObjectPointer(gtk_spinner_new())
         gtk_header_bar_pack_start(header, spinner.widget)
-        NetworkActivityIndicator(spinner.widget, of: .shared)
+        ImageIndicator.showNetworkActivity(in: spinner.widget, of: .shared)
         return bar
     }
 

@@ -40,7 +40,8 @@ final class PipelineTable: Sendable {
         configuration.codecs = details.codecs ?? configuration.codecs
         let originals = details.originalCache ?? configuration.cache
         let key = Key(
-            cache: ObjectIdentifier(configuration.cache as AnyObject), originals: ObjectIdentifier(originals as AnyObject),
+            cache: ObjectIdentifier(configuration.cache as AnyObject),
+            originals: ObjectIdentifier(originals as AnyObject),
             loaders: ObjectIdentifier(configuration.loaders), codecs: ObjectIdentifier(configuration.codecs))
         return others.withLock { [configuration, standard] others in
             if let pipeline = others[key]?.pipeline { return pipeline }

@@ -35,7 +35,7 @@ extension WebImageManager {
         /// of its own.
         public var retryPolicy: any RetryStrategy = RetryPolicy.none
         /// Who tells whether there is a network, for requests that wait for one; the kernel's routes.
-        public var connectivity: any ConnectivityMonitor {
+        package var connectivity: any ConnectivityMonitor {
             get { environment.connectivity }
             set { environment.connectivity = newValue }
         }

@@ -84,6 +84,7 @@ final class BodyReceiver: Sendable {
         case .started: noteStart()
         case .retrying(let retry): startAgain(retry)
         case .waited(let duration): noteWait(duration)
+        case .attemptFailed(let error): noteFailure(error)
         case .response(let response):
             note(response)
             // A 304 has no body.
@@ -148,6 +149,12 @@ final class BodyReceiver: Sendable {
         state.withLock { $0.attempts[$0.attempts.count - 1].wait = .connectivity(duration) }
     }
 
+    /// The last attempt failed; the end has the error of an earlier one.
+    private func noteFailure(_ error: WebImageError) {
+        let now = configuration.environment.clock.now
+        state.withLock { $0.endAttempt(at: now, error) }
+    }
+
     // MARK: Responses
 
     private func note(_ response: LoaderResponse) {
@@ -172,7 +179,7 @@ final class BodyReceiver: Sendable {
             state.hasEnded = true
             // An attempt that only waited for a network has not started.
             if state.failureTime != nil { state.attemptStart = now }
-            state.endAttempt(at: now, error)
+            if state.attempts.last?.duration == nil { state.endAttempt(at: now, error) }
             return (state.collector, state.activity, state.attempts, state.task.take())
         }
         withExtendedLifetime(task) {}
@@ -196,6 +203,7 @@ final class BodyReceiver: Sendable {
             LoaderAnswer(
                 head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,
                 isInFile: state.collector.isInFile, requestTime: state.requestTime,
-                responseTime: state.responseTime ?? configuration.now(), url: state.attempts[state.attempts.count - 1].url))
+                responseTime: state.responseTime ?? configuration.now(),
+                url: state.attempts[state.attempts.count - 1].url))
     }
 }

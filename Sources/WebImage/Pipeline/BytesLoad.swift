@@ -60,7 +60,9 @@ final class BytesLoad: Sendable {
     private func read(_ share: ByteBudget.Share) {
         let start = ContinuousClock.now
         job.run { priority in
-            originals.readResponses(of: context.key, priority: priority, isEnough: { [rules] in rules.isForRequest($0) }) {
+            originals.readResponses(
+                of: context.key, priority: priority, isEnough: { [rules] in rules.isForRequest($0) }
+            ) {
                 [self] stored in
                 share.settle(stored.first?.data.count ?? 0)
                 trace.note(
@@ -81,7 +83,9 @@ final class BytesLoad: Sendable {
             // A stored error is no image.
             if response.map(\.isSuccess) ?? true { job.report(provisional: bytes) }
             let standsIn = rules.policy == .http || revalidation.mayServeOnError
-            ask(Question(bytes: bytes, response: response, revalidation: revalidation, standsIn: standsIn), stored: stored)
+            ask(
+                Question(bytes: bytes, response: response, revalidation: revalidation, standsIn: standsIn),
+                stored: stored)
         case .revalidate(let index, let revalidation, _):
             ask(
                 Question(

@@ -291,7 +291,8 @@ final class ImageLoad: Sendable {
 
     /// Continues the trace of a load that found damaged bytes.
     private convenience init(
-        _ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>, continuing trace: TraceRecorder
+        _ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>,
+        continuing trace: TraceRecorder
     ) {
         self.init(pipeline, context, job)
         trace.include(self.trace)

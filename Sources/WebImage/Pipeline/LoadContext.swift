@@ -96,10 +96,7 @@ final class LoadContext: Sendable {
 
     /// A transform without an identifier has no key.
     private var hasAnonymousTransform: Bool {
-        !request.processors.isEmpty
-            && ProcessorChain(request.processors).processors.contains {
-                ($0 as? ImageProcessors.Transform)?.isAnonymous == true
-            }
+        !request.processors.isEmpty && ProcessorChain(request.processors).isAnonymous
     }
 
     // MARK: Bytes

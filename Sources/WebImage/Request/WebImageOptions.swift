@@ -11,8 +11,6 @@
 /// - ``ignoreDiskCache`` goes before ``memoryOnly``, ``queryDiskSync``, ``queryMemoryData`` and ``queryMemoryDataSync``; with
 ///   ``cacheOnly``, memory alone may answer.
 /// - ``retryFailed`` goes before ``ignoreFailedURL``.
-/// - Of the switches for views, ``ignorePlaceholder`` goes before ``delayPlaceholder``, and ``avoidSettingImage`` leaves
-///   nothing for ``fadeIn``, ``forceTransition`` and ``waitTransition`` to do.
 ///
 /// Those that say what a property of the request says too (``WebImageRequest/priority``,
 /// ``WebImageRequest/cachePolicy``) give that property its value unless it is set.
@@ -127,23 +125,4 @@ extension WebImageOptions {
     /// Delivers the end only when what is to be stored is on disk. By default it is on its way there; look-ups find it
     /// at once.
     public static let waitForStore = WebImageOptions(rawValue: 1 << 26)
-}
-
-/// Switches for views; a load without a view passes over them.
-extension WebImageOptions {
-    /// Fades a picture in that comes from disk or network; one from memory appears at once.
-    public static let fadeIn = WebImageOptions(rawValue: 1 << 32)
-    /// Fades pictures from memory too. Only together with ``fadeIn``.
-    public static let forceTransition = WebImageOptions(rawValue: 1 << 33)
-    /// Keeps what is on display until the new picture is there.
-    public static let ignorePlaceholder = WebImageOptions(rawValue: 1 << 34)
-    /// Shows the placeholder only once the load has failed.
-    public static let delayPlaceholder = WebImageOptions(rawValue: 1 << 35)
-    /// Does not show the picture: the completion does with it what it likes.
-    public static let avoidSettingImage = WebImageOptions(rawValue: 1 << 36)
-    /// Leaves the view's previous load running beside this one. Its completion gets what it brings; the view shows the picture
-    /// of the last URL.
-    public static let avoidAutoCancel = WebImageOptions(rawValue: 1 << 37)
-    /// Calls the completion when the transition to the picture is over, or was cut short.
-    public static let waitTransition = WebImageOptions(rawValue: 1 << 38)
 }

@@ -66,8 +66,7 @@ extension WebImageRequest {
         set { changeDetails { $0.alternatives = newValue } }
     }
 
-    /// Whether the load waits for a network when it fails for want of one, as
-    /// ``WebImageManager/Configuration/connectivity`` tells, instead of failing; `false` by default. Such a failure is none of
+    /// Whether the load waits for a network instead of failing without one; `false` by default. Such a failure is none of
     /// the attempts that ``retryPolicy`` counts. After
     /// ``WebImageManager/Configuration/connectivityTimeLimit`` it is ``WebImageError/offline(seconds:url:)``. Servers of this
     /// machine are not waited for. A policy that tries again goes well with it: name servers may come a moment after the network.

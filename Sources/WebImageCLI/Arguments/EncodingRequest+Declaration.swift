@@ -83,17 +83,17 @@ extension EncodingRequest {
 
         private func readStills(into options: inout EncodingOptions, from parser: OptionParser) throws(ArgumentError) {
             options.quality = try parser.percentage(quality, named: "quality") ?? options.quality
-            options.jpeg.isProgressive = progressive?.isSet == true
-            options.jpeg.optimizesHuffmanCodes = optimized.isSet
-            options.jpeg.chroma = try parser.choice(chroma, named: "chroma") ?? .automatic
-            options.png.level = try parser.count(level, named: "level", in: 0...12) ?? options.png.level
-            options.png.filter = try parser.choice(filter, named: "filter") ?? .adaptive
-            options.webP.isLossless = lossless.isSet
-            options.webP.effort = try parser.count(effort, named: "effort", in: 0...6) ?? options.webP.effort
-            options.webP.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
-            options.gif.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
-            options.gif.palette = try parser.choice(palette, named: "palette") ?? .perFrame
-            options.gif.colorLimit = try parser.count(colors, named: "colors", in: 2...256) ?? 256
+            options.isProgressive = progressive?.isSet == true
+            options.optimizesHuffmanCodes = optimized.isSet
+            options.chroma = try parser.choice(chroma, named: "chroma") ?? .automatic
+            options.pngLevel = try parser.count(level, named: "level", in: 0...12) ?? options.pngLevel
+            options.pngFilter = try parser.choice(filter, named: "filter") ?? .adaptive
+            options.isLossless = lossless.isSet
+            options.webPEffort = try parser.count(effort, named: "effort", in: 0...6) ?? options.webPEffort
+            options.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
+            options.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
+            options.palette = try parser.choice(palette, named: "palette") ?? .perFrame
+            options.colorLimit = try parser.count(colors, named: "colors", in: 2...256) ?? 256
             options.background = try parser.color(background, named: "background") ?? options.background
         }
 

@@ -47,16 +47,17 @@ struct EncodingRequest: Sendable {
     func encode(_ image: Image) throws(WebImageError) -> Data {
         let format = format(for: image)
         let registry = CodecRegistry.shared
-        let limits = EncodingLimits(byteCount: byteLimit)
+        var options = options
+        options.byteLimit = byteLimit
         var image = image
         if let frameNumber {
             image = try frame(frameNumber, of: image, format: format)
         } else if let animation = image.animation, registry.canEncodeAnimation(as: format) {
             var copy = EncodableAnimation(animation)
             copy.loopCount = loopCount ?? copy.loopCount
-            return try registry.encode(copy, as: format, options: options, limits: limits)
+            return try registry.encode(copy, as: format, options: options)
         }
-        return try registry.encode(image, as: format, options: options, limits: limits)
+        return try registry.encode(image, as: format, options: options)
     }
 
     private func frame(_ number: Int, of image: Image, format: ImageFormat) throws(WebImageError) -> Image {

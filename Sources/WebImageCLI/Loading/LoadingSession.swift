@@ -62,7 +62,7 @@ final class LoadingSession: Sendable {
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .queued, .started, .retrying, .waited, .response, .refused, .metrics: break
+                case .queued, .started, .retrying, .waited, .attemptFailed, .response, .refused, .metrics: break
                 case .bytes(let bytes): body.withLock { $0.append(bytes) }
                 case .finished(let result): continuation.resume(returning: result)
                 }

@@ -347,24 +347,22 @@ extension Cache {
         }
         let content = Content(value: value, extendedData: attributes.extendedData)
         let cost = cost(value, data.count)
-        let parts = completion.map { Parts(2, completion: $0) }
         var passage = changes.begin(KeyText(key))
-        changes.change(&passage) { disk.store(data, for: key, attributes: attributes, completion: parts?.end) }
+        changes.change(&passage) { disk.store(data, for: key, attributes: attributes) }
         memory.set(
             content, for: key, cost: cost,
             expiration: attributes.expiration ?? disk.configuration.expiration.unlessNever)
         // Two concurrent stores may have reached the disk in one order and memory in the other.
         if changes.end(passage) { memory.remove(for: key) }
-        parts?.end()
+        if let completion { disk.submit { _ in completion() } }
     }
 
     private func remove(for key: String, completion: (@Sendable () -> Void)?) {
-        let parts = completion.map { Parts(2, completion: $0) }
         var passage = changes.begin(KeyText(key))
-        changes.change(&passage) { disk.remove(for: key, completion: parts?.end) }
+        changes.change(&passage) { disk.remove(for: key) }
         memory.remove(for: key)
         _ = changes.end(passage)
-        parts?.end()
+        if let completion { disk.submit { _ in completion() } }
     }
 
     private func forgetAll() {

@@ -108,16 +108,13 @@ extension DiskCache {
         /// Data of the caller, returned unchanged; `nil` by default.
         public var extendedData: Data?
         /// What the HTTP policy keeps of the response that brought the bytes; `nil` by default.
-        package var responseMetadata: Data?
+        public var responseMetadata: Data?
 
         /// Creates attributes. A value with more than 1 MiB of ``extendedData`` is not stored, and
         /// ``Configuration/onFailure`` is called.
-        public init(expiration: CacheExpiration? = nil, extendedData: Data? = nil) {
-            self.init(expiration: expiration, extendedData: extendedData, responseMetadata: nil)
-        }
-
-        /// ``extendedData`` and ``responseMetadata`` share the limit of 1 MiB.
-        package init(expiration: CacheExpiration? = nil, extendedData: Data? = nil, responseMetadata: Data?) {
+        public init(
+            expiration: CacheExpiration? = nil, extendedData: Data? = nil, responseMetadata: Data? = nil
+        ) {
             self.expiration = expiration
             self.extendedData = extendedData
             self.responseMetadata = responseMetadata

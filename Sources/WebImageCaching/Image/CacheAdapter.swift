@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import WebImageCoding
 package import WebImageCore
 
 /// Makes any ``ImageCaching`` usable by a pipeline.
@@ -165,7 +166,7 @@ package final class CacheAdapter: PipelineCache {
             extendedData: ImageRecord(image, extendedData: image.extendedData).data)
         guard tiers.contains(.disk) else { return }
         enqueue(key) { [base, image] in
-            await base.store(image, data: data ?? image.originalData, for: key, in: .disk, attributes: attributes)
+            await base.store(nil, data: await Self.bytes(of: image, data), for: key, in: .disk, attributes: attributes)
         }
     }
 
@@ -205,10 +206,17 @@ package final class CacheAdapter: PipelineCache {
             expiration: expiration, extendedData: ImageRecord(image, extendedData: image.extendedData).data,
             responseMetadata: responseMetadata)
         enqueue(key) { [base] in
-            await base.store(image, data: data, for: key, in: .disk, attributes: attributes)
+            await base.store(
+                nil, data: await Self.bytes(of: image, data), for: key, in: .disk, attributes: attributes)
         } completion: {
             completion()
         }
+    }
+
+    /// Encodes the image if there are no bytes, so that a custom cache need not.
+    private static func bytes(of image: Image, _ data: Data?) async -> Data? {
+        if let data = data ?? image.originalData { return data }
+        return await DecodingQueue.run { try? CodecRegistry.shared.encodedForStorage(image, quality: 0.9) }
     }
 
     package func whenWritten(_ completion: @escaping @Sendable () -> Void) {

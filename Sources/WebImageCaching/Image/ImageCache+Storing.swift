@@ -213,22 +213,24 @@ extension ImageCache {
         let bytes = data ?? image.originalData
         if let serialized = configuration.serializer?(image, bytes, key) { return serialized }
         if let bytes { return bytes }
-        return try encoded(image)
+        return try configuration.codecs.encodedForStorage(image, quality: configuration.encodingQuality)
     }
+}
 
+extension CodecRegistry {
     /// Encodes in the image's own format if that can be written and holds it, else as PNG if pixels may be transparent or the
     /// image is animated, else as JPEG.
-    private func encoded(_ image: Image) throws(WebImageError) -> Data {
-        let options = EncodingOptions(quality: configuration.encodingQuality)
+    func encodedForStorage(_ image: Image, quality: Double) throws(WebImageError) -> Data {
+        let options = EncodingOptions(quality: quality)
         if let format = image.format, holds(image, format) {
             do throws(WebImageError) {
-                return try configuration.codecs.encode(image, as: format, options: options)
+                return try encode(image, as: format, options: options)
             } catch .encoding(_, let reason) where reason.isAboutFormat {
                 // Another format may do.
             }
         }
         let needsPNG = !image.pixels.isOpaque || image.animation != nil
-        return try configuration.codecs.encode(image, as: needsPNG ? .png : .jpeg, options: options)
+        return try encode(image, as: needsPNG ? .png : .jpeg, options: options)
     }
 
     /// JPEG has no alpha. GIF has few colors, so it is used for animations only.

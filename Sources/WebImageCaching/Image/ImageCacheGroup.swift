@@ -163,17 +163,20 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         let job = Job<Answer?, NoNews>()
         let result = await job.result { job in
             let waiting = Lock(caches.count)
-            let tasks = caches.map { cache in
-                Task {
-                    let answer = await ask(cache)
-                    let isLast = waiting.withLock { count in
-                        count -= 1
-                        return count == 0
-                    }
-                    if answer != nil || isLast { job.finish(.success(answer)) }
-                }
+            // Cancelled at the end, when the others no longer matter.
+            job.runBeside { _ in
+                CacheLookUps(
+                    tasks: caches.map { cache in
+                        Task {
+                            let answer = await ask(cache)
+                            let isLast = waiting.withLock { count in
+                                count -= 1
+                                return count == 0
+                            }
+                            if answer != nil || isLast { job.finish(.success(answer)) }
+                        }
+                    })
             }
-            job.run { _ in TaskGroupTask(tasks: tasks) }
         }
         return (try? result.get()).flatMap { $0 }
     }
@@ -193,7 +196,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
 }
 
 /// The look-ups of several caches at once.
-private struct TaskGroupTask: LoaderTask {
+private struct CacheLookUps: LoaderTask {
     let tasks: [Task<Void, Never>]
 
     func cancel() { for task in tasks { task.cancel() } }

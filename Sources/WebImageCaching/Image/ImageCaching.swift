@@ -61,8 +61,10 @@ public protocol ImageCaching: AnyObject, Sendable {
 }
 
 extension ImageCaching {
+    /// Returns `nil`.
     public func image(inMemoryFor key: ImageCacheKey) -> Image? { nil }
 
+    /// Decodes the stored bytes with the shared codecs.
     public func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
@@ -83,11 +85,13 @@ extension ImageCaching {
         return result
     }
 
+    /// Stores the bytes again, with the new attributes.
     public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
         guard await self.data(for: key, in: .disk)?.data == data else { return }
         await store(nil, data: data, for: key, in: .disk, attributes: attributes)
     }
 
+    /// Looks the image up in memory, then its bytes.
     public func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
         if tiers.contains(.memory), image(inMemoryFor: key) != nil { return .memory }
         return await data(for: key, in: tiers)?.tier

@@ -36,7 +36,7 @@ final class ComposedFrameReader: AnimationFrameReader {
     }
 
     /// Both have the same parts so far, and so the same canvas.
-    func goOn(with source: any AnimationSource) -> Bool {
+    func update(to source: any AnimationSource) -> Bool {
         guard let longer = source as? ComposedAnimation, longer.identity == animation.identity,
             longer.file.canvasSize == canvasSize, longer.file.parts.count >= parts.count
         else { return false }

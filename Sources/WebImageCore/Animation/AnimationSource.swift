@@ -99,10 +99,10 @@ public protocol AnimationFrameReader: AnyObject {
     /// Goes over to a later version of its source, which has more frames behind the same ones, and keeps its canvas.
     ///
     /// - Returns: `false` if it can't; it then stays what it is. That is the default.
-    func goOn(with source: any AnimationSource) -> Bool
+    func update(to source: any AnimationSource) -> Bool
 }
 
 extension AnimationFrameReader {
     /// Can't.
-    public func goOn(with source: any AnimationSource) -> Bool { false }
+    public func update(to source: any AnimationSource) -> Bool { false }
 }

@@ -377,7 +377,9 @@ extension JobTable {
                 waiter.attach(continuation)
                 let subscription = join(key, priority: priority) { event in
                     if case .finished(let result) = event { waiter.resume(result) }
-                } start: { start($0) }
+                } start: {
+                    start($0)
+                }
                 if let subscription { task.attach(subscription) }
             }
         } onCancel: {

@@ -55,7 +55,7 @@ internal import WebImage
 ///                                                                └── not on screen ──► at once
 /// ```
 /// Nothing runs between two frames of a slow animation. While the view is off screen, its player schedules nothing.
-final class ViewAnimationClock: AnimationClock {
+final class ViewAnimationClock: TimerClock {
     private let schedule = Lock(CallSchedule())
     /// GLib's functions for sources are thread-safe.
     private nonisolated(unsafe) let source: UnsafeMutablePointer<GSource>

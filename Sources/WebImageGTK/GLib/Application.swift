@@ -73,7 +73,9 @@ public import WebImage
         FramePools.shared.removeAll()
     }
 
-    private var memoryCaches: [MemoryCache<ImageCacheKey, Image>] { managers.map(\.configuration.cache.memory) }
+    private var memoryCaches: [MemoryCache<ImageCacheKey, Image>] {
+        managers.compactMap { ($0.configuration.cache as? ImageCache)?.memory }
+    }
 }
 
 /// Keeps the program's `GApplication` running, also without a window, during a load with ``WebImageOptions/continueInBackground``.

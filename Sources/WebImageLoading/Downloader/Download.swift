@@ -11,8 +11,6 @@ final class Download: TransferReceiver {
     private let state: Lock<DownloadState>
     private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
-    /// Called when the load gets its first slot.
-    let onStart: (@Sendable () -> Void)?
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
     private let redirectHandler: (@Sendable (LoaderResponse, URL) -> URL?)?
@@ -24,14 +22,13 @@ final class Download: TransferReceiver {
     init(
         id: TransferID, state: DownloadState, record: DownloadRecord, isPaused: Bool,
         configuration: ImageDownloader.Configuration, scheduler: DownloadScheduler,
-        onStart: (@Sendable () -> Void)? = nil, handler: @escaping @Sendable (LoaderEvent) -> Void
+        handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.id = id
         self.state = Lock(state)
         self.record = Lock(record)
         self.isPaused = Atomic(isPaused)
         self.scheduler = scheduler
-        self.onStart = onStart
         self.handler = handler
         responseModifier = configuration.hooks.responseModifier
         redirectHandler = configuration.hooks.redirectHandler
@@ -67,6 +64,9 @@ final class Download: TransferReceiver {
 
     /// Records that the load has a slot; returns whether it is the first.
     func begin() -> Bool { record.withLock { $0.begin() } }
+
+    /// Tells the handler that the load has left the queue.
+    func reportStart() { if !isFinished.load(ordering: .acquiring) { handler(.started) } }
 
     /// Records that the load waits for another slot.
     func wait() { record.withLock { $0.wait() } }

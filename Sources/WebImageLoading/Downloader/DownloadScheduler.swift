@@ -68,11 +68,10 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// - Parameter onStart: called once, on the thread of the events and before the first of them, when the load gets a slot.
     func submit(
-        _ request: LoaderRequest, priority: LoadPriority, onStart: (@Sendable () -> Void)? = nil,
-        handler: @escaping @Sendable (LoaderEvent) -> Void
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> DownloadTask {
+        handler(.queued)
         let id = state.withLock { state in
             state.lastID += 1
             state.preparing[TransferID(rawValue: state.lastID)] = Preparation(priority: priority)
@@ -84,9 +83,9 @@ final class DownloadScheduler: Sendable {
             // There is no other thread than the caller's.
             handler(.finished(.failure(.noThread(url: request.url.separatedFromUserInfo.url))))
         } else if configuration.hooks.changeRequests {
-            transport.perform { [self] in admit(id, request, record, onStart, handler) }
+            transport.perform { [self] in admit(id, request, record, handler) }
         } else {
-            admit(id, request, record, onStart, handler)
+            admit(id, request, record, handler)
         }
         return DownloadTask(id: id, scheduler: self)
     }
@@ -94,7 +93,7 @@ final class DownloadScheduler: Sendable {
     /// Passes the request to the hooks, then queues it.
     private func admit(
         _ id: TransferID, _ request: LoaderRequest, _ record: DownloadRecord,
-        _ onStart: (@Sendable () -> Void)?, _ handler: @escaping @Sendable (LoaderEvent) -> Void
+        _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         do throws(WebImageError) {
             let downloadState = try DownloadState(
@@ -103,7 +102,7 @@ final class DownloadScheduler: Sendable {
                 guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
                 let download = Download(
                     id: id, state: downloadState, record: record, isPaused: preparation.isPaused,
-                    configuration: configuration, scheduler: self, onStart: onStart, handler: handler)
+                    configuration: configuration, scheduler: self, handler: handler)
                 state.downloads[id] = download
                 state.queue.enqueue(id, origin: downloadState.hop.origin, priority: preparation.priority)
                 startWaiting(&state)
@@ -259,7 +258,7 @@ final class DownloadScheduler: Sendable {
     }
 
     private func start(_ download: Download) {
-        if download.begin(), let onStart = download.onStart { transport.perform(onStart) }
+        if download.begin() { transport.perform { download.reportStart() } }
         transport.start(download.transferRequest, id: download.id, receiver: download)
     }
 }

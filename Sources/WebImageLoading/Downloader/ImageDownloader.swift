@@ -53,7 +53,8 @@ public final class ImageDownloader: ImageLoader {
         return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields
     }
 
-    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``.
+    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. `queued` is sent within this call, `started` when the load
+    /// gets a connection slot.
     ///
     /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and
     /// ``WebImageError/invalidHeader(name:)`` for a header that can't be sent.
@@ -61,17 +62,6 @@ public final class ImageDownloader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         scheduler.submit(request, priority: priority, handler: handler)
-    }
-
-    /// Like ``load(_:priority:handler:)``, and reports when the load starts.
-    ///
-    /// - Parameter onStart: called once when the load gets a slot, on the thread of the events and before the first of them. Not
-    ///   called for a load that ends while it waits.
-    package func load(
-        _ request: LoaderRequest, priority: LoadPriority, onStart: @escaping @Sendable () -> Void,
-        handler: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any LoaderTask {
-        scheduler.submit(request, priority: priority, onStart: onStart, handler: handler)
     }
 
     /// Removes the stored credentials for the server of `url`; for all servers without one.

@@ -43,6 +43,8 @@ public enum LoaderEvent: Sendable {
     case retrying(LoaderRetry)
     /// The wait for a network connection ended after this time.
     case waited(Duration)
+    /// The last attempt failed with an error that differs from the one at the end.
+    case attemptFailed(WebImageError)
     /// The response has started; sent once, before any bytes.
     case response(LoaderResponse)
     /// The next bytes of the body.

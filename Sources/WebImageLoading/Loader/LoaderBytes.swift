@@ -127,7 +127,7 @@ final class ByteInbox: Sendable {
             case .bytes(let bytes):
                 state.pieces.append(bytes)
                 state.byteCount += bytes.count
-            case .queued, .started, .retrying, .waited, .refused: break
+            case .queued, .started, .retrying, .waited, .attemptFailed, .refused: break
             case .metrics(let metrics): state.metrics = metrics
             case .finished(let result): state.end = result
             }

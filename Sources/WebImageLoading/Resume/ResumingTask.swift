@@ -299,7 +299,7 @@ final class ResumingTask: LoaderTask {
             // What follows is another body; what is stored of this one stays.
             state.withLock { $0.body }?.begin(nil)
             state.withLock { $0.handler }?(event)
-        case .queued, .started, .waited, .response, .refused:
+        case .queued, .started, .waited, .attemptFailed, .response, .refused:
             state.withLock { $0.handler }?(event)
         }
     }

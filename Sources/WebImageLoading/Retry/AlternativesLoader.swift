@@ -128,7 +128,7 @@ private final class AlternativesTask: LoaderTask {
 
     private func receive(_ event: LoaderEvent, _ task: DeferredTask) {
         switch event {
-        case .queued, .started, .retrying, .waited, .response, .bytes: handler(event)
+        case .queued, .started, .retrying, .waited, .attemptFailed, .response, .bytes: handler(event)
         case .refused(let response): state.withLock { $0.refused = response }
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         case .finished(.success):
@@ -152,7 +152,10 @@ private final class AlternativesTask: LoaderTask {
             guard isInTime, state.index + 1 < sources.count else { return (state.ownFailure ?? failure, nil) }
             return (failure, state.index + 1)
         }
-        guard let next else { return end(failure) }
+        guard let next else {
+            if failure.error != error { handler(.attemptFailed(error)) }
+            return end(failure)
+        }
         history?.addTransfer(failure.metrics)
         let url = sources[next].request.url.separatedFromUserInfo.url
         handler(.retrying(LoaderRetry(error: error, url: url)))

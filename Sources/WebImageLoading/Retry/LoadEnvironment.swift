@@ -14,5 +14,5 @@ package struct LoadEnvironment: Sendable {
 
     package init() {}
 
-    private static let sharedClock = MonotonicTimerClock()
+    private static let sharedClock = SystemTimerClock()
 }

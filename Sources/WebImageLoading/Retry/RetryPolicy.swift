@@ -14,6 +14,7 @@ public protocol RetryStrategy: Sendable, Hashable {
 }
 
 extension RetryStrategy {
+    /// `nil`: no limit.
     public var timeLimit: Duration? { nil }
 }
 
@@ -65,11 +66,13 @@ public struct RetryPolicy: RetryStrategy {
     /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt, because an
     /// earlier one would add to the server's load.
     public var maximumRetryAfter: Duration = .seconds(60)
+    /// No attempt starts later than this after the first one, alternative URLs included; no limit by default.
     public var timeLimit: Duration?
 
     /// Creates a policy.
     public init(maximumAttempts: Int) { self.maximumAttempts = maximumAttempts }
 
+    /// Returns the wait; see ``RetryStrategy/delay(after:)``.
     public func delay(after failure: RetryFailure) -> Duration? {
         guard failure.attemptCount < maximumAttempts, failure.method.isIdempotent, failure.error.isTransient else {
             return nil

@@ -37,7 +37,8 @@ package final class RetryingLoader: ImageLoader {
     ) -> any LoaderTask {
         let (request, ownsHistory) = request.withHistory()
         let task = RetryingTask(
-            request, ownsHistory: ownsHistory, loader, strategy, waitsForConnectivity: waitsForConnectivity && request.method.isIdempotent,
+            request, ownsHistory: ownsHistory, loader, strategy,
+            waitsForConnectivity: waitsForConnectivity && request.method.isIdempotent,
             environment, priority, handler)
         task.startAttempt()
         return task
@@ -79,7 +80,8 @@ private final class RetryingTask: LoaderTask {
 
     init(
         _ request: LoaderRequest, ownsHistory: Bool, _ loader: any ImageLoader, _ strategy: any RetryStrategy,
-        waitsForConnectivity: Bool, _ environment: LoadEnvironment, _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
+        waitsForConnectivity: Bool, _ environment: LoadEnvironment, _ priority: LoadPriority,
+        _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.request = request
         self.ownsHistory = ownsHistory
@@ -139,7 +141,7 @@ private final class RetryingTask: LoaderTask {
 
     private func receive(_ event: LoaderEvent, _ attempt: DeferredTask) {
         switch event {
-        case .queued, .started, .retrying, .waited: handler(event)
+        case .queued, .started, .retrying, .waited, .attemptFailed: handler(event)
         case .response(let response): if !skips(response) { handler(event) }
         case .bytes: if !state.withLock({ $0.isSkipped }) { handler(event) }
         case .refused(let response): state.withLock { $0.refused = response }

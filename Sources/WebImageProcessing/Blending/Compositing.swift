@@ -137,7 +137,7 @@ struct MaskProcessor: PixelProcessor {
         let isOpaque = pixels.isOpaque && !isLuminance && mask.isOpaque
         return try pixels.mapRows(isOpaque: isOpaque, cancellation: context.cancellation) {
             y, source, destination in
-            cwi_mask_by_picture(source, mask.row(y), destination, width, isLuminance)
+            cwi_mask_by_image(source, mask.row(y), destination, width, isLuminance)
         }
     }
 }

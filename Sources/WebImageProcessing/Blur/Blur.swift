@@ -90,7 +90,7 @@ extension PixelBuffer {
         let width = width
         return try mapRows(isOpaque: isOpaque && outside.isOpaque, cancellation: cancellation) {
             y, inside, destination in
-            cwi_mix_by_picture(inside, outside.row(y), mask.row(y), destination, width, isLuminance)
+            cwi_mix_by_image(inside, outside.row(y), mask.row(y), destination, width, isLuminance)
         }
     }
 }

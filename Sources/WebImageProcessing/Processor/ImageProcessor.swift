@@ -149,11 +149,11 @@ struct ProcessedAnimation: AnimationSource {
                 frame, in: ProcessingContext(scale: animation.scale, cancellation: cancellation))
         }
 
-        func goOn(with source: any AnimationSource) -> Bool {
+        func update(to source: any AnimationSource) -> Bool {
             guard let longer = source as? ProcessedAnimation, longer.identity == animation.identity else {
                 return false
             }
-            return self.source.goOn(with: longer.source)
+            return self.source.update(to: longer.source)
         }
     }
 }

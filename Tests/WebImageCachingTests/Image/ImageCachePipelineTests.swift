@@ -42,7 +42,9 @@ import WebImageTestSupport
         try await make(change)
         // Who joins only now watches too late by himself; the bytes were watched before.
         let watch = cache.watch(key)
-        cache.insert(try solidImage(), for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+        cache.insert(
+            try solidImage(), for: key, expiration: stored.expiration ?? .never,
+            unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.contains(key) == (change == .none))
     }
 
@@ -52,7 +54,9 @@ import WebImageTestSupport
         let stored = try #require(await read(key, from: cache))
         #expect(stored.data == (try solidPNG()))
         await cache.remove(for: fixture.thumbnailKey)
-        cache.insert(try solidImage(), for: fixture.thumbnailKey, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+        cache.insert(
+            try solidImage(), for: fixture.thumbnailKey, expiration: stored.expiration ?? .never,
+            unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.count == 0)
     }
 
@@ -61,7 +65,9 @@ import WebImageTestSupport
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
         cache.memory.set(try solidImage(3, 3), for: key)
-        cache.insert(try solidImage(), for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+        cache.insert(
+            try solidImage(), for: key, expiration: stored.expiration ?? .never,
+            unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.width == 3)
     }
 
@@ -89,7 +95,8 @@ import WebImageTestSupport
         var decoded = try solidImage()
         stored.describe(&decoded)
         #expect(decoded.scale == 2 && decoded.extendedData == Data("mine".utf8))
-        cache.insert(decoded, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+        cache.insert(
+            decoded, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         memory.ticking.advance(seconds: 99)
         #expect(cache.image(inMemoryFor: key) != nil)
         memory.ticking.advance(seconds: 2)
@@ -134,7 +141,8 @@ import WebImageTestSupport
         cache.memory.removeAll()
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
-        cache.insert(animated, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+        cache.insert(
+            animated, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)
     }

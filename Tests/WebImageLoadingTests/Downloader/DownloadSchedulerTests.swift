@@ -227,7 +227,7 @@ import WebImageTestSupport
         for path in ["1", "2", "3"] {
             let request = LoaderRequest(url: try #require(URL(string: "http://host/\(path)")))
             let task = downloader.load(
-                request, priority: .normal, onStart: { started.withLock { $0.append(path) } }, handler: { _ in })
+                request, priority: .normal, handler: { if case .started = $0 { started.withLock { $0.append(path) } } })
             if path == "3" { task.cancel() }
         }
         transport.runPerformed()

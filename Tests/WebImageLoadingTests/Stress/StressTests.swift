@@ -191,7 +191,7 @@ private final class StressRound: Sendable {
         switch event {
         case .response: if fate == .cancelledByItsResponse { cancel(index) }
         case .bytes(let bytes): state.withLock { $0.requests[index].body.append(bytes) }
-        case .queued, .started, .retrying, .waited, .refused, .metrics: break
+        case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics: break
         case .finished(let result): finish(index, file: file, result)
         }
     }

@@ -53,7 +53,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture()
         let request = WebImageRequest(
             try ManagerFixture.url("a"),
-            processors: [.resize(to: PointSize(width: 4, height: 3), mode: .stretch)])
+            processors: [.resize(to: .points(width: 4, height: 3), mode: .stretch)])
         async let response = fixture.manager.response(for: request)
         try await fixture.nextLoad().answer(try Self.gif(), contentType: "image/gif")
         let image = try await response.image

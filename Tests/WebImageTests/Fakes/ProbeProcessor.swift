@@ -8,7 +8,7 @@ struct ProbeProcessor: PixelProcessor {
     var failure: WebImageError.ProcessingFailure?
     let probe = Probe()
 
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("probe", ["name": name, "red": Int(red)]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("probe", ["name": name, "red": "\(red)"]) }
 
     var runCount: Int { probe.runs.withLock { $0 } }
 

@@ -90,7 +90,7 @@ import WebImageTestSupport
     private func progressiveJPEG(side: Int) throws -> Data {
         try CodecRegistry.shared.encode(
             NoisyPicture.image(side: side), as: .jpeg,
-            options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: true)))
+            options: EncodingOptions(isProgressive: true))
     }
 
     @Test func noPreviewIsDueOnceNearlyAllBytesAreThere() async throws {

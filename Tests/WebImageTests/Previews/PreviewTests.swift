@@ -47,7 +47,7 @@ import WebImageTestSupport
     private func noise(progressive: Bool) throws -> Data {
         try CodecRegistry.shared.encode(
             NoisyPicture.image(side: 96), as: .jpeg,
-            options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: progressive)))
+            options: EncodingOptions(isProgressive: progressive))
     }
 
     @Test func progressiveShowsWhatHasArrived() async throws {
@@ -338,7 +338,7 @@ import WebImageTestSupport
         let image = NoisyPicture.image(side: 16)
         func jpeg(_ isProgressive: Bool) throws -> Data {
             try CodecRegistry.shared.encode(
-                image, as: .jpeg, options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: isProgressive)))
+                image, as: .jpeg, options: EncodingOptions(isProgressive: isProgressive))
         }
         #expect(try PassOrder(startOf: jpeg(true)) == .coarseToFine)
         #expect(try PassOrder(startOf: jpeg(false)) == .rows)

@@ -28,7 +28,7 @@ import WebImageTestSupport
     private static func arriving(side: Int = 96) throws -> Data {
         try CodecRegistry.shared.encode(
             NoisyPicture.image(side: side), as: .jpeg,
-            options: EncodingOptions(jpeg: EncodingOptions.JPEG(isProgressive: true)))
+            options: EncodingOptions(isProgressive: true))
     }
 
     private static func trouble(_ url: URL) -> WebImageError { .truncated(expected: 100, received: 50, url: url) }

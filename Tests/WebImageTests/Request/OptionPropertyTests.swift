@@ -47,8 +47,6 @@ import Testing
             .allowInvalidCertificates, .showNetworkActivity, .continueInBackground, .lowPriority, .highPriority,
             .ignoreFailedURL, .retryFailed, .progressive, .progressiveBlur, .ignoreDecoding, .avoidForcedDecode,
             .firstFrameOnly, .preloadAllFrames, .scaleDownLarge, .transformAnimated, .transformVector, .waitForStore,
-            .fadeIn, .forceTransition, .ignorePlaceholder, .delayPlaceholder, .avoidSettingImage, .avoidAutoCancel,
-            .waitTransition,
         ]
         #expect(all.allSatisfy { $0.rawValue.nonzeroBitCount == 1 })
         #expect(Set(all).count == all.count)

@@ -85,7 +85,7 @@ import WebImage
         keys.insert(request.cacheKey)
         #expect(keys.count == 5)
         #expect(Set(keys.map(\.original)).count == 1)
-        #expect(WebImageRequest(url, options: [.progressive, .fadeIn]).cacheKey == WebImageRequest(url).cacheKey)
+        #expect(WebImageRequest(url, options: [.progressive, .waitForStore]).cacheKey == WebImageRequest(url).cacheKey)
     }
 
     @Test func filterNamesTheSource() throws {

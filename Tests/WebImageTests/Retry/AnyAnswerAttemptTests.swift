@@ -20,6 +20,7 @@ import WebImageTestSupport
                 case .started: "started"
                 case .retrying(let retry): "retrying \(retry.wait)"
                 case .waited: "waited"
+                case .attemptFailed: "attempt failed"
                 case .response(let response): "response \(response.statusCode ?? 0)"
                 case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
                 case .refused: "refused"
@@ -32,7 +33,9 @@ import WebImageTestSupport
         }
 
         var activeDurations: [Duration] {
-            events.withLock { $0 }.compactMap { if case .metrics(let metrics) = $0 { metrics.activeDuration } else { nil } }
+            events.withLock { $0 }.compactMap {
+                if case .metrics(let metrics) = $0 { metrics.activeDuration } else { nil }
+            }
         }
     }
 

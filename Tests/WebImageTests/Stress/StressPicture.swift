@@ -75,7 +75,7 @@ struct StressMark: PixelProcessor {
 
     static let (first, second): (UInt8, UInt8) = (64, 128)
 
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("mark", ["bit": Int(bit), "broken": isBroken]) }
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("mark", ["bit": "\(bit)", "broken": "\(isBroken)"]) }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         try context.cancellation?.check()
