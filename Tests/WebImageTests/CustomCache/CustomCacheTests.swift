@@ -55,7 +55,7 @@ import WebImageTestSupport
         cache.removeImages()
         let second = try await fixture.manager.response(for: request)
         #expect(second.origin == .diskCache && second.image.width == 2)
-        #expect(second.trace.entries.contains { $0.message.contains("variant") })
+        #expect(second.trace.entries.contains { $0.message.contains("the very picture is stored") })
     }
 
     @Test func revalidatesWhatItStored() async throws {
