@@ -84,7 +84,11 @@ private struct PipelineSample {
         manager = WebImageManager(configuration: configuration)
         let urls = (0..<count).map { URL(string: "ready://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
         requests = urls.map { WebImageRequest($0) }
-        reloading = urls.map { WebImageRequest($0, options: [.loaderOnly, .ignoreDiskCache]) }
+        reloading = urls.map { url in
+            var request = WebImageRequest(url, cachePolicy: .reload)
+            request.originalCacheAccess = .none
+            return request
+        }
         waiting = (0..<count).map { URL(string: "waiting://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
             .map { WebImageRequest($0) }
         thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(width: 320, height: 240)) }

@@ -163,16 +163,16 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testTheLowPriorityOptionWaitsUnlessHighPriorityIsSet() throws {
+    func testALowPriorityWaitsAndAHighOneDoesNot() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             guard let (window, adjustment) = scrolling(picture) else { return XCTFail("no widgets") }
             defer { window.close() }
             gtk_adjustment_set_value(adjustment, 5)
-            let (low, both) = (try fixture.url("low"), try fixture.url("both"))
-            picture.setImage(both, loadOptions: [.lowPriority, .highPriority], manager: fixture.manager)
-            XCTAssertEqual(fixture.loader.lastLoad(of: both)?.priority, .high)
-            picture.setImage(low, loadOptions: .lowPriority, manager: fixture.manager)
+            let (low, high) = (try fixture.url("low"), try fixture.url("high"))
+            picture.setImage(high, priority: .high, manager: fixture.manager)
+            XCTAssertEqual(fixture.loader.lastLoad(of: high)?.priority, .high)
+            picture.setImage(low, priority: .low, manager: fixture.manager)
             XCTAssertNil(fixture.loader.lastLoad(of: low))
             pump("the load") { fixture.loader.lastLoad(of: low) != nil }
             XCTAssertEqual(ScrollWatch.around(picture.widget)?.isScrolling, false)
@@ -313,29 +313,27 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testOptionsGiveThePriorityUnlessItIsSet() throws {
+    func testAViewOnScreenHasAHighPriorityUnlessOneIsSet() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
             window.show(picture)
             @MainActor func priority(
-                _ name: String, _ options: WebImageOptions, _ priority: LoadPriority? = nil
+                _ name: String, _ priority: LoadPriority? = nil
             ) throws -> LoadPriority? {
                 let url = try fixture.url(name)
-                picture.setImage(url, loadOptions: options, priority: priority, manager: fixture.manager)
+                picture.setImage(url, priority: priority, manager: fixture.manager)
                 let set = fixture.loader.lastLoad(of: url)?.priority
                 // The same as a request.
                 let other = try fixture.url("\(name)-request")
-                picture.setImage(
-                    WebImageRequest(other, options: options, priority: priority), manager: fixture.manager)
+                picture.setImage(WebImageRequest(other, priority: priority), manager: fixture.manager)
                 XCTAssertEqual(fixture.loader.lastLoad(of: other)?.priority, set, name)
                 return set
             }
-            XCTAssertEqual(try priority("neither", []), .high)
-            XCTAssertEqual(try priority("low", .lowPriority), .low)
-            XCTAssertEqual(try priority("both", [.lowPriority, .highPriority]), .high)
-            XCTAssertEqual(try priority("set", .lowPriority, .veryHigh), .veryHigh)
-            XCTAssertEqual(try priority("set lower", .highPriority, .normal), .normal)
+            XCTAssertEqual(try priority("none"), .high)
+            XCTAssertEqual(try priority("low", .low), .low)
+            XCTAssertEqual(try priority("set", .veryHigh), .veryHigh)
+            XCTAssertEqual(try priority("set lower", .normal), .normal)
         }
     }
 

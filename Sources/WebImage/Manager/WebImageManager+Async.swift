@@ -31,7 +31,7 @@ extension WebImageManager {
             await withCheckedContinuation { continuation in
                 waiter.attach(continuation)
                 let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) { waiter.resume($0) }
-                task.attach(start(request, callbacks))
+                task.attach(OperationTask(operation: start(request, callbacks)))
             }
         } onCancel: {
             // The operation ends with the error.
@@ -39,4 +39,10 @@ extension WebImageManager {
         }
         return try result.get()
     }
+}
+
+private struct OperationTask: LoaderTask {
+    let operation: WebImageOperation
+
+    func cancel() { operation.cancel() }
 }

@@ -80,8 +80,9 @@ extension WebImageManager {
         /// Whether processors work on pictures in vector formats; `true` by default. `false` leaves those as they are, unless a
         /// request has ``WebImageOptions/transformVector``.
         public var transformsVectors = true
-        /// The most bytes that a decoded picture takes with ``WebImageOptions/scaleDownLarge``: 60 MiB, 15.7 megapixels.
-        public var scaleDownByteLimit = WebImageRequest.scaleDownByteLimit
+        /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
+        /// decoded at a smaller size, under a cache key of its own. No limit by default.
+        public var decodedByteLimit: Int?
         /// Whether a larger picture in memory is scaled down for a request for a smaller one, and a smaller one is the preview
         /// of a larger; `true` by default.
         public var reusesVariants = true

@@ -15,7 +15,7 @@ extension WebImageManager {
         var request = request
         configuration.optionsProcessor?(&request)
         if request.processors.isEmpty, request.usesSharedProcessors { request.processors = configuration.processors }
-        let (url, options) = (request.url, request.options)
+        let url = request.url
         request.changeDetails { details in
             if !configuration.headers.isEmpty { details.headers = completeHeaders(over: details.headers) }
             if let filter = configuration.headersFilter { details.headers = filter(url, details.headers) }
@@ -24,10 +24,8 @@ extension WebImageManager {
             details.idleTimeout = details.idleTimeout ?? configuration.idleTimeout
             details.totalTimeout = details.totalTimeout ?? configuration.totalTimeout
             details.cacheKeyFilter = details.cacheKeyFilter ?? configuration.cacheKeyFilter
-            if options.contains(.scaleDownLarge) {
-                details.decodedByteLimit = details.decodedByteLimit ?? configuration.scaleDownByteLimit
-            }
-            details.untouched = untouchedKinds(for: options)
+            details.decodedByteLimit = details.decodedByteLimit ?? configuration.decodedByteLimit
+            details.untouched = untouchedKinds(for: details)
         }
         return request
     }
@@ -38,17 +36,21 @@ extension WebImageManager {
             .merging(own) { _, own in own }
     }
 
-    private func untouchedKinds(for options: WebImageOptions) -> UntouchedKinds {
+    private func untouchedKinds(for details: RequestDetails) -> UntouchedKinds {
         var kinds: UntouchedKinds = []
-        if !configuration.transformsAnimations, !options.contains(.transformAnimated) { kinds.insert(.animations) }
-        if !configuration.transformsVectors, !options.contains(.transformVector) { kinds.insert(.vectors) }
+        if !(details.transformsAnimations ?? configuration.transformsAnimations) { kinds.insert(.animations) }
+        if !(details.transformsVectors ?? configuration.transformsVectors) { kinds.insert(.vectors) }
         return kinds
     }
 }
 
 extension WebImageRequest {
     /// Whether a manager has written down what it leaves as it is, which is for each to say.
-    fileprivate var isOfAnother: Bool { !hasStandardDetails && !details.untouched.isEmpty }
+    fileprivate var isOfAnother: Bool {
+        guard !hasStandardDetails else { return false }
+        let details = details
+        return !details.untouched.isEmpty || details.transformsAnimations != nil || details.transformsVectors != nil
+    }
 }
 
 extension WebImageManager.Configuration {
@@ -57,7 +59,7 @@ extension WebImageManager.Configuration {
         optionsProcessor != nil || !processors.isEmpty || !headers.isEmpty || headersFilter != nil
             || !headersIgnoredByCacheKey.isEmpty || credential != nil || idleTimeout != nil || totalTimeout != nil
             || cacheKeyFilter != nil
-            || scaleDownByteLimit != WebImageRequest.scaleDownByteLimit
+            || decodedByteLimit != nil
     }
 
     /// Whether processors work on pictures of every kind.

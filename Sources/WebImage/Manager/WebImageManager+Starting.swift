@@ -40,7 +40,7 @@ extension WebImageManager {
     /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
     private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
         let respectsBlockList =
-            request.options.contains(.ignoreFailedURL) && !request.options.contains(.retryFailed)
+            request.ignoresFailedURLs
         let shouldLoad = configuration.hooks.shouldLoad
         guard respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
@@ -136,11 +136,12 @@ extension WebImageManager {
         isPrefetch: Bool
     ) {
         var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
-        response.data = context.request.options.wantsMemoryData ? image.data : nil
-        guard context.request.options.wantsMemoryData, response.data == nil else {
+        let wantsData = context.request.options.contains(.queryMemoryData) && context.queriesDisk
+        response.data = wantsData ? image.data : nil
+        guard wantsData, response.data == nil else {
             return end(operation, .success(response))
         }
-        if mayBlock, context.request.options.contains(.queryMemoryDataSync) {
+        if mayBlock, context.request.options.contains(.queryDiskSync) {
             response.data = pipeline.bytesBlocking(of: image, context)
             return end(operation, .success(response))
         }
@@ -199,7 +200,7 @@ extension WebImageManager {
     private func note(_ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest) {
         switch result {
         case .success(let response):
-            if request.options.contains(.retryFailed) { blockList.remove(request.url) }
+            if response.origin == .remote { blockList.remove(request.url) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
                 "Loaded \(request.displayURL) (\(response.origin.rawValue))"
             }
@@ -212,7 +213,7 @@ extension WebImageManager {
     }
 
     private func note(_ error: WebImageError, of request: WebImageRequest) {
-        guard request.options.contains(.ignoreFailedURL), error != .cancelled else { return }
+        guard request.ignoresFailedURLs, error != .cancelled else { return }
         if case .blocked(_, .failedBefore) = error { return }
         if configuration.hooks.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
             blockList.add(request.url, error)

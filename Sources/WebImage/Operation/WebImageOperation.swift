@@ -4,7 +4,7 @@ public import WebImageCore
 /// A load under way, as one caller sees it: several may share the work behind it.
 ///
 /// Dropping it does not cancel the load.
-public final class WebImageOperation: LoaderTask {
+public final class WebImageOperation: Sendable {
     /// What it loads, with what the manager has added.
     public let request: WebImageRequest
     /// What its picture is found by.
@@ -173,9 +173,6 @@ public final class WebImageOperation: LoaderTask {
         subscription?.cancel()
         callbackQueue.enqueue { [self] in end(with: .failure(.cancelled)) }
     }
-
-    /// Sets ``priority``.
-    public func setPriority(_ priority: LoadPriority) { self.priority = priority }
 
     // MARK: For the manager
 

@@ -57,10 +57,9 @@ final class LoadContext: Sendable {
             return .memory
         }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
-        if access != .memory, request.options.contains(.ignoreDiskCache) || request.wantsWholeImage {
+        if access != .memory, request.wantsWholeImage {
             access.formIntersection(.memory)
         }
-        if request.options.contains(.memoryOnly) { access.store.formIntersection(.memory) }
         if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }
         if isForPart || request.options.contains(.ignoreDecoding) { access = .none }
         if hasAnonymousTransform { access.store = [] }
@@ -82,13 +81,13 @@ final class LoadContext: Sendable {
 
     /// Whether original bytes are stored on disk.
     var storesOnDisk: Bool {
-        isCacheable && request.options.isDisjoint(with: [.ignoreDiskCache, .memoryOnly])
+        isCacheable
             && (request.hasStandardDetails || request.details.originalCacheAccess.store.contains(.disk))
     }
 
     /// Whether original bytes are read from disk.
     var queriesDisk: Bool {
-        isCacheable && !request.options.contains(.ignoreDiskCache)
+        isCacheable
             && (request.hasStandardDetails || request.details.originalCacheAccess.query.contains(.disk))
     }
 
@@ -128,9 +127,9 @@ final class LoadContext: Sendable {
         wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
         wanted.idleTimeout = request.idleTimeout
         wanted.totalTimeout = request.totalTimeout
-        wanted.handlesCookies = request.options.contains(.handleCookies)
-        wanted.usesCredentialStorage = request.options.contains(.useCredentialStorage)
-        wanted.allowsInvalidCertificates = request.options.contains(.allowInvalidCertificates)
+        wanted.handlesCookies = request.handlesCookies
+        wanted.usesCredentialStorage = request.usesCredentialStorage
+        wanted.allowsInvalidCertificates = request.allowsInvalidCertificates
         return wanted
     }
 

@@ -197,7 +197,7 @@ extension Pipeline {
         AnswerRules(
             policy: context.request.cachePolicy,
             request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
-            usesCookieJar: context.request.options.contains(.handleCookies), wantsImage: context.call == nil)
+            usesCookieJar: context.request.handlesCookies, wantsImage: context.call == nil)
     }
 
     /// The request of a loader, with what the codecs accept.
@@ -210,10 +210,13 @@ extension Pipeline {
     /// The loader of a request: it resumes, tries again, and tries the alternatives.
     func loader(for context: LoadContext) -> any ImageLoader {
         let (environment, strategy) = (configuration.environment, context.retryStrategy)
+        let waitsForConnectivity = context.request.waitsForConnectivity
+        let hasOneAttempt = (strategy as? RetryPolicy)?.maximumAttempts ?? 2 <= 1 && !waitsForConnectivity
         func retrying(_ loader: any ImageLoader) -> any ImageLoader {
-            RetryingLoader(
-                resuming(loader, context), strategy: strategy,
-                waitsForConnectivity: context.request.waitsForConnectivity, environment: environment)
+            let resuming = resuming(loader, context)
+            guard !hasOneAttempt else { return resuming }
+            return RetryingLoader(
+                resuming, strategy: strategy, waitsForConnectivity: waitsForConnectivity, environment: environment)
         }
         let loader = retrying(context.loader)
         let alternatives = context.request.alternatives

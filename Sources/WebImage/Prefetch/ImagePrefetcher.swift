@@ -120,7 +120,7 @@ public final class ImagePrefetcher: Sendable {
         var request = request
         request.priority = configuration.priority
         request.options.subtract([
-            .progressive, .progressiveBlur, .queryDiskSync, .queryMemoryData, .queryMemoryDataSync,
+            .progressive, .progressiveBlur, .queryDiskSync, .queryMemoryData,
         ])
         if !request.hasStandardDetails { request.lowResolutionURL = nil }
         if configuration.destination == .disk { request.options.insert(.ignoreDecoding) }

@@ -11,6 +11,12 @@ struct RequestDetails: Sendable {
     var headers: [String: String] = [:]
     var headersIgnoredByCacheKey: Set<String> = []
     var credential: Credential?
+    var handlesCookies = false
+    var usesCredentialStorage = false
+    var allowsInvalidCertificates = false
+    var ignoresFailedURLs = false
+    var transformsAnimations: Bool?
+    var transformsVectors: Bool?
     /// Whether another origin's URL led to this one; see ``LoaderRequest/isForAnotherOrigin``.
     var isForAnotherOrigin = false
     var idleTimeout: Duration?

@@ -39,9 +39,11 @@ extension WebImageRequest {
         if let digest = Self.credentialDigest(credential, headers, ignoring: ignored) {
             text += "|credentials=\(digest)"
         }
-        if options.contains(.useCredentialStorage) { text += "|credentials=stored" }
-        if options.contains(.handleCookies) { text += "|cookies=jar" }
-        if options.contains(.allowInvalidCertificates) { text += "|certificates=any" }
+        if let details = box?.details {
+            if details.usesCredentialStorage { text += "|credentials=stored" }
+            if details.handlesCookies { text += "|cookies=jar" }
+            if details.allowsInvalidCertificates { text += "|certificates=any" }
+        }
         return text
     }
 
@@ -117,13 +119,8 @@ extension WebImageRequest {
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
     }
 
-    /// The most bytes of the decoded picture, from its own limit or that of ``WebImageOptions/scaleDownLarge``.
-    var pixelByteLimit: Int? {
-        box?.details.decodedByteLimit ?? (options.contains(.scaleDownLarge) ? Self.scaleDownByteLimit : nil)
-    }
-
-    /// 60 MiB, as SDWebImage has it on phones: 15.7 megapixels.
-    static let scaleDownByteLimit = 60 << 20
+    /// ``decodedByteLimit``, without a copy of all details.
+    var pixelByteLimit: Int? { box?.details.decodedByteLimit }
 }
 
 extension ImageCacheKey {

@@ -32,6 +32,41 @@ extension WebImageRequest {
         set { changeDetails { $0.credential = newValue } }
     }
 
+    /// Whether cookies of the downloader's jar are sent, and those that servers set are stored there; `false` by default.
+    ///
+    /// The cache separates images loaded with cookies from others, but not one user's from the next: empty it when another user
+    /// logs in.
+    public var handlesCookies: Bool {
+        get { box?.details.handlesCookies ?? false }
+        set { changeDetails { $0.handlesCookies = newValue } }
+    }
+
+    /// Whether credentials that were accepted are stored in memory and used again; `false` by default.
+    ///
+    /// The cache separates such images from others, but not one stored credential from the next: empty it when another user logs
+    /// in.
+    public var usesCredentialStorage: Bool {
+        get { box?.details.usesCredentialStorage ?? false }
+        set { changeDetails { $0.usesCredentialStorage = newValue } }
+    }
+
+    /// Whether any certificate is accepted; `false` by default. **Insecure: allows interception.**
+    ///
+    /// Such images have cache keys of their own, so that requests that verify certificates never get them. Such loads use no
+    /// cookies or stored credentials of others.
+    public var allowsInvalidCertificates: Bool {
+        get { box?.details.allowsInvalidCertificates ?? false }
+        set { changeDetails { $0.allowsInvalidCertificates = newValue } }
+    }
+
+    /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(url:cause:)`` after the caches have missed, and
+    /// whether a URL with a lasting error is added to the list; `false` by default. See ``WebImageManager/blockedURLs``. A load that
+    /// succeeds removes its URL from the list.
+    public var ignoresFailedURLs: Bool {
+        get { box?.details.ignoresFailedURLs ?? false }
+        set { changeDetails { $0.ignoresFailedURLs = newValue } }
+    }
+
     /// How long the server may send nothing; `nil`, the default, leaves it to the manager and then to the loader. Requests
     /// that share a transfer have the limit of the one that began it.
     public var idleTimeout: Duration? {
@@ -179,6 +214,20 @@ extension WebImageRequest {
     public var damage: DecodingOptions.Damage? {
         get { details.damage }
         set { changeDetails { $0.damage = newValue } }
+    }
+
+    /// Whether processors change animations; `nil`, the default, is ``WebImageManager/Configuration/transformsAnimations``. Each frame
+    /// is processed when it is shown.
+    public var transformsAnimations: Bool? {
+        get { details.transformsAnimations }
+        set { changeDetails { $0.transformsAnimations = newValue } }
+    }
+
+    /// Whether processors change images in vector formats; `nil`, the default, is
+    /// ``WebImageManager/Configuration/transformsVectors``.
+    public var transformsVectors: Bool? {
+        get { details.transformsVectors }
+        set { changeDetails { $0.transformsVectors = newValue } }
     }
 
     /// Whether the manager's processors are used where ``processors`` has none; `true` by default.

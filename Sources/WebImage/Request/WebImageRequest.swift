@@ -31,7 +31,8 @@ public struct WebImageRequest: Sendable {
     public var processors: [any ImageProcessor]
 
     private var chosenPriority: LoadPriority?
-    private var chosenCachePolicy: CachePolicy?
+    /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
+    public var cachePolicy: CachePolicy
     /// `nil` as long as nothing in ``details`` was set. What every load asks for is read in the object itself: `details` is a
     /// copy of all, with a reference more to whatever is in it.
     private(set) var box: RequestDetails.Box?
@@ -39,10 +40,9 @@ public struct WebImageRequest: Sendable {
     /// Makes a request.
     ///
     /// - Parameters:
-    ///   - priority: `nil` leaves it to `options`, and is ``LoadPriority/normal`` where those say nothing.
-    ///   - cachePolicy: `nil` leaves it to `options`, and is ``CachePolicy/cacheFirst`` where those say nothing.
+    ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
     public init(
-        _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil, cachePolicy: CachePolicy? = nil,
+        _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil, cachePolicy: CachePolicy = .cacheFirst,
         thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [any ImageProcessor] = [],
         headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) {
@@ -52,7 +52,7 @@ public struct WebImageRequest: Sendable {
         self.scale = scale
         self.processors = processors
         chosenPriority = priority
-        chosenCachePolicy = cachePolicy
+        self.cachePolicy = cachePolicy
         if !headers.isEmpty || credential != nil || idleTimeout != nil {
             changeDetails { details in
                 details.headers = headers
@@ -69,31 +69,21 @@ public struct WebImageRequest: Sendable {
             request.url, options: options, headers: request.headers, credential: request.credential,
             idleTimeout: request.idleTimeout)
         if let limit = request.totalTimeout { totalTimeout = limit }
-        if request.handlesCookies { self.options.insert(.handleCookies) }
-        if request.usesCredentialStorage { self.options.insert(.useCredentialStorage) }
-        if request.allowsInvalidCertificates { self.options.insert(.allowInvalidCertificates) }
+        if request.handlesCookies { handlesCookies = true }
+        if request.usesCredentialStorage { usesCredentialStorage = true }
+        if request.allowsInvalidCertificates { allowsInvalidCertificates = true }
     }
 
-    /// How urgent it is; `normal` by default. Requests that share work run at the highest priority among them.
-    ///
-    /// ``WebImageOptions/highPriority`` and ``WebImageOptions/lowPriority`` give it its value as long as it is not set.
+    /// The priority; `normal` by default. Requests that share work run at the highest priority among them. A view waits with a
+    /// load of ``LoadPriority/low`` until scrolling around it has ended.
     public var priority: LoadPriority {
         get { priority(otherwise: .normal) }
         set { chosenPriority = newValue }
     }
 
-    /// ``priority``, or `standard` if neither the request nor its options set one.
+    /// Returns ``priority``, or `standard` if it was not set.
     package func priority(otherwise standard: LoadPriority) -> LoadPriority {
-        chosenPriority ?? options.priority ?? standard
-    }
-
-    /// Who may answer; `cacheFirst` by default.
-    ///
-    /// ``WebImageOptions/cacheOnly``, ``WebImageOptions/loaderOnly``, ``WebImageOptions/refreshCache`` and
-    /// ``WebImageOptions/httpCache`` give it its value as long as it is not set.
-    public var cachePolicy: CachePolicy {
-        get { chosenCachePolicy ?? options.cachePolicy ?? .cacheFirst }
-        set { chosenCachePolicy = newValue }
+        chosenPriority ?? standard
     }
 
     /// What few requests say.

@@ -24,9 +24,12 @@ final class LoadingSession: Sendable {
             request.thumbnail = thumbnail
             return request
         }
-        return WebImageRequest(
-            input.url, options: options.requestOptions, cachePolicy: options.policy, thumbnail: thumbnail,
-            headers: options.headers, credential: options.credential)
+        var request = WebImageRequest(
+            input.url, cachePolicy: options.policy, thumbnail: thumbnail, headers: options.headers,
+            credential: options.credential)
+        if options.handlesCookies { request.handlesCookies = true }
+        if options.allowsInvalidCertificates { request.allowsInvalidCertificates = true }
+        return request
     }
 
     /// Loads one picture.
@@ -88,12 +91,5 @@ extension SourceOptions {
         configuration.totalTimeout = totalTimeout
         if let authorities { configuration.certificateAuthorities = .file(authorities) }
         return ImageDownloader(configuration: configuration)
-    }
-
-    fileprivate var requestOptions: WebImageOptions {
-        var options: WebImageOptions = []
-        if handlesCookies { options.insert(.handleCookies) }
-        if allowsInvalidCertificates { options.insert(.allowInvalidCertificates) }
-        return options
     }
 }

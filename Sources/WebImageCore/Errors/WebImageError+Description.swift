@@ -50,7 +50,7 @@ extension WebImageError: CustomStringConvertible {
             "\(source.absoluteString) redirects to \(target.absoluteString), which the redirect policy forbids."
         case .blocked(let url, .failedBefore(let code)):
             "\(url.absoluteString) has failed before (error \(code)) and is on the block list for some minutes. "
-                + "Load it with retryFailed, or take it off the list."
+                + "Load it without ignoresFailedURLs, or remove it from the list."
         case .blocked(let url, let cause):
             "\(url.absoluteString): the address policy forbids \(cause.description)."
         case .dataProvider(let id, let reason):

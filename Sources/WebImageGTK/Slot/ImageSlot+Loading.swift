@@ -24,7 +24,7 @@ struct SlotRequest {
     /// Whether the load in progress for `earlier`, whose image it can share, uses the same caches, headers and policy.
     func canJoin(_ earlier: SlotRequest) -> Bool {
         request.cachePolicy == earlier.request.cachePolicy && request.headers == earlier.request.headers
-            && request.options.intersection(.ignoreDiskCache) == earlier.request.options.intersection(.ignoreDiskCache)
+            && request.originalCacheAccess == earlier.request.originalCacheAccess
     }
 
     mutating func releaseClosures() { (progress, preview, completion, hasWaited) = (nil, nil, nil, false) }

@@ -67,7 +67,7 @@ import WebImageTestSupport
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         let url = try server.url("/a.png")
         let manager = makeManager()
-        try await interrupt(manager, WebImageRequest(url, options: .ignoreDiskCache), after: 1_000_000)
+        try await interrupt(manager, WebImageRequest(url).withoutDisk, after: 1_000_000)
         _ = try await manager.response(for: WebImageRequest(url))
         #expect(try await server.accessLog().map(\.range) == [nil, nil])
     }

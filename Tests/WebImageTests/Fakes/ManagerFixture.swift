@@ -111,3 +111,19 @@ extension WebImageManager {
         return cache
     }
 }
+
+extension WebImageRequest {
+    /// Returns the request with a change.
+    func with(_ change: (inout WebImageRequest) -> Void) -> WebImageRequest {
+        var request = self
+        change(&request)
+        return request
+    }
+
+    /// Returns the request without access to the disk cache.
+    var withoutDisk: WebImageRequest { with { $0.originalCacheAccess = .none } }
+    /// Returns the request without writing to the disk cache.
+    var withoutStoringOnDisk: WebImageRequest { with { $0.originalCacheAccess = CacheAccess(query: .disk, store: []) } }
+    /// Returns the request for the block list's sake.
+    var ignoringFailedURLs: WebImageRequest { with { $0.ignoresFailedURLs = true } }
+}

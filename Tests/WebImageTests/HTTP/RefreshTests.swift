@@ -107,7 +107,7 @@ import WebImageTestSupport
     @Test func bytesThatAreNoPictureLeaveTheStoredOne() async throws {
         _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         await #expect(throws: WebImageError.self) {
-            try await fixture.load(WebImageRequest(url, options: .refreshCache)) { load in
+            try await fixture.load(WebImageRequest(url, cachePolicy: .refresh)) { load in
                 load.answer(Data("<html>".utf8), status: 200, "ETag: \"2\"")
             }
         }

@@ -23,21 +23,23 @@ import WebImageTestSupport
     @Test func blocksOnlyThoseWhoAskForIt() async throws {
         try await fail(WebImageRequest(url), with: notFound)
         #expect(!fixture.manager.isBlocked(url))
-        let asking = WebImageRequest(url, options: .ignoreFailedURL)
+        let asking = WebImageRequest(url).ignoringFailedURLs
         try await fail(asking, with: notFound)
         try #require(fixture.manager.blockedURLs == [url])
         await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
             try await fixture.manager.image(for: asking)
         }
         #expect(fixture.loader.loadCount == 2)
-        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let image = try SolidPicture(1).image()
+        fixture.manager.store(image, for: url)
         #expect(try await fixture.manager.response(for: asking).origin == .memoryCache, "memory still answers")
+        #expect(fixture.manager.isBlocked(url), "only a load takes it off")
     }
 
     @Test func theListIsAskedOnceTheDiskHasMissed() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
-        let asking = WebImageRequest(url, options: .ignoreFailedURL)
-        let reloading = WebImageRequest(url, options: [.ignoreFailedURL, .loaderOnly])
+        let asking = WebImageRequest(url).ignoringFailedURLs
+        let reloading = WebImageRequest(url, cachePolicy: .reload).ignoringFailedURLs
         try await fail(reloading, with: notFound)
         try #require(fixture.manager.isBlocked(url))
         await fixture.cache.disk?.flush()
@@ -52,18 +54,16 @@ import WebImageTestSupport
     @Test(arguments: [401, 407]) func whereACredentialIsMissingTheURLIsNotBlocked(status: Int) async throws {
         let refusal = WebImageError.httpStatus(code: status, url: url)
         #expect(refusal.isLasting)
-        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: refusal)
+        try await fail(WebImageRequest(url).ignoringFailedURLs, with: refusal)
         #expect(fixture.manager.blockedURLs.isEmpty)
-        _ = try await fixture.load(WebImageRequest(url, options: .ignoreFailedURL), answeringWith: SolidPicture(1))
+        _ = try await fixture.load(WebImageRequest(url).ignoringFailedURLs, answeringWith: SolidPicture(1))
     }
 
-    @Test func retryFailedLoadsAndTakesOffTheList() async throws {
-        let asking = WebImageRequest(url, options: .ignoreFailedURL)
-        try await fail(asking, with: notFound)
-        let retrying = WebImageRequest(url, options: [.ignoreFailedURL, .retryFailed])
-        try await fail(retrying, with: notFound)
-        #expect(fixture.manager.isBlocked(url))
-        _ = try await fixture.load(retrying, answeringWith: SolidPicture(1))
+    @Test func aLoadThatSucceedsTakesItsURLOffTheList() async throws {
+        try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
+        try await fail(WebImageRequest(url), with: notFound)
+        #expect(fixture.manager.isBlocked(url), "it was loaded in spite of the list, and failed again")
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(!fixture.manager.isBlocked(url))
     }
 
@@ -74,17 +74,17 @@ import WebImageTestSupport
             .truncated(expected: 2, received: 1, url: url), .notInCache(key: ""), .outOfMemory(byteCount: 1),
         ]
         #expect(passing.allSatisfy { !$0.isLasting })
-        for error in passing { try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: error) }
+        for error in passing { try await fail(WebImageRequest(url).ignoringFailedURLs, with: error) }
         #expect(fixture.manager.blockedURLs.isEmpty)
         #expect(WebImageError.httpStatus(code: 410, url: url).isLasting)
         #expect(WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: []).isLasting)
     }
 
     @Test func canBeTakenOff() async throws {
-        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: notFound)
+        try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
         fixture.manager.unblock(url)
         #expect(!fixture.manager.isBlocked(url))
-        try await fail(WebImageRequest(url, options: .ignoreFailedURL), with: notFound)
+        try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
         fixture.manager.unblockAll()
         #expect(fixture.manager.blockedURLs.isEmpty)
     }
@@ -93,7 +93,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture { $0.hooks.shouldBlock = { _, error in error.code == 202 } }
         func fail(_ error: WebImageError) async throws {
             let results = Results()
-            fixture.manager.load(WebImageRequest(url, options: .ignoreFailedURL), completion: results.note)
+            fixture.manager.load(WebImageRequest(url).ignoringFailedURLs, completion: results.note)
             try await fixture.nextLoad().end(.failure(error))
             _ = await results.wait(for: 1)
         }
@@ -133,7 +133,7 @@ import WebImageTestSupport
     }
 
     @Test func whatOneRequestRefusesIsNotBlockedForOthers() async throws {
-        var narrow = WebImageRequest(url, options: .ignoreFailedURL)
+        var narrow = WebImageRequest(url).ignoringFailedURLs
         narrow.decodingLimits = DecodingLimits(pixelCount: 10)
         await #expect(throws: WebImageError.self) {
             try await fixture.load(narrow, answeringWith: SolidPicture(1))

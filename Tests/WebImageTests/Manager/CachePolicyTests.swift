@@ -53,7 +53,7 @@ import WebImageTestSupport
     }
 
     @Test func ignoreDiskCacheLeavesTheDiskAlone() async throws {
-        let request = WebImageRequest(url, options: .ignoreDiskCache)
+        let request = WebImageRequest(url).withoutDisk
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
         fixture.cache.memory.removeAll()
@@ -69,7 +69,7 @@ import WebImageTestSupport
 
     @Test func ignoreDiskCacheIsNotJoinedByAReloadThatStores() async throws {
         let results = Results()
-        fixture.manager.load(WebImageRequest(url, options: .ignoreDiskCache), completion: results.note)
+        fixture.manager.load(WebImageRequest(url).withoutDisk, completion: results.note)
         let unstored = try await fixture.nextLoad()
         fixture.manager.load(WebImageRequest(url, cachePolicy: .reload), completion: results.note)
         let stored = try await fixture.nextLoad()

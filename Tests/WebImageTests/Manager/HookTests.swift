@@ -63,7 +63,7 @@ import WebImageTestSupport
     @Test func theOptionsProcessorSeesRequestsFirst() async throws {
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { request in
-                if request.url.lastPathComponent == "a" { request.options.insert(.memoryOnly) }
+                if request.url.lastPathComponent == "a" { request.originalCacheAccess.store = [] }
                 request.userInfo["seen"] = true
             }
         }

@@ -15,13 +15,13 @@ import WebImageTestSupport
 
     @Test func anOperationTellsWhereItIs() async throws {
         let results = Results()
-        let request = WebImageRequest(url, options: .highPriority)
+        let request = WebImageRequest(url, options: .waitForStore)
         let operation = fixture.manager.load(request, completion: results.note)
         #expect(operation.state == .running)
         #expect(fixture.manager.isRunning)
         #expect(operation.cacheKey == request.cacheKey)
         #expect(operation.cache === fixture.cache)
-        #expect(operation.options == .highPriority)
+        #expect(operation.options == .waitForStore)
         #expect(operation.response == nil)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
         _ = await results.wait(for: 1)
@@ -93,7 +93,7 @@ import WebImageTestSupport
         let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
         #expect(fixture.manager.isInMemory(thumbnail))
-        _ = try await fixture.load(WebImageRequest(url, options: .loaderOnly), answeringWith: SolidPicture(2))
+        _ = try await fixture.load(WebImageRequest(url, cachePolicy: .reload), answeringWith: SolidPicture(2))
         // Asked before anything has looked it up, and so taken it away.
         #expect(!fixture.manager.isInMemory(thumbnail))
         #expect(await fixture.manager.tier(holding: thumbnail) == .disk)
@@ -136,7 +136,7 @@ import WebImageTestSupport
         fixture.manager.store(try picture.image(), data: try picture.png(), for: url)
         #expect(fixture.manager.cachedImage(for: url)?.scale == 2)
         fixture.cache.memory.removeAll()
-        let response = try await fixture.manager.response(for: WebImageRequest(url, options: .cacheOnly))
+        let response = try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         #expect(response.origin == .diskCache)
         #expect(response.image.scale == 2)
         #expect(response.data == (try picture.png()))
@@ -156,7 +156,7 @@ import WebImageTestSupport
         _ = try await fixture.manager.response(for: request)
         fixture.cache.memory.removeAll()
         _ = try await fixture.manager.response(for: request)
-        let missing = WebImageRequest(try ManagerFixture.url("b"), options: .cacheOnly)
+        let missing = WebImageRequest(try ManagerFixture.url("b"), cachePolicy: .cacheOnly)
         _ = try? await fixture.manager.image(for: missing)
         let counters = fixture.manager.counters
         #expect((counters.requests, counters.loads) == (4, 1))
@@ -172,7 +172,7 @@ import WebImageTestSupport
         }
         let request = WebImageRequest(try #require(URL(string: "scripted://me:secret@host/a")))
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
-        _ = try? await fixture.manager.image(for: WebImageRequest(url, options: .cacheOnly))
+        _ = try? await fixture.manager.image(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         let messages = lines.withLock { $0 }
         #expect(messages.map(\.level) == [.info, .warning], "no debug messages")
         #expect(messages.allSatisfy { !$0.text.contains("secret") })

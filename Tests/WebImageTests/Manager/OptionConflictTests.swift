@@ -15,13 +15,12 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        WebImageOptions.progressive, .progressiveBlur, .firstFrameOnly, .preloadAllFrames, .scaleDownLarge,
-        .transformAnimated,
+        WebImageOptions.progressive, .progressiveBlur, .firstFrameOnly, .preloadAllFrames,
     ])
     func ignoreDecodingLeavesNothingToOthers(_ other: WebImageOptions) async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder) {
-            $0.scaleDownByteLimit = 4
+            $0.decodedByteLimit = 4
             $0.previewInterval = .zero
         }
         let processor = ProbeProcessor(name: "a")
@@ -39,11 +38,12 @@ import WebImageTestSupport
         #expect((decoder.decodeCount, processor.runCount) == (0, 0))
     }
 
-    @Test(arguments: [WebImageOptions.preloadAllFrames, .matchAnimatedKind, .transformAnimated])
+    @Test(arguments: [WebImageOptions.preloadAllFrames, .matchAnimatedKind])
     func firstFrameOnlyGoesBefore(_ other: WebImageOptions) async throws {
         let fixture = try ManagerFixture { $0.transformsAnimations = false }
-        let request = WebImageRequest(
+        var request = WebImageRequest(
             url, options: [.firstFrameOnly, other], processors: [ProbeProcessor(name: "a", red: 5)])
+        request.transformsAnimations = true
         let image = try await fixture.load(request, answeringWith: TestAnimation.gif([10, 20])).image
         #expect(image.animation == nil)
         #expect(image.pixels[0, 0].x == 15)
@@ -54,11 +54,11 @@ import WebImageTestSupport
         #expect(still.animation == nil)
     }
 
-    @Test(arguments: [WebImageOptions.memoryOnly, .queryDiskSync, .queryMemoryData, .queryMemoryDataSync])
-    func ignoreDiskCacheGoesBefore(_ other: WebImageOptions) async throws {
+    @Test(arguments: [WebImageOptions.queryDiskSync, .queryMemoryData, [.queryMemoryData, .queryDiskSync]])
+    func noAccessToDiskTakesPrecedence(_ other: WebImageOptions) async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
-        let request = WebImageRequest(url, options: [.ignoreDiskCache, other])
+        let request = WebImageRequest(url, options: other).withoutDisk
         #expect(fixture.manager.cachedImage(for: request) == nil)
         #expect(try await fixture.load(request, answeringWith: SolidPicture(2)).origin == .remote)
         let results = Results()
@@ -70,8 +70,8 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
 
-    @Test func cacheOnlyAndIgnoreDiskCacheLeaveMemoryAlone() async throws {
-        let request = WebImageRequest(url, options: [.cacheOnly, .ignoreDiskCache])
+    @Test func cacheOnlyWithoutDiskLeavesMemory() async throws {
+        let request = WebImageRequest(url, cachePolicy: .cacheOnly).withoutDisk
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: request).origin == .memoryCache)
         fixture.cache.memory.removeAll()

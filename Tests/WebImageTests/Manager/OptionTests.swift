@@ -23,7 +23,7 @@ import WebImageTestSupport
     // MARK: Who answers
 
     @Test func memoryOnlyWritesNothingToTheDisk() async throws {
-        let request = WebImageRequest(url, options: .memoryOnly)
+        let request = WebImageRequest(url).withoutStoringOnDisk
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(await storedBytes(of: request) == nil)
         #expect(fixture.manager.cachedImage(for: url) != nil)
@@ -37,7 +37,7 @@ import WebImageTestSupport
         await fixture.cache.disk?.flush()
         let before = await fixture.cache.disk?.entry(for: key)?.responseMetadata
         fixture.time.advance(seconds: 20)
-        let request = WebImageRequest(url, options: .memoryOnly, cachePolicy: .http)
+        let request = WebImageRequest(url, cachePolicy: .http).withoutStoringOnDisk
         async let second = fixture.manager.response(for: request)
         try await fixture.nextLoad().confirm("Cache-Control: max-age=100")
         _ = try await second
@@ -49,21 +49,21 @@ import WebImageTestSupport
     @Test func memoryOnlyStillReadsTheDisk() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
-        let request = WebImageRequest(url, options: .memoryOnly)
+        let request = WebImageRequest(url).withoutStoringOnDisk
         #expect(try await fixture.manager.response(for: request).origin == .diskCache)
     }
 
     @Test func ignoreDiskCacheNeitherReadsNorWrites() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
-        let request = WebImageRequest(url, options: .ignoreDiskCache)
+        let request = WebImageRequest(url).withoutDisk
         let response = try await fixture.load(request, answeringWith: SolidPicture(2))
         #expect(response.origin == .remote)
         #expect(await storedBytes(of: request) == (try SolidPicture(1).png()))
     }
 
     @Test func cacheOnlyLoadsNothing() async throws {
-        let request = WebImageRequest(url, options: .cacheOnly)
+        let request = WebImageRequest(url, cachePolicy: .cacheOnly)
         await #expect(throws: WebImageError.notInCache(key: request.cacheKey.source)) {
             try await fixture.load(request, answeringWith: SolidPicture(1))
         }
@@ -72,14 +72,14 @@ import WebImageTestSupport
 
     @Test func loaderOnlyAsksTheLoaderThoughThereIsAPicture() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
-        let request = WebImageRequest(url, options: .loaderOnly)
+        let request = WebImageRequest(url, cachePolicy: .reload)
         #expect(SolidPicture(2).matches(try await fixture.load(request, answeringWith: SolidPicture(2)).image))
         #expect(SolidPicture(2).matches(try #require(fixture.manager.cachedImage(for: url))), "it is stored")
     }
 
     @Test func refreshCacheAsksTheServerWhetherAnythingHasChanged() async throws {
         _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
-        let request = WebImageRequest(url, options: .refreshCache)
+        let request = WebImageRequest(url, cachePolicy: .refresh)
         let confirmed = try await fixture.load(request) { load in
             #expect(load.request.headers["If-None-Match"] == "\"1\"")
             load.confirm()
@@ -91,7 +91,7 @@ import WebImageTestSupport
     }
 
     @Test func httpCacheAnswersForAsLongAsTheServerSays() async throws {
-        let request = WebImageRequest(url, options: .httpCache)
+        let request = WebImageRequest(url, cachePolicy: .http)
         _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 59)
         #expect(try await fixture.manager.response(for: request).origin == .memoryCache)
@@ -100,7 +100,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(later.image))
     }
 
-    @Test(arguments: [WebImageOptions.queryMemoryData, .queryMemoryDataSync])
+    @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryDiskSync]])
     func memoryHitsComeWithTheirBytes(options: WebImageOptions) async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: WebImageRequest(url)).data == nil)
@@ -114,10 +114,10 @@ import WebImageTestSupport
         #expect(try await results.wait(for: 1)[0].get().data == SolidPicture(1).png())
     }
 
-    @Test func queryMemoryDataSyncHasThemWhenTheCallReturns() async throws {
+    @Test func queryMemoryDataWithQueryDiskSyncHasThemWhenTheCallReturns() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let (queue, results) = (ManualCallbackQueue(), Results())
-        let request = WebImageRequest(url, options: .queryMemoryDataSync)
+        let request = WebImageRequest(url, options: [.queryMemoryData, .queryDiskSync])
         fixture.manager.load(request, callbackQueue: queue, completion: results.note)
         queue.runAll()
         #expect(try results.all.first?.get().data == SolidPicture(1).png())
@@ -174,9 +174,13 @@ import WebImageTestSupport
 
     // MARK: How it is loaded
 
-    @Test func optionsOfTheLoaderReachIt() async throws {
-        let options: WebImageOptions = [.handleCookies, .useCredentialStorage, .allowInvalidCertificates]
-        fixture.manager.load(WebImageRequest(url, options: options)) { _ in }
+    @Test func propertiesOfTheLoaderReachIt() async throws {
+        let changed = WebImageRequest(url).with { request in
+            request.handlesCookies = true
+            request.usesCredentialStorage = true
+            request.allowsInvalidCertificates = true
+        }
+        fixture.manager.load(changed) { _ in }
         let request = try await fixture.nextLoad().request
         #expect(request.handlesCookies && request.usesCredentialStorage && request.allowsInvalidCertificates)
         fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
@@ -292,9 +296,9 @@ import WebImageTestSupport
     }
 
     @Test func prioritiesReachTheLoader() async throws {
-        fixture.manager.load(WebImageRequest(url, options: .lowPriority)) { _ in }
+        fixture.manager.load(WebImageRequest(url, priority: .low)) { _ in }
         #expect(try await fixture.nextLoad().initialPriority == .low)
-        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"), options: .highPriority)) { _ in }
+        fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"), priority: .high)) { _ in }
         #expect(try await fixture.nextLoad().initialPriority == .high)
         fixture.manager.cancelAll()
     }
@@ -381,9 +385,8 @@ import WebImageTestSupport
         #expect(try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image.animation == nil)
     }
 
-    @Test func scaleDownLargeBoundsTheMemory() async throws {
-        let fixture = try ManagerFixture { $0.scaleDownByteLimit = 100 }
-        let request = WebImageRequest(url, options: .scaleDownLarge)
+    @Test func decodedByteLimitScalesLargeImagesDown() async throws {
+        let request = WebImageRequest(url).with { $0.decodedByteLimit = 100 }
         let response = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(response.image.pixels.size.pixelCount * 4 <= 100)
         #expect(fixture.manager.cachedImage(for: request) != nil)
@@ -392,12 +395,19 @@ import WebImageTestSupport
         #expect(whole.pixels.size == PixelSize(width: 8, height: 6))
     }
 
-    @Test func scaleDownLargeKeepsPicturesUpright() async throws {
-        let fixture = try ManagerFixture { $0.scaleDownByteLimit = 8 * 12 * 4 }
+    @Test func theManagersDecodedByteLimitHoldsForRequestsWithoutOne() async throws {
+        let fixture = try ManagerFixture { $0.decodedByteLimit = 100 }
+        let small = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1)).image
+        #expect(small.pixels.size.pixelCount * 4 <= 100)
+        let large = WebImageRequest(url).with { $0.decodedByteLimit = 1000 }
+        #expect(try await fixture.manager.image(for: large).pixels.size == PixelSize(width: 8, height: 6))
+    }
+
+    @Test func decodedByteLimitKeepsImagesUpright() async throws {
         // 24×16 pixels, to be turned by a quarter.
         let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/images/orientation-6.jpg")
-        let request = WebImageRequest(url, options: .scaleDownLarge)
+        let request = WebImageRequest(url).with { $0.decodedByteLimit = 8 * 12 * 4 }
         let image = try await fixture.load(request, answeringWith: Data(contentsOf: path)).image
         #expect(image.pixels.size == PixelSize(width: 8, height: 12))
     }
@@ -415,8 +425,11 @@ import WebImageTestSupport
         let other = try ManagerFixture { $0.transformsAnimations = false }
         #expect(try reds(await other.load(request, answeringWith: gif).image) == [10, 20])
         var transforming = request
-        transforming.options = .transformAnimated
+        transforming.transformsAnimations = true
         #expect(try reds(await other.manager.image(for: transforming)) == [15, 25])
+        // A request may leave them as they are where the manager does not.
+        let plain = request.with { $0.transformsAnimations = false }
+        #expect(try reds(await fixture.manager.image(for: plain)) == [10, 20])
         // Stills are processed all the same.
         let still = WebImageRequest(try ManagerFixture.url("still"), processors: [processor])
         #expect(try await other.load(still, answeringWith: SolidPicture(1)).image.pixels[0, 0].x == 6)
@@ -433,7 +446,7 @@ import WebImageTestSupport
         let drawing = Data("<svg 10".utf8)
         #expect(try await fixture.load(request, answeringWith: drawing).image.pixels[0, 0].x == 10)
         var transforming = request
-        transforming.options = .transformVector
+        transforming.transformsVectors = true
         #expect(try await fixture.manager.image(for: transforming).pixels[0, 0].x == 15)
     }
 

@@ -32,7 +32,7 @@ import WebImageTestSupport
         let pipeline = Pipeline(fixture.manager.configuration, undecoded: ByteBudget(byteLimit: 1))
         let other = pipeline.undecoded.hold(5)
         let ends = Countdown()
-        let request = WebImageRequest(try ManagerFixture.url("a"), options: .ignoreDiskCache)
+        let request = WebImageRequest(try ManagerFixture.url("a")).withoutDisk
         _ = pipeline.join(try #require(pipeline.context(for: request))) { event in
             if case .finished(.success) = event { ends.signal() }
         }

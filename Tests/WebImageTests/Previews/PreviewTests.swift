@@ -94,9 +94,8 @@ import WebImageTestSupport
     @Test func previewsAreScaledDownAsTheEndIs() async throws {
         let fixture = try ManagerFixture {
             $0.previewInterval = .zero
-            $0.scaleDownByteLimit = 48 * 48 * 4
         }
-        let request = WebImageRequest(url, options: [.progressive, .scaleDownLarge])
+        let request = WebImageRequest(url, options: .progressive).with { $0.decodedByteLimit = 48 * 48 * 4 }
         let (previews, result) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
         #expect(previews[0].isPartial)
         #expect(previews[0].pixels.size == PixelSize(width: 48, height: 48))

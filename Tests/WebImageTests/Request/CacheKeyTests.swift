@@ -54,12 +54,15 @@ import WebImage
 
     @Test func keepsWhatAFilterGivesApartFromWhatIsAdded() {
         var keys: Set<String> = []
-        let options: [WebImageOptions] = [[], .handleCookies, .useCredentialStorage]
+        let changes: [@Sendable (inout WebImageRequest) -> Void] = [
+            { _ in }, { $0.handlesCookies = true }, { $0.usesCredentialStorage = true },
+            { $0.options = .firstFrameOnly },
+        ]
         for text in ["a", "a|cookies=jar", "a\\|cookies=jar", "a\\", "a#first-frame", "a|vary=0"] {
-            for options in options + [.firstFrameOnly] {
-                var request = WebImageRequest(url, options: options)
+            for change in changes {
+                var request = WebImageRequest(url).with(change)
                 request.cacheKeyFilter = { _ in text }
-                #expect(keys.insert(request.cacheKey.description).inserted, "\(text) \(options)")
+                #expect(keys.insert(request.cacheKey.description).inserted, "\(text)")
             }
         }
     }
@@ -98,8 +101,8 @@ import WebImage
         let keys = [
             WebImageRequest(bare), WebImageRequest(bare, credential: mine), WebImageRequest(bare, credential: yours),
             WebImageRequest(bare, credential: .bearerToken("secret")),
-            WebImageRequest(bare, options: .allowInvalidCertificates),
-            WebImageRequest(bare, options: .handleCookies),
+            WebImageRequest(bare).with { $0.allowsInvalidCertificates = true },
+            WebImageRequest(bare).with { $0.handlesCookies = true },
         ].map(\.cacheKey)
         #expect(Set(keys).count == keys.count)
         #expect(WebImageRequest(own).cacheKey == keys[1], "name and password in the URL are a credential")

@@ -17,9 +17,12 @@ import WebImageTestSupport
     }
 
     private func request(
-        _ width: Int, _ height: Int, _ mode: ResizeMode = .aspectFit, options: WebImageOptions = []
+        _ width: Int, _ height: Int, _ mode: ResizeMode = .aspectFit, options: WebImageOptions = [],
+        cachePolicy: CachePolicy = .cacheFirst
     ) -> WebImageRequest {
-        WebImageRequest(url, options: options, thumbnail: Thumbnail(width: width, height: height, mode: mode))
+        WebImageRequest(
+            url, options: options, cachePolicy: cachePolicy,
+            thumbnail: Thumbnail(width: width, height: height, mode: mode))
     }
 
     private let picture = SolidPicture(7, size: PixelSize(width: 80, height: 60))
@@ -50,7 +53,7 @@ import WebImageTestSupport
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
         #expect(response.image.isThumbnail)
         #expect(decoder.decodeCount == 1)
-        #expect(try await fixture.manager.response(for: request(20, 20, options: .cacheOnly)).origin == .memoryCache)
+        #expect(try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly)).origin == .memoryCache)
     }
 
     @Test func aSmallerOneIsThePreviewOfALarger() async throws {
@@ -100,7 +103,7 @@ import WebImageTestSupport
 
     @Test func whoWantsTheLoaderOrTurnsItOffGetsNothingOfIt() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
-        let reloaded = try await fixture.load(request(20, 20, options: .loaderOnly), answeringWith: picture)
+        let reloaded = try await fixture.load(request(20, 20, cachePolicy: .reload), answeringWith: picture)
         #expect(reloaded.origin == .remote)
         let other = try ManagerFixture { $0.reusesVariants = false }
         _ = try await other.load(WebImageRequest(url), answeringWith: picture)
@@ -159,7 +162,7 @@ import WebImageTestSupport
     @Test func whatAProgramStoresServesEverySize() async throws {
         let fixture = try ManagerFixture(hasDisk: false)
         fixture.manager.store(try picture.image(), for: url)
-        let response = try await fixture.manager.response(for: request(20, 20, options: .cacheOnly))
+        let response = try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly))
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
     }
 

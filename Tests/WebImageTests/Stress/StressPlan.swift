@@ -61,14 +61,16 @@ struct StressPlan {
             // Of an animation's first frame a JPEG would be kept, whose colours are not quite the same.
             request.serializer = { image, data, _ in data ?? (try? CodecRegistry.shared.encode(image, as: .png)) }
         }
+        if chance(6) { request.originalCacheAccess = .none }
+        if chance(6) { request.originalCacheAccess.store = [] }
+        if chance(8) { request.ignoresFailedURLs = true }
         lowResolutionNumber = variant != .undecoded && chance(4) ? (number + 1) % Self.numberCount : nil
         request.lowResolutionURL = try lowResolutionNumber.map { try source.url($0) }
         self.request = request
     }
 
     private static let options: [(WebImageOptions, Int)] = [
-        (.progressive, 25), (.ignoreDiskCache, 6), (.memoryOnly, 6), (.waitForStore, 6), (.queryMemoryData, 6),
-        (.queryDiskSync, 4), (.ignoreFailedURL, 8), (.retryFailed, 4), (.showNetworkActivity, 10),
+        (.progressive, 25), (.waitForStore, 6), (.queryMemoryData, 6), (.queryDiskSync, 4), (.showNetworkActivity, 10),
         (.preloadAllFrames, 4), (.matchAnimatedKind, 4), (.continueInBackground, 4),
     ]
 

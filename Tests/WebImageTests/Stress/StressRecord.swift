@@ -200,7 +200,7 @@ final class StressRecord: Sendable {
             return "\(response.origin) under \(request.cachePolicy)"
         default: break
         }
-        if response.origin == .diskCache, request.options.contains(.ignoreDiskCache) { return "from the disk" }
+        if response.origin == .diskCache, !request.originalCacheAccess.query.contains(.disk), !plan.keepsVariantOnDisk { return "from the disk" }
         if let reading = StressReading(whole: response.image), plan.variant != .undecoded {
             guard run.source.hasSent(plan.number, edition: reading.edition) else { return "an edition never sent" }
             guard let data = response.data, !plan.keepsVariantOnDisk else { return nil }
@@ -214,7 +214,7 @@ final class StressRecord: Sendable {
             switch error {
             case .cancelled: state.withLock { $0.isCancelAsked } || plan.fate != .stays && plan.way == .events
             case .notInCache: [.cacheOnly, .offline].contains(plan.request.cachePolicy)
-            case .blocked: plan.request.options.contains(.ignoreFailedURL)
+            case .blocked: plan.request.ignoresFailedURLs
             case .processing: plan.variant == .broken
             case .transport, .httpStatus, .truncated, .decoding, .unrecognizedFormat, .unacceptableContentType:
                 !run.source.isSound(plan.number)
