@@ -141,7 +141,7 @@ extension WebImageManager {
         guard wantsData, response.data == nil else {
             return end(operation, .success(response))
         }
-        if mayBlock, context.request.options.contains(.queryDiskSync) {
+        if mayBlock, context.request.options.contains(.queryDiskSync), pipeline.originals is ImageCache {
             response.data = pipeline.bytesBlocking(of: image, context)
             return end(operation, .success(response))
         }

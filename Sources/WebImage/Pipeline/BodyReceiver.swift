@@ -32,6 +32,8 @@ final class BodyReceiver: Sendable {
         var progress: ProgressSteps
 
         mutating func endAttempt(at now: Duration, _ error: WebImageError?) {
+            // An attempt that only waited has not started.
+            if failureTime != nil { attemptStart = now }
             attempts[attempts.count - 1].duration = now - attemptStart
             attempts[attempts.count - 1].error = error
         }
@@ -73,8 +75,8 @@ final class BodyReceiver: Sendable {
     /// Notes that a loader is asked.
     private func start() {
         let activity = LoaderActivity()
-        let now = configuration.environment.clock.now
-        state.withLock { ($0.activity, $0.attemptStart) = (activity, now) }
+        let (now, date) = (configuration.environment.clock.now, configuration.now())
+        state.withLock { ($0.activity, $0.attemptStart, $0.requestTime) = (activity, now, date) }
         job.report(LoadNews(activity: activity))
     }
 
@@ -86,6 +88,8 @@ final class BodyReceiver: Sendable {
         case .waited(let duration): noteWait(duration)
         case .attemptFailed(let error): noteFailure(error)
         case .response(let response):
+            // A loader without a queue may not report the start of another attempt.
+            if state.withLock({ $0.failureTime != nil }) { noteStart() }
             note(response)
             // A 304 has no body.
             if response.statusCode == 304 { return }
@@ -177,8 +181,6 @@ final class BodyReceiver: Sendable {
         if case .failure(let failure) = result { error = failure }
         let (collector, activity, attempts, task) = state.withLock { [error] state in
             state.hasEnded = true
-            // An attempt that only waited for a network has not started.
-            if state.failureTime != nil { state.attemptStart = now }
             if state.attempts.last?.duration == nil { state.endAttempt(at: now, error) }
             return (state.collector, state.activity, state.attempts, state.task.take())
         }

@@ -64,7 +64,7 @@ final class BytesLoad: Sendable {
                 of: context.key, priority: priority, isEnough: { [rules] in rules.isForRequest($0) }
             ) {
                 [self] stored in
-                share.settle(stored.first?.data.count ?? 0)
+                share.settle(stored.reduce(0) { $0 + $1.data.count })
                 trace.note(
                     .disk, since: start, .diskRead(answerCount: stored.count, byteCount: stored.first?.data.count))
                 answer(from: stored, share)
@@ -126,6 +126,8 @@ final class BytesLoad: Sendable {
         guard sources.contains(.loader) else { return giveUp() }
         if let objection = job.objectionToLoading() { return refuse(objection, question) }
         let conditions = question?.revalidation.conditions ?? []
+        // Only a HEAD request changes stored responses other than the one it asks about.
+        let stored = rules.request.method == "HEAD" ? stored : stored?.map(\.withoutBytes)
         let request = request(with: conditions)
         let url = request.url.separatedFromUserInfo.url
         let start = ContinuousClock.now

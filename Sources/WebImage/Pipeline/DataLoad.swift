@@ -108,7 +108,8 @@ extension Pipeline {
         }
         image.provenance = record
         if let kept = imageToKeep(image, context, isWanted: context.storesInMemory) {
-            cache.insert(kept, for: context.key, expiration: stored.expiration, unlessChangedSince: watches)
+            cache.insert(
+                kept, for: context.key, expiration: stored.expiration, isStored: false, unlessChangedSince: watches)
             noteVariant(kept, context)
         }
         return WebImageResponse(image: image, url: context.request.url, origin: .diskCache, data: stored.data)

@@ -83,7 +83,8 @@ extension ImageLoad {
                 let isWanted = job.isResultWanted && result.isForMemory
                 if let kept = pipeline.imageToKeep(result.image, context, isWanted: isWanted) {
                     cache.insert(
-                        kept, for: context.key, expiration: result.expiration, unlessChangedSince: watches)
+                        kept, for: context.key, expiration: result.expiration, isStored: false,
+                        unlessChangedSince: watches)
                 }
                 result.variantStore = storeVariant(result.image, expiration: result.expiration)
                 completion(.success(result))

@@ -67,6 +67,7 @@ final class ImageLoad: Sendable {
         if let other = news.trace { trace.include(other) }
         // A loader is asked, also for others that want the same bytes.
         if news.activity != nil { job.allowJoining() }
+        guard news.progress != nil || news.activity != nil || news.attempts != nil else { return }
         var news = news
         (news.trace, news.body) = (nil, nil)
         job.report(news)
@@ -172,7 +173,7 @@ final class ImageLoad: Sendable {
         if let stored = bytes.stored {
             if let kept {
                 cache.insert(
-                    kept, for: context.key, expiration: stored.expiration ?? .never,
+                    kept, for: context.key, expiration: stored.expiration, isStored: true,
                     unlessChangedSince: [watch, stored.watch])
             }
         } else {
@@ -251,7 +252,7 @@ final class ImageLoad: Sendable {
                     image.provenance = record
                     if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {
                         cache.insert(
-                            kept, for: context.key, expiration: stored.expiration ?? .never,
+                            kept, for: context.key, expiration: stored.expiration, isStored: true,
                             unlessChangedSince: [watch, stored.watch])
                     }
                     var response = response(image, .diskCache, data: stored.data)
@@ -372,7 +373,7 @@ extension Pipeline {
         guard arrival.disk == .storesBesideOthers, let response else {
             return .store(data, responseMetadata: response.map { ResponseMetadata(response: $0).encoded })
         }
-        return .storeBesideOthers { [data] stored in
+        return .storeBesideOthers(alternates: { $0.alternates { _ in false } }) { [data] stored in
             ResponsePlacement.of(response, data, among: stored, requestHeaders: arrival.requestHeaders)
         }
     }

@@ -42,7 +42,8 @@ public struct WebImageRequest: Sendable {
     /// - Parameters:
     ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
     public init(
-        _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil, cachePolicy: CachePolicy = .cacheFirst,
+        _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil,
+        cachePolicy: CachePolicy = .cacheFirst,
         thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [any ImageProcessor] = [],
         headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) {

@@ -54,7 +54,9 @@ extension ImageLoad {
                     image.data = nil
                     image.provenance = pipeline.provenance(ofImageMadeFrom: larger, context)
                     if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {
-                        cache.insert(kept, for: context.key, expiration: expiration, unlessChangedSince: watches)
+                        cache.insert(
+                            kept, for: context.key, expiration: expiration, isStored: false, unlessChangedSince: watches
+                        )
                         pipeline.noteVariant(kept, context)
                     }
                     var response = response(image, .memoryCache)

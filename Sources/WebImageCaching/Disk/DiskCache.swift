@@ -112,6 +112,12 @@ public final class DiskCache: Sendable {
         return queue.submit(priority: priority) { completion(self.find(key)) }
     }
 
+    /// Looks up the description of `key` on a reading thread, without the value. It does not count as a use.
+    func loadEntry(_ key: String, completion: @escaping @Sendable (Entry?) -> Void) {
+        openOnce()
+        queue.submit { completion(self.findEntry(key)) }
+    }
+
     /// Like ``load(_:priority:completion:)``, with the description of the bytes.
     func loadItem(
         _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Item?) -> Void

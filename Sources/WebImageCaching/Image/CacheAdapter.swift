@@ -13,7 +13,7 @@ package import WebImageCore
 /// Until the cache has stored an image in memory, this object holds it, so that a look-up that follows finds it.
 package final class CacheAdapter: PipelineCache {
     package let base: any ImageCaching
-    package let provenances = ProvenanceTable()
+    package let provenances: ProvenanceTable
     private let changes = ChangeMonitor<ImageCacheKey>()
     private let state = Lock(State())
 
@@ -25,27 +25,37 @@ package final class CacheAdapter: PipelineCache {
         var pending: [ImageCacheKey: (number: Int, image: Image?)] = [:]
     }
 
-    /// One adapter per cache in the process, so that managers which share a cache share what is known about its images.
-    private static let adapters = Lock<[ObjectIdentifier: Reference]>([:])
+    /// One adapter per cache in the process, so that managers which share a cache share what is known about its images. What is
+    /// known outlives the adapter, as long as the cache exists.
+    private static let references = Lock<[ObjectIdentifier: Reference]>([:])
 
-    private struct Reference { weak var adapter: CacheAdapter? }
+    private struct Reference {
+        weak var base: (any ImageCaching)?
+        weak var adapter: CacheAdapter?
+        let provenances: ProvenanceTable
+    }
 
-    private init(_ base: any ImageCaching) { self.base = base }
-
-    deinit {
-        let id = ObjectIdentifier(base)
-        Self.adapters.withLock { if $0[id]?.adapter == nil { $0[id] = nil } }
+    private init(_ base: any ImageCaching, _ provenances: ProvenanceTable) {
+        (self.base, self.provenances) = (base, provenances)
     }
 
     /// Returns the cache as a pipeline needs it.
     package static func pipelineCache(_ cache: any ImageCaching) -> any PipelineCache {
         if let cache = cache as? any PipelineCache { return cache }
-        return adapters.withLock { adapters in
-            if let adapter = adapters[ObjectIdentifier(cache)]?.adapter { return adapter }
-            let adapter = CacheAdapter(cache)
-            adapters[ObjectIdentifier(cache)] = Reference(adapter: adapter)
-            return adapter
+        let id = ObjectIdentifier(cache)
+        // Objects that the look at weak references holds are released outside the lock.
+        let (adapter, held) = references.withLock { references -> (CacheAdapter, [AnyObject]) in
+            let (base, adapter) = (references[id]?.base, references[id]?.adapter)
+            if let adapter, base === cache { return (adapter, []) }
+            let bases = references.values.map(\.base)
+            references = references.filter { $0.value.base != nil }
+            let provenances = base === cache ? references[id]?.provenances : nil
+            let new = CacheAdapter(cache, provenances ?? ProvenanceTable())
+            references[id] = Reference(base: cache, adapter: new, provenances: new.provenances)
+            return (new, bases.compactMap { $0 } + [adapter].compactMap { $0 })
         }
+        withExtendedLifetime(held) {}
+        return adapter
     }
 
     package var holdsAnimations: Bool { true }
@@ -73,29 +83,39 @@ package final class CacheAdapter: PipelineCache {
     package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { nil }
 
     package func insert(
-        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch]
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
+        unlessChangedSince watches: [Watch]
     ) {
-        guard !watches.contains(where: \.hasChanged), currentImage(for: key) == nil else { return }
-        keep(image, for: key, expiration: expiration)
+        guard currentImage(for: key) == nil else { return }
+        keep(image, for: key, expiration: expiration, unlessChangedSince: watches)
     }
 
-    private func keep(_ image: Image?, for key: ImageCacheKey, expiration: CacheExpiration?) {
-        let (number, last) = state.withLock { state in
+    /// - Parameter image: `nil` removes what is in memory.
+    private func keep(
+        _ image: Image?, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch] = []
+    ) {
+        let last = state.withLock { state -> Image? in
+            guard !watches.contains(where: \.hasChanged) else { return nil }
             state.lastNumber += 1
-            return (state.lastNumber, state.pending.updateValue((state.lastNumber, image), forKey: key))
+            let number = state.lastNumber
+            let last = state.pending.updateValue((number, image), forKey: key)
+            enqueue(key, &state) { [self] in
+                if let image {
+                    let attributes = DiskCache.Attributes(expiration: expiration, extendedData: image.extendedData)
+                    await StoredProvenance.$isKept.withValue(true) {
+                        await base.store(image, data: nil, for: key, in: .memory, attributes: attributes)
+                    }
+                } else {
+                    await base.remove(for: key, from: .memory)
+                }
+                let last = self.state.withLock { state in
+                    state.pending[key]?.number == number ? state.pending.removeValue(forKey: key) : nil
+                }
+                withExtendedLifetime(last) {}
+            }
+            return last?.image
         }
         withExtendedLifetime(last) {}
-        enqueue(key) { [base] in
-            if let image {
-                let attributes = DiskCache.Attributes(expiration: expiration, extendedData: image.extendedData)
-                await base.store(image, data: nil, for: key, in: .memory, attributes: attributes)
-            } else {
-                await base.remove(for: key, from: .memory)
-            }
-        } completion: { [self] in
-            let last = state.withLock { $0.pending[key]?.number == number ? $0.pending.removeValue(forKey: key) : nil }
-            withExtendedLifetime(last) {}
-        }
     }
 
     // MARK: Bytes
@@ -147,7 +167,11 @@ package final class CacheAdapter: PipelineCache {
     package func discard(_ stored: StoredImage, because error: WebImageError) {
         var passage = stored.watch.passage
         guard changes.changeDiskIfUnchanged(&passage, {}) else { return }
-        enqueue(stored.key) { [base] in await base.remove(for: stored.key, from: .disk) }
+        enqueue(stored.key) { [base] in
+            // The program may have stored others since.
+            guard await base.data(for: stored.key, in: .disk)?.data == stored.data else { return }
+            await base.remove(for: stored.key, from: .disk)
+        }
     }
 
     package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {
@@ -165,8 +189,8 @@ package final class CacheAdapter: PipelineCache {
         let attributes = DiskCache.Attributes(
             extendedData: ImageRecord(image, extendedData: image.extendedData).data)
         guard tiers.contains(.disk) else { return }
-        enqueue(key) { [base, image] in
-            await base.store(nil, data: await Self.bytes(of: image, data), for: key, in: .disk, attributes: attributes)
+        enqueue(key) { [self, image] in
+            await storeOnDisk(image, data, for: key, attributes)
         }
     }
 
@@ -180,9 +204,8 @@ package final class CacheAdapter: PipelineCache {
             case .remove(let withAlternates):
                 if withAlternates { for other in key.alternates { await base.remove(for: other, from: .disk) } }
                 await base.remove(for: key, from: .disk)
-            case .storeBesideOthers(let place):
-                let all = Array(0..<ImageCacheKey.alternateLimit)
-                let placement = place(await stored(key, watch(key)) { _ in all })
+            case .storeBesideOthers(let alternates, let place):
+                let placement = place(await stored(key, watch(key), alternates))
                 for slot in placement.removedSlots { await base.remove(for: key.alternate(slot), from: .disk) }
                 if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
                     await store(displaced.stored.data, for: key.alternate(displaced.slot), attributes)
@@ -205,12 +228,17 @@ package final class CacheAdapter: PipelineCache {
         let attributes = DiskCache.Attributes(
             expiration: expiration, extendedData: ImageRecord(image, extendedData: image.extendedData).data,
             responseMetadata: responseMetadata)
-        enqueue(key) { [base] in
-            await base.store(
-                nil, data: await Self.bytes(of: image, data), for: key, in: .disk, attributes: attributes)
-        } completion: {
+        enqueue(key) { [self] in
+            await storeOnDisk(image, data, for: key, attributes)
             completion()
         }
+    }
+
+    private func storeOnDisk(
+        _ image: Image, _ data: Data?, for key: ImageCacheKey, _ attributes: DiskCache.Attributes
+    ) async {
+        guard let data = await Self.bytes(of: image, data) else { return await base.remove(for: key, from: .disk) }
+        await base.store(nil, data: data, for: key, in: .disk, attributes: attributes)
     }
 
     /// Encodes the image if there are no bytes, so that a custom cache need not.
@@ -237,27 +265,34 @@ package final class CacheAdapter: PipelineCache {
 
     /// Runs `body` after all earlier calls for the key's source.
     @discardableResult
+    private func enqueue(_ key: ImageCacheKey, _ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        state.withLock { enqueue(key, &$0, body) }
+    }
+
+    @discardableResult
     private func enqueue(
-        _ key: ImageCacheKey, _ body: @escaping @Sendable () async -> Void,
-        completion: @escaping @Sendable () -> Void = {}
+        _ key: ImageCacheKey, _ state: inout State, _ body: @escaping @Sendable () async -> Void
     ) -> Task<Void, Never> {
         let source = KeyText(key.source)
-        return state.withLock { state in
-            state.lastNumber += 1
-            let (number, last) = (state.lastNumber, state.chains[source]?.task)
-            let task = Task { [self] in
-                await last?.value
-                await body()
-                completion()
-                let ended = self.state.withLock { state in
-                    state.chains[source]?.number == number ? state.chains.removeValue(forKey: source) : nil
-                }
-                withExtendedLifetime(ended) {}
+        state.lastNumber += 1
+        let (number, last) = (state.lastNumber, state.chains[source]?.task)
+        let task = Task { [self] in
+            await last?.value
+            await body()
+            let ended = self.state.withLock { state in
+                state.chains[source]?.number == number ? state.chains.removeValue(forKey: source) : nil
             }
-            state.chains[source] = (number, task)
-            return task
+            withExtendedLifetime(ended) {}
         }
+        state.chains[source] = (number, task)
+        return task
     }
+}
+
+/// Whether images that a cache stores keep what is known about the response they came from: those of a manager do, those of a
+/// program do not.
+enum StoredProvenance {
+    @TaskLocal static var isKept = false
 }
 
 /// A read that waits for earlier calls.

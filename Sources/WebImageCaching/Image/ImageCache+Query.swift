@@ -235,7 +235,7 @@ extension ImageCache {
             if promotes, let image = result.image {
                 insert(
                     image, for: isWhole ? key : key.firstFrame, expiration: stored.expires.map { .date($0) },
-                    unlessChangedSince: [watch])
+                    isStored: true, unlessChangedSince: [watch])
             }
             return result
         } catch {

@@ -101,7 +101,7 @@ extension ImageCache {
         init(_ image: Image?, _ data: Data?, _ attributes: DiskCache.Attributes) {
             self.image = image
             // What a program stores is not the response that the image may once have come with.
-            self.image?.provenance = nil
+            if !StoredProvenance.isKept { self.image?.provenance = nil }
             self.data = data
             self.attributes = attributes
             if let extendedData = attributes.extendedData { self.image?.extendedData = extendedData }

@@ -10,7 +10,8 @@ public import WebImageCore
 ///
 /// A manager can use any cache. It keeps HTTP's record of a response (validators, freshness, Vary) in
 /// ``DiskCache/Attributes/responseMetadata``: a cache that stores and returns it takes part in revalidation, one that ignores
-/// it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``.
+/// it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``. A program that changes
+/// the cache directly while a manager loads the same source may find its change replaced by the load's result.
 ///
 /// Methods may be called from any thread, several at once. An `async` method that waits for long should return when its task
 /// is cancelled; its result is then ignored.

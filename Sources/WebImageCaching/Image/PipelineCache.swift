@@ -27,8 +27,12 @@ package protocol PipelineCache: AnyObject, Sendable {
     /// When the image in memory expires.
     func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration?
     /// Puts an image into memory, unless one is there or a watched key has changed.
+    ///
+    /// - Parameter isStored: whether the image comes from disk: without an expiration of its own it then has memory's, else the
+    ///   disk's.
     func insert(
-        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch])
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
+        unlessChangedSince watches: [Watch])
 
     /// Watches the key for changes.
     func watch(_ key: ImageCacheKey) -> Watch
@@ -41,7 +45,7 @@ package protocol PipelineCache: AnyObject, Sendable {
     ) -> (any LoaderTask)?
     /// Like ``read(_:priority:alternates:completion:)``, but blocks; empty for caches that cannot.
     func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage]
-    /// Looks up when the bytes for `key` were stored, and what beside them. Called from a completion of ``read``.
+    /// Looks up when the bytes for `key` were stored, and what beside them.
     func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void)
 
     /// Replaces the response metadata of stored bytes, unless they have changed.
@@ -123,6 +127,14 @@ package struct StoredImage: Sendable {
         expiration = bytes.expires.map { .date($0) }
     }
 
+    /// The same without the bytes, for what is only to be known about.
+    package var withoutBytes: StoredImage { StoredImage(self, data: Data()) }
+
+    private init(_ other: StoredImage, data: Data) {
+        (key, watch, imageRecord, self.data) = (other.key, other.watch, other.imageRecord, data)
+        (record, expiration) = (other.record, other.expiration)
+    }
+
     /// The slot of an alternate; `nil` for others.
     package var slot: Int? { (0..<ImageCacheKey.alternateLimit).first { key.original.alternate($0) == key } }
 
@@ -142,8 +154,13 @@ package enum StoredChange: Sendable {
     case store(Data, responseMetadata: Data?)
     /// Removes the bytes, and other responses that `Vary` distinguishes.
     case remove(withAlternates: Bool)
-    /// Stores the bytes beside other responses, as the closure decides from all that is stored.
-    case storeBesideOthers(@Sendable ([StoredImage]) -> Placement)
+    /// Stores the bytes beside other responses.
+    ///
+    /// - Parameters:
+    ///   - alternates: returns the slots that the latest response lists.
+    ///   - place: decides from all that is stored.
+    case storeBesideOthers(
+        alternates: @Sendable (StoredImage) -> [Int], place: @Sendable ([StoredImage]) -> Placement)
 
     /// Where to store a response that differs by `Vary`.
     package struct Placement: Sendable {
@@ -188,11 +205,12 @@ extension ImageCache: PipelineCache {
     package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { memory.expiration(for: key) }
 
     package func insert(
-        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, unlessChangedSince watches: [Watch]
+        _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
+        unlessChangedSince watches: [Watch]
     ) {
         guard !watches.contains(where: \.hasChanged) else { return }
         let (image, key) = kept(image, for: key)
-        let expiration = expiration ?? disk?.configuration.expiration.unlessNever
+        let expiration = expiration ?? (isStored ? nil : disk?.configuration.expiration.unlessNever)
         let isInserted = memory.insert(image, for: key, cost: image.memoryCost, expiration: expiration)
         if isInserted, watches.contains(where: \.hasChanged) { memory.remove(for: key) }
     }
@@ -233,10 +251,10 @@ extension ImageCache: PipelineCache {
     }
 
     package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
-        completion(
-            disk?.cachedEntry(for: key.description).map {
-                StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata)
-            })
+        guard let disk else { return completion(nil) }
+        disk.loadEntry(key.description) { entry in
+            completion(entry.map { StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata) })
+        }
     }
 
     package func update(_ stored: StoredImage, responseMetadata: Data) {
@@ -283,8 +301,8 @@ extension ImageCache: PipelineCache {
         case .remove(let withAlternates):
             let keys = (withAlternates ? key.alternates : []) + [key]
             return { disk in for key in keys { disk.remove(for: key.description) } }
-        case .storeBesideOthers(let place):
-            let placement = place(readBlocking(key, alternates: { _ in Array(0..<ImageCacheKey.alternateLimit) }))
+        case .storeBesideOthers(let alternates, let place):
+            let placement = place(readBlocking(key, alternates: alternates))
             return { disk in
                 for slot in placement.removedSlots { disk.remove(for: key.alternate(slot).description) }
                 if let displaced = placement.displaced, let attributes = placement.displacedAttributes {

@@ -19,8 +19,8 @@ package enum NoNews: JobNews {
 /// ```
 ///
 /// Handlers receive events in order, outside every lock, on the thread that the work runs on. `finished` is delivered exactly
-/// once to every subscriber that has not left. There is one exception to the order: ``welcome(_:)`` tells a late subscriber
-/// about earlier events on the subscriber's thread, and may overlap newer events, including the last.
+/// once to every subscriber that has not left. There is one exception to the order: a late subscriber is told about earlier events on its own
+/// thread, which may overlap newer events, including the last.
 ///
 /// A second step may run beside the first, to make a provisional result.
 package final class Job<Output: Sendable, News: JobNews>: Sendable {
@@ -101,7 +101,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
 
     // MARK: For subscribers
 
-    /// Joins; returns `nil` when the job has ended. Call ``welcome(_:)`` if the job had started before.
+    /// Joins; returns `nil` when the job has ended. What has happened before is not told.
     ///
     /// - Parameters:
     ///   - wantsResult: `false` for the job of the next stage, which makes something else from the result.
@@ -112,28 +112,42 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     ) -> JobSubscription<Output, News>? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
-            if wantsResult { state.isResultWanted = true }
-            state.lastID += 1
-            state.subscribers.append(
-                Subscriber(id: state.lastID, priority: priority, handler: handler, objection: objection))
-            state.priority = max(state.priority, priority)
-            return JobSubscription(job: self, id: state.lastID)
+            return add(
+                &state, priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
         }
     }
 
-    /// Tells a subscriber what has happened before it joined, and passes its priority on.
-    package func welcome(_ subscription: JobSubscription<Output, News>) {
-        let (handler, news, provisional) = state.withLock { state in
-            (
-                state.index(of: subscription.id).map { state.subscribers[$0].handler }, state.news, state.provisional
+    /// Joins a job that runs, and tells the handler what has happened before.
+    fileprivate func join(
+        priority: LoadPriority, wantsResult: Bool, objection: Objection?, handler: @escaping Handler
+    ) -> (JobSubscription<Output, News>, welcome: () -> Void)? {
+        state.withLock { state in
+            guard state.isLive, !state.isRefused else { return nil }
+            let subscription = add(
+                &state, priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+            let (news, provisional) = (state.news, state.provisional)
+            return (
+                subscription,
+                { [self] in
+                    // The stored result comes before the bytes that arrive, as it did for the others.
+                    if let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
+                    if let news { handler(.news(news)) }
+                    passPriorityOn()
+                }
             )
         }
-        if let handler {
-            // The stored result comes before the bytes that arrive, as it did for the others.
-            if let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
-            if let news { handler(.news(news)) }
-        }
-        passPriorityOn()
+    }
+
+    private func add(
+        _ state: inout State, priority: LoadPriority, wantsResult: Bool, objection: Objection?,
+        handler: @escaping Handler
+    ) -> JobSubscription<Output, News> {
+        if wantsResult { state.isResultWanted = true }
+        state.lastID += 1
+        state.subscribers.append(
+            Subscriber(id: state.lastID, priority: priority, handler: handler, objection: objection))
+        state.priority = max(state.priority, priority)
+        return JobSubscription(job: self, id: state.lastID)
     }
 
     fileprivate func leave(_ id: Int) {
@@ -303,39 +317,27 @@ package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: J
     ///
     /// - Parameters:
     ///   - wantsResult: see ``Job/subscribe(priority:wantsResult:objection:handler:)``, as for `objection`.
-    ///   - willJoin: called with the job before anything else happens.
     ///   - start: called outside the lock, for a new job.
     package func join(
         _ key: Key, priority: LoadPriority, wantsResult: Bool = true, objection: Work.Objection? = nil,
-        handler: @escaping Work.Handler, willJoin: (Work) -> Void = { _ in }, start: (Work) -> Void
+        handler: @escaping Work.Handler, start: (Work) -> Void
     ) -> JobSubscription<Output, News>? {
-        let (job, subscription, isNew) = jobs.withLock { jobs -> (Work, JobSubscription<Output, News>?, Bool) in
-            if let job = jobs[key],
-                let subscription = job.subscribe(
-                    priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+        typealias Joined = (subscription: JobSubscription<Output, News>?, welcome: (() -> Void)?, new: Work?)
+        let joined = jobs.withLock { jobs -> Joined in
+            if let (subscription, welcome) = jobs[key]?.join(
+                priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
             {
-                return (job, subscription, false)
+                return (subscription, welcome, nil)
             }
             let job = Work { [weak self] job in self?.remove(job, for: key) }
             jobs[key] = job
             let subscription = job.subscribe(
                 priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
-            return (job, subscription, true)
+            return (subscription, nil, job)
         }
-        willJoin(job)
-        if isNew {
-            start(job)
-        } else if let subscription {
-            job.welcome(subscription)
-        }
-        return subscription
-    }
-
-    /// Joins the job for `key` if there is one.
-    package func joinExisting(
-        _ key: Key, priority: LoadPriority = .veryLow, handler: @escaping Work.Handler
-    ) -> JobSubscription<Output, News>? {
-        jobs.withLock { $0[key]?.subscribe(priority: priority, handler: handler) }
+        joined.welcome?()
+        if let job = joined.new { start(job) }
+        return joined.subscription
     }
 
     private func remove(_ job: Work, for key: Key) {

@@ -110,7 +110,10 @@ package final class DeferredTask: LoaderTask {
             guard let change else { return }
             if let priority = change.priority { change.task.setPriority(priority) }
             switch change.isPaused {
-            case true?: change.task.pause()
+            case true?:
+                change.task.pause()
+                // The end came first: what the task controls next must not stay paused.
+                if state.withLock({ $0.hasEnded }) { change.task.resume() }
             case false?: change.task.resume()
             case nil: break
             }

@@ -74,7 +74,7 @@ public import WebImage
     }
 
     private var memoryCaches: [MemoryCache<ImageCacheKey, Image>] {
-        managers.compactMap { ($0.configuration.cache as? ImageCache)?.memory }
+        managers.flatMap { $0.configuration.cache.memoryCaches }
     }
 }
 
@@ -188,5 +188,16 @@ extension ImageIndicator {
     private func end() {
         spinner = nil
         reading?.cancel()
+    }
+}
+
+extension ImageCaching {
+    /// The memory caches of the library that it consists of.
+    fileprivate var memoryCaches: [MemoryCache<ImageCacheKey, Image>] {
+        switch self {
+        case let cache as ImageCache: [cache.memory]
+        case let group as ImageCacheGroup: group.caches.flatMap(\.memoryCaches)
+        default: []
+        }
     }
 }

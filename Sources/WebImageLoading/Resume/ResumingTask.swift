@@ -297,8 +297,13 @@ final class ResumingTask: LoaderTask {
             state.withLock { $0.handler }?(.metrics(metrics))
         case .retrying:
             // What follows is another body; what is stored of this one stays.
-            state.withLock { $0.body }?.begin(nil)
-            state.withLock { $0.handler }?(event)
+            let (body, handler) = state.withLock { state in
+                (state.found, state.totalByteCount, state.hasResponse) = (nil, nil, false)
+                (state.byteCount, state.nextRecord) = (0, 0)
+                return (state.body, state.handler)
+            }
+            body?.begin(nil)
+            handler?(event)
         case .queued, .started, .waited, .attemptFailed, .response, .refused:
             state.withLock { $0.handler }?(event)
         }

@@ -154,7 +154,7 @@ private final class AlternativesTask: LoaderTask {
         }
         guard let next else {
             if failure.error != error { handler(.attemptFailed(error)) }
-            return end(failure)
+            return end(failure, afterAlternatives: state.withLock { $0.index } > 0)
         }
         history?.addTransfer(failure.metrics)
         let url = sources[next].request.url.separatedFromUserInfo.url
@@ -162,9 +162,12 @@ private final class AlternativesTask: LoaderTask {
         startNext()
     }
 
-    private func end(_ failure: Failure) {
+    private func end(_ failure: Failure, afterAlternatives: Bool) {
         if case .httpStatus = failure.error, let refused = failure.refused { handler(.refused(refused)) }
-        deliver(failure.metrics)
+        var metrics = failure.metrics
+        // The transfer of the request's own URL counts already.
+        if afterAlternatives { metrics?.activeDuration = .zero }
+        deliver(metrics)
         handler(.finished(.failure(failure.error)))
     }
 

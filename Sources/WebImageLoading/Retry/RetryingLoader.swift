@@ -165,14 +165,17 @@ private final class RetryingTask: LoaderTask {
     /// Whether the status of a response, although the request accepts any, is tried again.
     private func skips(_ response: LoaderResponse) -> Bool {
         guard request.acceptsAnyAnswer, let status = response.statusCode else { return false }
-        let failure = failure(.httpStatus(code: status, url: response.url), response)
+        let failure = failure(.httpStatus(code: status, url: response.url), response, random: 1)
         guard strategy.delay(after: failure) != nil else { return false }
         state.withLock { ($0.isSkipped, $0.refused) = (true, response) }
         return true
     }
 
-    private func failure(_ error: WebImageError, _ response: LoaderResponse?) -> RetryFailure {
-        let (date, random, elapsed) = (environment.date(), environment.random(), elapsed)
+    /// - Parameter random: 1 for the longest wait: a response is skipped only if any wait fits into the time limit.
+    private func failure(
+        _ error: WebImageError, _ response: LoaderResponse?, random: Double? = nil
+    ) -> RetryFailure {
+        let (date, random, elapsed) = (environment.date(), random ?? environment.random(), elapsed)
         return RetryFailure(
             attemptCount: state.withLock { $0.failureCount } + 1, error: error, method: request.method,
             retryAfter: response.flatMap { RetryAfter.delay(of: $0, now: date) }, elapsed: elapsed, random: random)

@@ -43,7 +43,7 @@ import WebImageTestSupport
         // Who joins only now watches too late by himself; the bytes were watched before.
         let watch = cache.watch(key)
         cache.insert(
-            try solidImage(), for: key, expiration: stored.expiration ?? .never,
+            try solidImage(), for: key, expiration: stored.expiration, isStored: true,
             unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.contains(key) == (change == .none))
     }
@@ -55,7 +55,7 @@ import WebImageTestSupport
         #expect(stored.data == (try solidPNG()))
         await cache.remove(for: fixture.thumbnailKey)
         cache.insert(
-            try solidImage(), for: fixture.thumbnailKey, expiration: stored.expiration ?? .never,
+            try solidImage(), for: fixture.thumbnailKey, expiration: stored.expiration, isStored: true,
             unlessChangedSince: [watch, stored.watch])
         #expect(cache.memory.count == 0)
     }
@@ -66,7 +66,7 @@ import WebImageTestSupport
         let stored = try #require(await read(key, from: cache))
         cache.memory.set(try solidImage(3, 3), for: key)
         cache.insert(
-            try solidImage(), for: key, expiration: stored.expiration ?? .never,
+            try solidImage(), for: key, expiration: stored.expiration, isStored: true,
             unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.width == 3)
     }
@@ -96,7 +96,7 @@ import WebImageTestSupport
         stored.describe(&decoded)
         #expect(decoded.scale == 2 && decoded.extendedData == Data("mine".utf8))
         cache.insert(
-            decoded, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+            decoded, for: key, expiration: stored.expiration, isStored: true, unlessChangedSince: [watch, stored.watch])
         memory.ticking.advance(seconds: 99)
         #expect(cache.image(inMemoryFor: key) != nil)
         memory.ticking.advance(seconds: 2)
@@ -142,7 +142,8 @@ import WebImageTestSupport
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
         cache.insert(
-            animated, for: key, expiration: stored.expiration ?? .never, unlessChangedSince: [watch, stored.watch])
+            animated, for: key, expiration: stored.expiration, isStored: true,
+            unlessChangedSince: [watch, stored.watch])
         #expect(cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)
     }

@@ -37,7 +37,8 @@ import WebImageTestSupport
         let server = try NGINXServer(certificates: [.wrongHost])
         try server.write(SolidPicture(1).png(), to: "a.png")
         let url = try server.secureURL("/a.png", certificate: .wrongHost)
-        let response = try await manager.response(for: WebImageRequest(url).with { $0.allowsInvalidCertificates = true })
+        let response = try await manager.response(
+            for: WebImageRequest(url).with { $0.allowsInvalidCertificates = true })
         #expect(response.origin == .remote)
         let error = await #expect(throws: WebImageError.self) { try await manager.image(at: url) }
         #expect(error?.code == 208, "it is not taken from memory either")

@@ -53,7 +53,8 @@ import WebImageTestSupport
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
         #expect(response.image.isThumbnail)
         #expect(decoder.decodeCount == 1)
-        #expect(try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly)).origin == .memoryCache)
+        #expect(
+            try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly)).origin == .memoryCache)
     }
 
     @Test func aSmallerOneIsThePreviewOfALarger() async throws {

@@ -200,7 +200,9 @@ final class StressRecord: Sendable {
             return "\(response.origin) under \(request.cachePolicy)"
         default: break
         }
-        if response.origin == .diskCache, !request.originalCacheAccess.query.contains(.disk), !plan.keepsVariantOnDisk { return "from the disk" }
+        if response.origin == .diskCache, !request.originalCacheAccess.query.contains(.disk), !plan.keepsVariantOnDisk {
+            return "from the disk"
+        }
         if let reading = StressReading(whole: response.image), plan.variant != .undecoded {
             guard run.source.hasSent(plan.number, edition: reading.edition) else { return "an edition never sent" }
             guard let data = response.data, !plan.keepsVariantOnDisk else { return nil }

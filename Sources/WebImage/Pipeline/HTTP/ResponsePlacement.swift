@@ -88,7 +88,7 @@ extension PipelineCache {
 }
 
 extension StoredImage {
-    fileprivate func alternates(isEnough: (StoredResponse?) -> Bool) -> [Int] {
+    func alternates(isEnough: (StoredResponse?) -> Bool) -> [Int] {
         guard let metadata = record.responseMetadata.flatMap(ResponseMetadata.init(encoded:)),
             !metadata.alternates.isEmpty, !isEnough(metadata.response)
         else { return [] }
