@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// What has happened so far.
+/// The counters that the pipelines of a manager share.
 final class PipelineCounters: Sendable {
     private let counts = Lock(WebImageCounters())
 
@@ -10,7 +10,7 @@ final class PipelineCounters: Sendable {
 }
 
 extension WebImageCounters {
-    /// Counts an end as the program is told of it: what a cancel has overtaken did not happen.
+    /// Counts a result as it is delivered. If a cancellation came first, that is the result.
     mutating func count(_ result: Result<WebImageResponse, WebImageError>) {
         switch result {
         case .failure(.cancelled): cancellations += 1

@@ -1,39 +1,39 @@
-/// What a manager has done since it was made, and what waits; see ``WebImageManager/counters``.
+/// What a manager has done since it was created, and what is in progress; see ``WebImageManager/counters``.
 public struct WebImageCounters: Sendable, Hashable, Codable {
-    /// Loads asked for.
+    /// Requested loads.
     public var requests = 0
-    /// Those that memory answered.
+    /// Loads that memory answered.
     public var memoryHits = 0
-    /// Those whose picture or bytes came from the disk.
+    /// Loads whose image or bytes came from the disk.
     public var diskHits = 0
-    /// Those whose bytes came from a loader.
+    /// Loads whose bytes came from a loader.
     public var loads = 0
-    /// Those whose picture was made of a larger one in memory; they are no ``memoryHits``.
+    /// Loads whose image was made from a larger one in memory. They do not count as ``memoryHits``.
     public var reusedVariants = 0
-    /// Those that failed.
+    /// Failed loads.
     public var failures = 0
-    /// Those that were cancelled. Each load that has ended is one of these, a failure, or a picture from one of the places above.
+    /// Cancelled loads. Each load that has ended counts as one of these, as a failure, or under the origin of its image.
     public var cancellations = 0
-    /// Pictures shown before their file was whole.
+    /// Previews of files that had not arrived completely.
     public var previews = 0
 
-    /// Loads under way, now.
+    /// Loads in progress now.
     public var running = 0
-    /// Loads that wait because the manager is suspended, now.
+    /// Loads that wait now, because the manager is suspended.
     public var suspended = 0
-    /// Pictures being made, now: joined loads count once.
+    /// Images being made now. Joined loads count once.
     public var picturesUnderWay = 0
-    /// Files being read or fetched, now.
+    /// Files being read or loaded now.
     public var filesUnderWay = 0
-    /// Pieces of work that wait for a thread for decoding, of all managers, now.
+    /// Pieces of work that wait for a decoding thread now, of all managers.
     public var decodingQueueDepth = 0
-    /// Bytes in memory that wait to be decoded, now.
+    /// Bytes in memory that wait to be decoded now.
     public var undecodedByteCount = 0
 
-    /// Makes zeros.
+    /// Creates counters that are all 0.
     public init() {}
 
-    /// Of all loads that have succeeded, the part that no loader was needed for; `nil` before the first.
+    /// The fraction of successful loads that needed no loader; `nil` before the first.
     public var hitRate: Double? {
         let hits = memoryHits + diskHits + reusedVariants
         return hits + loads == 0 ? nil : Double(hits) / Double(hits + loads)

@@ -1,38 +1,38 @@
-/// Where a manager writes what it does: nowhere, unless it has a sink.
+/// The log of a manager. Without a sink it writes nothing.
 ///
 /// ```swift
 /// configuration.log = WebImageLog(level: .info) { print($0.level, $0.text) }
 /// ```
 public struct WebImageLog: Sendable {
-    /// How much a message matters.
+    /// The severity of a message.
     public enum Level: Int, Sendable, Comparable, CaseIterable, Codable {
-        /// Each start and end.
+        /// The start of each load, and each load that a cache answered.
         case debug
-        /// What a loader brought.
+        /// Each load that a loader answered.
         case info
-        /// What failed and may go well another time.
+        /// Failures that may not happen again.
         case warning
-        /// What failed and will fail again.
+        /// Failures that will happen again (``WebImageError/isLasting``).
         case error
 
-        /// Compares by weight.
+        /// Compares severities.
         public static func < (first: Level, second: Level) -> Bool { first.rawValue < second.rawValue }
     }
 
-    /// One thing that happened.
+    /// A log message.
     public struct Message: Sendable {
-        /// How much it matters.
+        /// The severity.
         public let level: Level
-        /// In words, without credentials.
+        /// The text, without credentials.
         public let text: String
     }
 
-    /// Messages below it are not written, nor made.
+    /// The minimum severity; ``Level/info`` by default. Messages below it are not created.
     public var level: Level
-    /// Gets the messages, on whatever thread they come up, never under a lock; `nil`, the default, for none.
+    /// Receives the messages, on any thread and never under a lock; `nil`, the default, writes nothing.
     public var sink: (@Sendable (Message) -> Void)?
 
-    /// Makes a log; without a sink a silent one.
+    /// Creates a log. Without a sink it is silent.
     public init(level: Level = .info, sink: (@Sendable (Message) -> Void)? = nil) {
         self.level = level
         self.sink = sink

@@ -2,9 +2,9 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// URLs that failed for good, without their fragments, for some minutes.
+/// The URLs whose loads have failed with a lasting error, without their fragments. An entry expires after the given duration.
 ///
-/// It is bounded: beyond ``limit``, what was put there first goes.
+/// The number of entries is limited to ``limit``. Beyond it, expired entries are removed first, then the oldest.
 final class BlockList: Sendable {
     private struct Entry {
         let code: Int
@@ -35,14 +35,14 @@ final class BlockList: Sendable {
             state.entries[url] = Entry(code: error.code, expires: now + duration, number: state.lastNumber)
             guard state.entries.count > Self.limit else { return }
             state.entries = state.entries.filter { $0.value.expires > now }
-            // A tenth at once: looking for the oldest takes a walk through all.
+            // Removes a tenth at once, because finding the oldest entries means looking at all.
             guard state.entries.count > Self.limit else { return }
             let newest = state.lastNumber - Self.limit * 9 / 10
             state.entries = state.entries.filter { $0.value.number > newest }
         }
     }
 
-    /// Why `url` is blocked: the code of its error; `nil` when it is not.
+    /// Returns the code of the error that blocked `url`; `nil` if it is not blocked.
     func code(for url: URL) -> Int? {
         let (url, now) = (url.withoutFragment, now())
         return state.withLock { state in
@@ -66,8 +66,10 @@ final class BlockList: Sendable {
 }
 
 extension WebImageError {
-    /// Whether the same request will fail again: a 404, no picture, a damaged one. `false` for a cancel, a time limit, a broken
-    /// or refused connection, a server in trouble (5xx, 408, 425, 429), a miss in the cache and trouble on this machine.
+    /// Whether the same request will fail again, as after a 404, for a body that is not an image, or for a damaged image.
+    ///
+    /// `false` for a cancellation, a timeout, a failed or refused connection, server errors (5xx, 408, 425, 429), a cache miss,
+    /// and errors of this machine.
     public var isLasting: Bool {
         switch self {
         case .invalidURL, .invalidDataURL, .unsupportedScheme, .invalidHeader, .tooManyRedirects, .emptyBody,
@@ -83,8 +85,8 @@ extension WebImageError {
 }
 
 extension WebImageError {
-    /// Whether another request for the URL can expect the same. Not after what the request's own limits or codecs refuse, nor
-    /// where the server wants to know who asks.
+    /// Whether another request for the URL can expect the same error. Errors that depend on the request's own limits or codecs
+    /// do not count. Neither do 401 and 407, where the server asks for credentials.
     func countsAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false

@@ -3,9 +3,11 @@ import WebImageCoding
 import WebImageCore
 import WebImageLoading
 
-/// The pipelines of a manager: its own, and one for each set of parts that requests bring along, as long as it is at work.
+/// The pipelines of a manager: the standard one, and one for each combination of components (cache, loaders, codecs) that
+/// requests set.
 ///
-/// Requests that bring the same parts share the work; others have nothing to share.
+/// Requests with the same components share their work. The table references these pipelines weakly, so each lives only while it
+/// is at work.
 final class PipelineTable: Sendable {
     let standard: Pipeline
     private let configuration: WebImageManager.Configuration
@@ -18,7 +20,7 @@ final class PipelineTable: Sendable {
         let codecs: ObjectIdentifier
     }
 
-    /// A pipeline keeps its parts alive: while it lives, no other object has their addresses.
+    /// A pipeline retains its components, so no other object can have their addresses while it lives.
     private struct Reference { weak var pipeline: Pipeline? }
 
     init(_ configuration: WebImageManager.Configuration) {
@@ -26,7 +28,7 @@ final class PipelineTable: Sendable {
         standard = Pipeline(configuration)
     }
 
-    /// The manager's own, and those that others' parts keep busy.
+    /// The standard pipeline, and the others that are at work.
     var atWork: [Pipeline] { [standard] + others.withLock { $0.values.compactMap(\.pipeline) } }
 
     func pipeline(for request: WebImageRequest) -> Pipeline {

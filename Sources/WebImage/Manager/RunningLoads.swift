@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// The loads of a manager that memory did not answer: those under way, and those that wait while it is suspended.
+/// The loads of a manager that memory did not answer: those in progress, and those that wait while the manager is suspended.
 final class RunningLoads: Sendable {
     private struct Waiting {
         let number: Int
@@ -10,7 +10,7 @@ final class RunningLoads: Sendable {
 
     private struct State {
         var operations: [ObjectIdentifier: WebImageOperation] = [:]
-        /// Of these, those that somebody waits for: all but prefetches.
+        /// The operations that are not prefetches.
         var wanted: Set<ObjectIdentifier> = []
         var isSuspended = false
         var waiting: [ObjectIdentifier: Waiting] = [:]
@@ -24,7 +24,7 @@ final class RunningLoads: Sendable {
     var operations: [WebImageOperation] { state.withLock { Array($0.operations.values) } }
     var count: Int { state.withLock { $0.operations.count } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
-    /// Whether somebody waits for a load.
+    /// Whether any load other than a prefetch is in progress.
     var hasWanted: Bool { state.withLock { !$0.wanted.isEmpty } }
 
     /// Counts `operation` until it ends.
@@ -35,7 +35,7 @@ final class RunningLoads: Sendable {
             if !isPrefetch { state.wanted.insert(id) }
         }
         operation.whenEnded { [self] in
-            // What waited is let go outside the lock.
+            // The waiting closure is released outside the lock.
             let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
                 state.operations[id] = nil
                 let waiting = state.waiting.removeValue(forKey: id)
@@ -46,9 +46,9 @@ final class RunningLoads: Sendable {
         }
     }
 
-    /// Calls `handler` each time that nobody waits for a load any more.
+    /// Calls `handler` each time the last load that is not a prefetch has ended.
     ///
-    /// - Returns: for ``removeIdleHandler(_:)``.
+    /// - Returns: the number for ``removeIdleHandler(_:)``.
     func addIdleHandler(_ handler: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.lastHandler += 1
@@ -70,12 +70,12 @@ final class RunningLoads: Sendable {
             state.lastWaiting += 1
             state.waiting[ObjectIdentifier(operation)] = Waiting(
                 number: state.lastWaiting, operation: operation, start: start)
-            // Under the lock, so that it comes before the end of the wait.
+            // Under the lock, so that it precedes the end of the wait.
             operation.note(isHeldUp: true)
             return true
         }
         guard waits else { return start() }
-        // Cancelled before it came here, it has not been taken out.
+        // An operation that ended before it was added here has not been removed.
         if operation.isFinished {
             let last = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(operation)) }
             withExtendedLifetime(last) {}
@@ -89,7 +89,7 @@ final class RunningLoads: Sendable {
             defer { state.waiting = [:] }
             return Array(state.waiting.values)
         }
-        // The most urgent first, and of those the one that waited longest.
+        // In order of priority. Among equals, the load that waited longest starts first.
         let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
             .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
         for (_, load) in inOrder where !load.operation.isCancelled {

@@ -2,25 +2,25 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension WebImageManager {
-    /// Loads the picture at `url`, decoded whole.
+    /// Loads the image at `url` at its full size.
     ///
-    /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
+    /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.
     public func image(at url: URL) async throws(WebImageError) -> Image {
         try await image(for: WebImageRequest(url))
     }
 
-    /// Loads the picture that `request` describes.
+    /// Loads the image that `request` describes.
     ///
-    /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
+    /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.
     public func image(for request: WebImageRequest) async throws(WebImageError) -> Image {
         let request = prepared(request)
         if let image = imageAtOnce(for: request) { return image }
         return try await response(forPrepared: request).image
     }
 
-    /// Loads the picture that `request` describes, and tells where it came from.
+    /// Loads the image that `request` describes, and returns it with its origin and other details of the load.
     ///
-    /// - Throws: what went wrong; ``WebImageError/cancelled`` when the task was cancelled.
+    /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.
     public func response(for request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
         try await response(forPrepared: prepared(request))
     }
@@ -34,7 +34,7 @@ extension WebImageManager {
                 task.attach(OperationTask(operation: start(request, callbacks)))
             }
         } onCancel: {
-            // The operation ends with the error.
+            // The operation then ends with `WebImageError.cancelled`.
             task.cancel()
         }
         return try result.get()

@@ -86,24 +86,26 @@ extension StoredRecord? {
     fileprivate var isError: Bool { self?.response?.isSuccess == false }
 }
 
-/// The URLs that are not tried again for now: those of requests with ``WebImageOptions/ignoreFailedURL`` that failed for good
-/// (``WebImageError/isLasting``), for ``Configuration/blockDuration``, 10,000 at the most.
+/// The block list: URLs that are not loaded again for now.
+///
+/// It contains the URLs of requests with ``WebImageOptions/ignoreFailedURL`` that failed with a lasting error
+/// (``Hooks/shouldBlock``). Each stays for ``Configuration/blockDuration``. The list has at most 10,000 URLs.
 extension WebImageManager {
-    /// All of them.
+    /// The URLs on the block list.
     public var blockedURLs: Set<URL> { blockList.urls }
 
-    /// Whether `url` is one of them.
+    /// Returns whether `url` is on the block list.
     public func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
 
-    /// Takes one off the list.
+    /// Removes `url` from the block list.
     public func unblock(_ url: URL) { blockList.remove(url) }
 
-    /// Takes all off the list.
+    /// Removes all URLs from the block list.
     public func unblockAll() { blockList.removeAll() }
 }
 
 extension WebImageManager {
-    /// What has happened since the manager was made, and what is under way.
+    /// The current counters: totals since the manager was created, and the work in progress.
     public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current

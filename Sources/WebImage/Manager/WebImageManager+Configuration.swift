@@ -5,80 +5,86 @@ public import WebImageLoading
 public import WebImageProcessing
 
 extension WebImageManager {
-    /// What a manager is made of.
+    /// The configuration of a manager.
     public struct Configuration: Sendable {
-        /// Where pictures are kept; by default the program's shared cache.
+        /// The cache for images; by default ``ImageCache/shared``.
         public var cache: any ImageCaching
-        /// Who fetches bytes; by default the program's shared group: http and https, files, `data:` URLs.
+        /// The loaders that fetch bytes; by default ``ImageLoaderGroup/shared``, which loads http and https, files, and `data:`
+        /// URLs.
         public var loaders: ImageLoaderGroup
-        /// Who turns bytes into pixels.
+        /// The codecs that decode images; by default ``CodecRegistry/shared``.
         public var codecs: CodecRegistry
-        /// What to refuse to decode.
+        /// The limits for decoding; by default ``DecodingLimits/default``.
         public var decodingLimits: DecodingLimits
-        /// What becomes of a file that is cut or damaged. By default it is an error, so that nobody takes half a picture for a
-        /// whole one; programs that show pictures to people may rather show the good part, as browsers do. Such a picture has
-        /// ``WebImageCore/Image/isPartial`` set and is not cached.
+        /// How truncated and damaged files are decoded. By default they fail, so that half an image is never taken for a whole
+        /// one.
+        ///
+        /// Programs that show images to people can decode the intact part instead, as browsers do
+        /// (``DecodingOptions/Damage/showGoodPart``). Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
         public var damage = DecodingOptions.Damage.refuse
-        /// Where callbacks run unless a load names its own; `nil`, the default, is a serial queue of the manager's.
+        /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the manager.
         public var callbackQueue: (any CallbackQueue)?
-        /// The least progress worth a report, as a fraction of the whole length, 0 to 1; 0, the default, reports each piece.
-        /// The beginning and the end are always reported, and each piece where the length is unknown.
+        /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default, reports
+        /// each piece. The beginning and the end are always reported. If the length is unknown, each piece is reported.
         public var minimumProgressInterval = 0.0
-        /// Where bodies are kept while they arrive, and after: in memory up to 8 MiB, else in a temporary file. What a loader
-        /// takes from this machine's disk always stays in memory.
+        /// Where bodies are stored while they arrive and afterwards: in memory up to 8 MiB, otherwise in a temporary file.
+        /// Bytes that a loader reads from this machine's disk always stay in memory.
         public var bodyStorage = BodyStorage()
-        /// Whether interrupted transfers are kept on the disk and continued, also after the program has ended; where the
-        /// disk cache is, unless said otherwise. Requests with ``WebImageOptions/ignoreDiskCache`` are not.
+        /// Where interrupted transfers are stored to be resumed, also after the program has ended; by default in the disk
+        /// cache's directory. Transfers of requests with ``WebImageOptions/ignoreDiskCache`` are not stored.
         public var resumption = Resumption.besideDiskCache
 
-        /// Whether, how often and when a loader is asked again after a failure; ``RetryPolicy/none``. A request may have a policy
-        /// of its own.
+        /// Whether, how often and when a failed load is retried; ``RetryPolicy/none`` by default. A request can have its own
+        /// policy.
         public var retryPolicy: any RetryStrategy = RetryPolicy.none
-        /// Who tells whether there is a network, for requests that wait for one; the kernel's routes.
+        /// Tells whether there is a network, for requests that wait for one; by default from the kernel's routes.
         package var connectivity: any ConnectivityMonitor {
             get { environment.connectivity }
             set { environment.connectivity = newValue }
         }
-        /// How long one load may wait for a network, in all; 5 minutes.
+        /// How long one load may wait for a network in total; 5 minutes by default.
         public var connectivityTimeLimit: Duration {
             get { environment.connectivityTimeLimit }
             set { environment.connectivityTimeLimit = newValue }
         }
         package var environment = LoadEnvironment()
-        /// What the age of stored answers is counted by: a clock that tests can set.
+        /// The clock for the age of stored responses. Tests can set it.
         package var now: @Sendable () -> Date = { Date() }
 
-        /// Used for requests that have no processors of their own; none by default. See
-        /// ``WebImageRequest/usesSharedProcessors``.
+        /// The processors for requests that have none; empty by default. See ``WebImageRequest/usesSharedProcessors``.
         public var processors: [any ImageProcessor] = []
-        /// Header fields that requests get, by name; theirs go before these. Every server that
-        /// requests name gets them; other origins that ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and
-        /// redirects lead to do not. They become part of cache keys as a request's own do.
+        /// Header fields for all requests, by name; empty by default. The fields of a request take precedence.
+        ///
+        /// They are sent to every server that requests name. They are not sent to other origins that
+        /// ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and redirects lead to. They become part of
+        /// cache keys, as a request's own do.
         public var headers: [String: String] = [:]
-        /// Names of headers that are no part of cache keys, besides those of ``WebImageRequest/headersIgnoredByCacheKey``; none
-        /// by default.
+        /// The names of header fields that are not part of cache keys, in addition to
+        /// ``WebImageRequest/headersIgnoredByCacheKey``; empty by default.
         public var headersIgnoredByCacheKey: Set<String> = []
-        /// Gives the headers for a URL: gets the manager's with the request's over them. It is called for each request, also
-        /// those that a cache answers; what it changes in credentials changes the cache key.
+        /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the request's,
+        /// which take precedence. It is called for each request, also for those that a cache answers. If it changes
+        /// credentials, the cache key changes.
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
-        /// Used for requests that have none: **every server that asks for one gets it**, so it is for managers of one
-        /// service's pictures.
+        /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential receives
+        /// it.** Set it only for managers that load the images of one service.
         public var credential: Credential?
-        /// How long a server may send nothing, for requests that don't say; `nil`, the default, leaves it to the loader.
+        /// How long a server may send nothing, for requests without their own limit; `nil`, the default, uses the loader's
+        /// limit.
         public var idleTimeout: Duration?
-        /// The longest that the transfers of a load may take in total, for requests that don't say; `nil`, the default, leaves it
-        /// to the loader. See ``WebImageRequest/totalTimeout``.
+        /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the loader's
+        /// limit. See ``WebImageRequest/totalTimeout``.
         public var totalTimeout: Duration?
-        /// Names URLs in cache keys, for requests that don't; `nil`, the default, takes the URL.
+        /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses the URL.
         public var cacheKeyFilter: (@Sendable (URL) -> String)?
-        /// Sees each request first, and may change all of it, above all its options. It runs on the thread that asks, for
-        /// look-ups in memory too, so it must be quick.
+        /// Changes each request before it is used, above all its options; `nil` by default. It runs on the calling thread, also
+        /// for look-ups in memory, so it must return quickly.
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
-        /// Whether processors work on animations, on every frame as it is shown; `true` by default. `false` leaves those as
-        /// they are, unless a request has ``WebImageOptions/transformAnimated``.
+        /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`, animations
+        /// stay unprocessed unless a request has ``WebImageOptions/transformAnimated``.
         public var transformsAnimations = true
-        /// Whether processors work on pictures in vector formats; `true` by default. `false` leaves those as they are, unless a
-        /// request has ``WebImageOptions/transformVector``.
+        /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay unprocessed
+        /// unless a request has ``WebImageOptions/transformVector``.
         public var transformsVectors = true
         /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
         /// decoded at a smaller size, under a cache key of its own. No limit by default.
@@ -86,20 +92,20 @@ extension WebImageManager {
         /// Whether a larger picture in memory is scaled down for a request for a smaller one, and a smaller one is the preview
         /// of a larger; `true` by default.
         public var reusesVariants = true
-        /// The least time between two previews of one file: 0.2 s by default, twice that for blurred ones. They come less often
-        /// where one takes longer than a fifth of it to make.
+        /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews. The time
+        /// is longer if a preview takes more than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)
-        /// Counts the transfers of loads that have ``WebImageOptions/showNetworkActivity``; one counter for all managers by
-        /// default.
+        /// The counter for transfers of loads with ``WebImageOptions/showNetworkActivity``; by default
+        /// ``sharedNetworkActivity``, which all managers share.
         public var networkActivity = Self.sharedNetworkActivity
-        /// What the program wants to decide or to know.
+        /// Closures that decide about loads or observe them.
         public var hooks = WebImageManager.Hooks()
-        /// How long the block list remembers a URL: 5 minutes.
+        /// How long a URL stays on the block list; 5 minutes by default.
         public var blockDuration: Duration = .seconds(300)
-        /// Where the manager writes what it does; nowhere by default.
+        /// Where the manager writes log messages; nowhere by default.
         public var log = WebImageLog()
 
-        /// Makes a configuration; the defaults suit most programs.
+        /// Creates a configuration. The defaults suit most programs.
         public init(
             cache: any ImageCaching = ImageCache.shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
@@ -115,15 +121,19 @@ extension WebImageManager {
 }
 
 extension WebImageManager.Configuration {
-    /// For servers that load URLs given by users: http and https alone, no files, and only from the public internet, within the
-    /// time and size limits of ``ImageDownloader/Configuration/server`` and the memory and time of
-    /// ``DecodingLimits/server``. All that are made so share one downloader and one cache, apart from ``ImageCache/shared``:
-    /// what the program itself loaded from elsewhere is not to be had through them.
+    /// A configuration for servers that load URLs given by users.
+    ///
+    /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those of
+    /// ``ImageDownloader/Configuration/server``. The limits on memory and time for decoding are those of
+    /// ``DecodingLimits/server``.
+    ///
+    /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``, so that
+    /// users cannot get images that the program itself has loaded from elsewhere.
     public static var server: Self {
         Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
     }
 
-    /// The counter that managers use unless they have their own.
+    /// The counter that managers use by default.
     public static let sharedNetworkActivity = NetworkActivity()
 
     private static let serverDownloader = ImageDownloader(configuration: .server)

@@ -3,7 +3,7 @@ public import WebImageCore
 public import WebImageLoading
 
 extension WebImageManager {
-    /// Loads bytes of any kind, through the same disk cache and the same loaders.
+    /// Loads data of any kind through the same disk cache and the same loaders as images.
     ///
     /// ```swift
     /// var request = WebImageRequest(url)
@@ -11,18 +11,22 @@ extension WebImageManager {
     /// let answer = try await manager.data(for: request)
     /// ```
     ///
-    /// Any status and any content type is an answer, not an error. Under ``CachePolicy/http`` it is a private cache by RFC
-    /// 9111: what may be stored is, and answers GET and HEAD while the rules let it; a stale answer that the server lets be
-    /// used meanwhile (`stale-while-revalidate`) is returned at once, and confirmed behind it. Other policies mean what they
-    /// say. Requests for a part (`Range`) and with conditions of their own go past the cache. Other methods than GET and HEAD
-    /// go to the loader, and then what is stored of the URLs they change is gone.
+    /// Responses with any status and any content type are returned, not thrown as errors.
+    ///
+    /// Under ``CachePolicy/http`` the manager is a private cache (RFC 9111). It stores responses that may be stored, and serves
+    /// them for GET and HEAD as the rules allow. A stale response with `stale-while-revalidate` is returned at once and
+    /// revalidated afterwards. Other policies work as for images.
+    ///
+    /// Requests with `Range` or with their own conditions bypass the cache. Methods other than GET and HEAD go to the loader.
+    /// Afterwards the stored responses for the URLs they change are removed.
     ///
     /// - Parameters:
-    ///   - request: where, and who may answer. What it says about pictures (size, scale, processors) has no meaning here.
-    ///   - method: what is wanted; GET by default.
-    ///   - body: what is sent along, with methods that take one.
-    /// - Throws: what kept an answer from coming; ``WebImageError/notInCache(key:)`` where the policy asks no server;
-    ///   ``WebImageError/cancelled`` when the task was cancelled.
+    ///   - request: the URL and the cache policy. Properties that concern images, such as size, scale and processors, are
+    ///     ignored.
+    ///   - method: the HTTP method; GET by default.
+    ///   - body: the body to send, for methods that have one.
+    /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not ask the
+    ///   server; ``WebImageError/cancelled`` if the task was cancelled.
     public func data(
         for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
     ) async throws(WebImageError) -> WebDataResponse {
@@ -41,7 +45,7 @@ extension WebImageManager {
                 let subscription = pipeline.joinData(for: context) { event in
                     switch event {
                     case .news(let news): if let trace = news.trace { recorder.include(trace) }
-                    // The server is asked all the same, for later requests.
+                    // The server is asked nevertheless, for later requests.
                     case .provisional(let bytes, _):
                         if context.request.cachePolicy == .http { waiter.resume(.success(response(of: bytes))) }
                     case .finished(let result): waiter.resume(result.map(response))

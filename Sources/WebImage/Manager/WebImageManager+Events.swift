@@ -1,7 +1,7 @@
 import WebImageCore
 
 extension WebImageManager {
-    /// What happens on the way to a picture, as it happens.
+    /// Returns the events of a load: progress, previews and the result.
     ///
     /// ```swift
     /// for await event in manager.events(for: request) {
@@ -13,12 +13,12 @@ extension WebImageManager {
     /// }
     /// ```
     ///
-    /// The load begins with the iteration and is cancelled when the iteration ends early: by `break`, or by cancelling
-    /// the task, which still delivers ``LoadEvent/finished(_:)`` with ``WebImageError/cancelled``.
+    /// The load starts with the iteration. It is cancelled if the iteration ends early, by `break` or by cancelling the task.
+    /// After the task is cancelled, the iteration still delivers ``LoadEvent/finished(_:)`` with ``WebImageError/cancelled``.
     public func events(for request: WebImageRequest) -> LoadEvents { LoadEvents(manager: self, request: request) }
 }
 
-/// The events of one load; each iteration is a load of its own.
+/// The events of a load. Each iteration is a separate load.
 public struct LoadEvents: AsyncSequence, Sendable {
     let manager: WebImageManager
     let request: WebImageRequest
@@ -38,10 +38,10 @@ public struct LoadEvents: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let session: LoadSession
 
-        /// How often a loader has been asked so far; see ``WebImageOperation/attempts``.
+        /// The attempts at a loader so far; see ``WebImageOperation/attempts``.
         public var attempts: [LoadAttempt] { session.operation.attempts }
 
-        /// The next event; `nil` after ``LoadEvent/finished(_:)``.
+        /// Returns the next event; `nil` after ``LoadEvent/finished(_:)``.
         public mutating func next() async -> LoadEvent? {
             let session = session
             return await withTaskCancellationHandler {
@@ -51,7 +51,7 @@ public struct LoadEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// The next event; `nil` after ``LoadEvent/finished(_:)``.
+        /// Returns the next event; `nil` after ``LoadEvent/finished(_:)``.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> LoadEvent? {
             let session = session
             return await withTaskCancellationHandler(
@@ -60,7 +60,7 @@ public struct LoadEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Ties a load to its reader: when the reader goes, the load is given up. A load that has ended does not mind.
+/// Cancels a load when its reader is deallocated. This has no effect on a load that has ended.
 final class LoadSession: Sendable {
     let operation: WebImageOperation
     let inbox: EventInbox
@@ -73,7 +73,7 @@ final class LoadSession: Sendable {
     deinit { operation.cancel() }
 }
 
-/// Events that one reader has not read yet: never more than two of progress, one preview, and the end.
+/// The unread events of one reader: at most two of progress, one preview, and the result.
 final class EventInbox: Sendable {
     private let state = Lock(State())
 
@@ -84,7 +84,7 @@ final class EventInbox: Sendable {
         var isEnded = false
         var reader: CheckedContinuation<LoadEvent?, Never>?
 
-        /// What the reader gets next; `nil` when it must wait.
+        /// Returns the reader's next event; `nil` if the reader must wait.
         mutating func take() -> LoadEvent?? {
             if let progress = progress.take() {
                 return .progress(received: progress.received, expected: progress.expected)
@@ -102,7 +102,7 @@ final class EventInbox: Sendable {
         }
     }
 
-    /// Progress may come late: a joined load's, told on another thread than the end.
+    /// Progress of a joined load may arrive after the result, because another thread reports it. It is then dropped.
     func put(_ progress: LoadProgress) {
         change { state in
             guard state.result == nil, !state.isEnded else { return }
@@ -110,7 +110,7 @@ final class EventInbox: Sendable {
         }
     }
 
-    /// As progress.
+    /// A preview may arrive after the result, like progress. It is then dropped.
     func put(_ preview: Image) {
         change { state in
             guard state.result == nil, !state.isEnded else { return }
@@ -131,7 +131,7 @@ final class EventInbox: Sendable {
         }
     }
 
-    /// Changes the state, then wakes the reader if there is something for it; never under the lock.
+    /// Changes the state, then resumes the reader if there is an event for it, outside the lock.
     private func change(_ body: (inout State) -> Void) {
         let wakeUp = state.withLock { state -> (CheckedContinuation<LoadEvent?, Never>, LoadEvent?)? in
             body(&state)

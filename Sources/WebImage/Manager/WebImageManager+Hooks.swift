@@ -2,16 +2,16 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension WebImageManager {
-    /// Told of an end.
+    /// Called when a load ends.
     typealias FinishHook =
         @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
 
-    /// What a program may decide on the way of a load, and learn about it.
+    /// Closures that decide about a load or observe it.
     ///
     ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
     ///                                                                                   └ failed ─► shouldBlock
     ///
-    /// Each runs on the thread named with it, never under a lock.
+    /// Each runs on the thread that its documentation names, never under a lock.
     public struct Hooks: Sendable {
         /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
         /// ``WebImageError/requestRefused(url:)``, or with a stored answer that may be served without the server.
@@ -21,34 +21,40 @@ extension WebImageManager {
         /// quickly.
         public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
 
-        /// What memory keeps of a picture that is ready; `nil` for nothing. It may drop what a program does not need, such as
-        /// the frames of an animation, not make another picture of it: that is for processors, which cache keys
-        /// name. On a thread for decoding, or with ``WebImageOptions/queryDiskSync`` on the thread that asks.
+        /// Returns what memory stores of a finished image; `nil` for nothing.
+        ///
+        /// It may drop what the program does not need, such as the frames of an animation. It must not make a different image;
+        /// that is for processors, which are part of cache keys. It runs on a decoding thread, or on the calling thread with
+        /// ``WebImageOptions/queryDiskSync``.
         public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 
-        /// Whether a URL that failed goes on the block list; asked for requests with ``WebImageOptions/ignoreFailedURL`` alone. By
-        /// default ``WebImageError/isLasting`` decides. On the thread of the failure.
+        /// Returns whether a URL that failed goes on the block list. It is called only for requests with
+        /// ``WebImageOptions/ignoreFailedURL``, on the thread of the failure.
+        ///
+        /// By default, URLs with ``WebImageError/isLasting`` errors are blocked, except after 401 and 407, and after errors
+        /// that depend on the request's own limits or codecs.
         public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
 
-        /// Told of every end, right before the completion and on its queue. The response has the transfer's
+        /// Called at every end, right before the completion and on its queue. The response has the transfer's
         /// ``WebImageResponse/metrics``.
         public var didFinish:
             (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
 
-        /// Asks for time to go on, for a load with ``WebImageOptions/continueInBackground``; gives what ends the permission,
-        /// called once when the load has ended. `onExpiration` cancels the load. On the thread that asks.
+        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``. Returns a
+        /// closure that is called once when the load has ended. `onExpiration` cancels the load. The hook runs on the calling
+        /// thread.
         ///
-        /// Without a hook, `WebImageGTK` holds the `GApplication`; elsewhere the option changes nothing then, since a process
-        /// on Linux goes on in the background anyway. A program may rather take an inhibitor lock of the session.
+        /// Without a hook, `WebImageGTK` holds the `GApplication`. Elsewhere the option then has no effect, since a process on
+        /// Linux continues in the background anyway. A program can take an inhibitor lock of the session instead.
         public var beginBackgroundTask:
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
 
-        /// ``beginBackgroundTask`` of managers that have none: a toolkit sets it, before anything loads.
+        /// The default for ``beginBackgroundTask``. A toolkit sets it before the first load.
         package static let standardBackgroundTask = Lock<
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
         >(nil)
 
-        /// Makes hooks that leave everything as it is.
+        /// Creates hooks that change nothing.
         public init() {}
     }
 }

@@ -4,10 +4,10 @@ import WebImageCore
 import WebImageProcessing
 
 extension WebImageManager {
-    /// The key of a request's picture, with all that the manager adds to requests.
+    /// Returns the cache key of a request, including everything that the manager adds to it.
     public func cacheKey(for request: WebImageRequest) -> ImageCacheKey { prepared(request).cacheKey }
 
-    /// `request` with what the manager has for those that don't say.
+    /// Returns the request completed with the manager's defaults.
     func prepared(_ request: WebImageRequest) -> WebImageRequest {
         guard completesRequests || !request.processors.isEmpty && (!processesEverything || request.isOfAnother) else {
             return request
@@ -54,7 +54,7 @@ extension WebImageRequest {
 }
 
 extension WebImageManager.Configuration {
-    /// Whether it has anything for requests that don't say.
+    /// Whether there are defaults to complete requests with.
     var completesRequests: Bool {
         optionsProcessor != nil || !processors.isEmpty || !headers.isEmpty || headersFilter != nil
             || !headersIgnoredByCacheKey.isEmpty || credential != nil || idleTimeout != nil || totalTimeout != nil
@@ -62,6 +62,6 @@ extension WebImageManager.Configuration {
             || decodedByteLimit != nil
     }
 
-    /// Whether processors work on pictures of every kind.
+    /// Whether processors apply to all kinds of images.
     var processesEverything: Bool { transformsAnimations && transformsVectors }
 }

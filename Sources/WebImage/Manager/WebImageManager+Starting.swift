@@ -65,7 +65,7 @@ extension WebImageManager {
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         configuration.log.write(.debug) { "Started \(context.displayURL)" }
-        // First in every queue where both have to wait.
+        // Joined first, so that it precedes the image in every queue where both wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let task = pipeline.join(context, objection: objection(to: context.request)) { [self] event in
             switch event {
@@ -96,12 +96,12 @@ extension WebImageManager {
         activity.count(in: configuration.networkActivity)
     }
 
-    /// Loads the image with fewer bytes, to show until something better is there.
+    /// Loads the low-resolution image, to show until there is a better one.
     private func joinLowResolution(
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
     ) -> (any LoaderTask)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
-        // Another server receives no more than those of the alternatives.
+        // A server of another origin receives as little as those of the alternatives.
         let wanted = context.loaderRequest.alternative(url)
         var request = context.request
         request.url = url
@@ -128,9 +128,9 @@ extension WebImageManager {
         return task
     }
 
-    // MARK: Ends
+    // MARK: Results
 
-    /// Ends with an image from memory, and with its bytes if those are wanted.
+    /// Ends with an image from memory, and with its bytes if the request wants them.
     private func finish(
         _ operation: WebImageOperation, _ image: Image, _ context: LoadContext, _ pipeline: Pipeline, mayBlock: Bool,
         isPrefetch: Bool
@@ -164,7 +164,7 @@ extension WebImageManager {
     ///
     /// - Parameter request: from ``prepared(_:)``.
     func imageAtOnce(for request: WebImageRequest) -> Image? {
-        // The hook gets the operation.
+        // The hook needs an operation.
         guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
             let image = pipeline.imageInMemory(for: context, counting: .hits)
         else { return nil }
@@ -221,7 +221,7 @@ extension WebImageManager {
     }
 }
 
-/// Two tasks that end together.
+/// Two tasks that are cancelled and reprioritized together.
 private struct TaskPair: LoaderTask {
     let first: any LoaderTask
     let second: any LoaderTask

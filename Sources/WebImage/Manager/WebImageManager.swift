@@ -2,32 +2,34 @@ import Dispatch
 public import FoundationEssentials
 public import WebImageCore
 
-/// Loads pictures: from memory, from the disk cache, from the network or a file, whichever has them first.
+/// Loads images from memory, from the disk cache, or through a loader from the network or a file.
 ///
 /// ```swift
 /// let image = try await WebImageManager.shared.image(at: url)
 /// ```
 ///
-/// Requests for the same picture share the work, whichever way they were made. Every function may be called from any
-/// thread and none blocks, except where an option asks for it (``WebImageOptions/queryDiskSync``,
-/// ``WebImageOptions/queryMemoryDataSync``). There is no queue of loads: each starts at once, and what it shares with others, such
-/// as connections and threads, goes by priority.
+/// Requests for the same image share the work, regardless of the function that started them. Every function may be called from
+/// any thread. None blocks, except ``cachedTier(holding:)``, and loads with ``WebImageOptions/queryDiskSync`` or
+/// ``WebImageOptions/queryMemoryDataSync``.
+///
+/// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in order
+/// of priority.
 public final class WebImageManager: Sendable {
-    /// The manager that views and programs use unless they have their own.
+    /// The manager that views and programs use by default.
     public static let shared = WebImageManager()
 
-    /// What it was made with.
+    /// The manager's configuration.
     public let configuration: Configuration
 
     let pipelines: PipelineTable
     let running = RunningLoads()
     let blockList: BlockList
-    /// Whether requests are to be completed before they are used.
+    /// Whether requests must be completed with defaults before they are used.
     let completesRequests: Bool
     let processesEverything: Bool
     let callbackQueue: any CallbackQueue
 
-    /// Makes a manager.
+    /// Creates a manager.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         callbackQueue = configuration.callbackQueue ?? DispatchQueue(label: "webimage.callbacks")
@@ -37,34 +39,35 @@ public final class WebImageManager: Sendable {
         processesEverything = configuration.processesEverything
     }
 
-    /// The picture in memory, if it is there: synchronous, without touching the disk.
+    /// Returns the image in memory, without reading the disk; `nil` if there is none.
     ///
-    /// `nil` also for a request whose policy wants the loader to answer, and for a URL that no loader of this manager
-    /// handles. With ``WebImageOptions/queryDiskSync`` the disk is asked too, which blocks.
+    /// Also returns `nil` for a request whose policy requires the loader, and for a URL that no loader of this manager loads.
+    /// With ``WebImageOptions/queryDiskSync`` the disk is read too, which blocks.
     public func cachedImage(for request: WebImageRequest) -> Image? {
-        // Without a loader there is nothing: a cache may be shared with managers that load more than this one may.
+        // Without a loader there is no image, because the cache may be shared with managers that may load more than this one.
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if let image = pipeline.imageInMemory(for: context) { return image }
         return context.request.options.contains(.queryDiskSync) ? pipeline.responseFromDisk(for: context)?.image : nil
     }
 
-    /// The picture of `url` in memory, decoded whole, if it is there.
+    /// Returns the full-size image of `url` in memory; `nil` if there is none.
     public func cachedImage(for url: URL) -> Image? { cachedImage(for: WebImageRequest(url)) }
 
-    /// Loads a picture and calls back.
+    /// Loads an image and calls the completion.
     ///
     /// - Parameters:
     ///   - request: what to load.
-    ///   - callbackQueue: where the callbacks run, one at a time; by default the request's queue, or else the manager's private
-    ///     serial queue. Never inside this call, also if the picture is in memory:
-    ///     ``cachedImage(for:)-(WebImageRequest)`` looks there at once.
-    ///   - progress: bytes so far, and in all where known; (0, expected) first. Only for what a loader brings. If
-    ///     it has to be asked again, progress begins anew; ``WebImageOperation/attempts`` tells why.
-    ///   - preview: pictures that will do until the end: a stored one while the server is asked whether it is still good,
-    ///     another size that memory has, the low-resolution picture, what has arrived with
-    ///     ``WebImageOptions/progressive``; mostly none. One that could not be delivered yet is replaced by the next.
-    ///   - completion: called exactly once, with ``WebImageError/cancelled`` after a cancel.
-    /// - Returns: the operation, to cancel it or change its priority. Dropping it does not cancel.
+    ///   - callbackQueue: where the callbacks run, one at a time; by default the request's queue, or else the manager's. They
+    ///     never run inside this call, even if the image is in memory. ``cachedImage(for:)-(WebImageRequest)`` returns such an
+    ///     image at once.
+    ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected). Only
+    ///     bytes from a loader count. Progress starts again with each further attempt at a loader;
+    ///     ``WebImageOperation/attempts`` tells why.
+    ///   - preview: called with images to show until the end. These are a stored image while the server is asked whether it is
+    ///     current, another size in memory, the low-resolution image, and with ``WebImageOptions/progressive`` the part of the
+    ///     file that has arrived. Most loads have none. A preview that is not delivered yet is replaced by the next.
+    ///   - completion: called exactly once; with ``WebImageError/cancelled`` after a cancellation.
+    /// - Returns: the operation, to cancel the load or change its priority. Releasing it does not cancel the load.
     @discardableResult
     public func load(
         _ request: WebImageRequest, callbackQueue: (any CallbackQueue)? = nil,
@@ -79,28 +82,28 @@ public final class WebImageManager: Sendable {
             mayBlock: true)
     }
 
-    /// Cancels every load that is under way; each completion gets ``WebImageError/cancelled``. Not
-    /// ``data(for:method:body:)``, which is its task's.
+    /// Cancels all loads in progress. Each completion receives ``WebImageError/cancelled``. Does not cancel
+    /// ``data(for:method:body:)``, which is cancelled with its task.
     public func cancelAll() {
         for operation in running.operations { operation.cancel() }
     }
 
-    /// The loads under way, as they are now, without those that memory answered.
+    /// The loads in progress, without those that memory answered.
     public var runningOperations: [WebImageOperation] { running.operations }
 
-    /// Whether any load is under way.
+    /// Whether any load is in progress.
     public var isRunning: Bool { running.count > 0 }
 
-    /// Whether loads that memory can't answer wait until this is `false` again; those under way, and
-    /// ``data(for:method:body:)``, go on. The most urgent start first then.
+    /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:method:body:)`` continue. When this
+    /// becomes `false`, the waiting loads start in order of priority.
     public var isSuspended: Bool {
         get { running.isSuspended }
         set { running.setSuspended(newValue) }
     }
 
-    /// Where a request is worked on, and as what; `nil` when no loader handles its URL.
+    /// Returns the pipeline and the context of a request; `nil` if no loader loads its URL.
     ///
-    /// - Parameter call: for what is no picture.
+    /// - Parameter call: for data of any kind; `nil` for images.
     func place(
         of request: WebImageRequest, call: LoadContext.Call? = nil
     ) -> (pipeline: Pipeline, context: LoadContext)? {

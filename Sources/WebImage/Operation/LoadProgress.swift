@@ -1,25 +1,25 @@
-/// How much of a body has arrived.
+/// The progress of a body.
 struct LoadProgress: Sendable, Equatable {
-    /// Bytes so far.
+    /// The number of bytes so far.
     var received: Int64
-    /// Bytes in all, where known.
+    /// The total number of bytes; `nil` if unknown.
     var expected: Int64?
-    /// Which attempt at a loader brings them; a new one begins at 0.
+    /// The number of the attempt at a loader, from 1. Each attempt starts at 0 bytes.
     var attempt = 1
 }
 
-/// Progress on its way to one reader: the beginning, then only the newest.
+/// The unread progress of one reader: the start, then only the latest.
 ///
-/// A reader always sees (0, expected) first, also one that joined late, and never falls behind: what it has not read yet
-/// is replaced. Each attempt after the first begins anew.
+/// A reader always receives (0, expected) first, even if it joined late. Unread progress is replaced, so that a slow reader
+/// does not fall behind. Each attempt after the first starts again.
 struct ProgressMailbox {
     private var newestReceived: Int64?
     private var attempt = 1
     private var waiting: [LoadProgress] = []
 
-    /// Adds news; `true` when nothing was waiting, so that the reader must be woken.
+    /// Adds progress. Returns `true` if nothing was waiting, so that the reader must be woken.
     mutating func put(_ progress: LoadProgress) -> Bool {
-        // A late joiner's welcome may cross newer news on another thread.
+        // The first progress for a late subscriber may arrive after newer progress from another thread.
         guard progress.attempt >= attempt else { return false }
         let wakesReader = waiting.isEmpty
         if progress.attempt > attempt {
@@ -39,6 +39,6 @@ struct ProgressMailbox {
         return wakesReader
     }
 
-    /// Takes the oldest news; there are never more than two.
+    /// Removes and returns the oldest progress. At most two wait.
     mutating func take() -> LoadProgress? { waiting.isEmpty ? nil : waiting.removeFirst() }
 }

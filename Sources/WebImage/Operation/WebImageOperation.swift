@@ -1,18 +1,18 @@
 public import WebImageCaching
 public import WebImageCore
 
-/// A load under way, as one caller sees it: several may share the work behind it.
+/// A load, as one caller sees it. Several operations may share the work.
 ///
 /// Dropping it does not cancel the load.
 public final class WebImageOperation: Sendable {
     /// What it loads, with what the manager has added.
     public let request: WebImageRequest
-    /// What its picture is found by.
+    /// The cache key of the image.
     public let cacheKey: ImageCacheKey
-    /// The cache that stores its image.
+    /// The cache that stores the image.
     public let cache: any ImageCaching
 
-    /// What has happened so far, also after a failure; made of notes each time it is asked for.
+    /// What has happened so far, also after a failure. Each access creates a new trace.
     public var trace: LoadTrace { recorder.trace(from: start) }
 
     let recorder = TraceRecorder()
@@ -22,7 +22,7 @@ public final class WebImageOperation: Sendable {
     typealias PreviewHandler = @Sendable (Image) -> Void
     typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
 
-    /// Whom it tells, and where.
+    /// The handlers, and the queue that they run on.
     struct Callbacks: Sendable {
         let queue: any CallbackQueue
         let progress: ProgressHandler?
@@ -40,15 +40,15 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// How far a load is.
+    /// The state of a load.
     public enum State: Sendable, Hashable {
-        /// It has not begun: the manager is suspended.
+        /// Not started, because the manager is suspended.
         case waiting
-        /// It is under way.
+        /// In progress.
         case running
-        /// The completion has been called, or is being called, with a picture or an error.
+        /// Ended with an image or an error. The completion has been called, or is being called.
         case finished
-        /// It was cancelled; the completion has been called with that, or will be.
+        /// Cancelled. The completion has been called with ``WebImageError/cancelled``, or will be.
         case cancelled
     }
 
@@ -61,8 +61,8 @@ public final class WebImageOperation: Sendable {
     ///  loading ──cancel()──► cancelled ──┐
     ///     └──────result queued───────────┴──► ended, decided on the callback queue
     /// ```
-    /// The decision falls on the callback queue: a cancel made there before the completion ran always wins, and whoever
-    /// comes second finds the handlers gone.
+    /// The decision is made on the callback queue. A cancellation made there before the completion runs always takes
+    /// precedence. The second of the two finds no handlers.
     private struct Storage {
         var isCancelled = false
         var isHeldUp = false
@@ -75,14 +75,16 @@ public final class WebImageOperation: Sendable {
         var onEnd: [@Sendable () -> Void] = []
         var progress = ProgressMailbox()
         var preview: Image?
-        /// Of the newest; below the first.
+        /// The number of the latest preview; -1 before the first.
         var previewNumber = -1
         var attempts: [LoadAttempt] = []
 
         var isEnded: Bool { completionHandler == nil }
 
-        /// From now on nobody is told anything. What it held is to be let go outside the lock: what a handler captures may
-        /// run code when it goes, and may ask this operation.
+        /// Ends the operation. No handler is called any more.
+        ///
+        /// The caller releases the returned values outside the lock. Releasing what a handler captures may run code, which may
+        /// use this operation.
         mutating func end(with result: Result<WebImageResponse, WebImageError>) -> Ending {
             defer {
                 (progressHandler, previewHandler, completionHandler) = (nil, nil, nil)
@@ -120,10 +122,10 @@ public final class WebImageOperation: Sendable {
                 completionHandler: callbacks.completion))
     }
 
-    /// Its switches.
+    /// The options of the request.
     public var options: WebImageOptions { request.options }
 
-    /// How far it is.
+    /// The current state.
     public var state: State {
         storage.withLock { storage in
             if storage.isCancelled { return .cancelled }
@@ -132,20 +134,20 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// What it came to; `nil` before the end, and after a failure.
+    /// The response; `nil` before the end and after a failure.
     public var response: WebImageResponse? { storage.withLock { $0.response } }
 
     /// Whether the completion has been called, or is being called.
     public var isFinished: Bool { storage.withLock { $0.isEnded } }
 
-    /// Whether ``cancel()`` came before the end.
+    /// Whether ``cancel()`` was called before the end.
     public var isCancelled: Bool { storage.withLock { $0.isCancelled } }
 
-    /// How often a loader has been asked, and what came of it; the last attempt may still wait or run. Empty until the first
-    /// has ended, and for a picture from memory or disk. Of work that it shares with others, all attempts.
+    /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for an image
+    /// from memory or disk. If work is shared, each operation has all its attempts.
     public var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
 
-    /// How urgent it is; a change moves the work wherever it waits.
+    /// The priority. A change applies to the work in every queue where it waits.
     public var priority: LoadPriority {
         get { storage.withLock { $0.priority } }
         set {
@@ -157,11 +159,11 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// Gives the picture up.
+    /// Cancels the load.
     ///
-    /// The completion gets ``WebImageError/cancelled``, on the callback queue like every result. If this is called there,
-    /// nothing else is delivered from now on; called elsewhere, a callback that runs already may finish. Work that others
-    /// share goes on for them; otherwise it stops at its next checkpoint.
+    /// The completion receives ``WebImageError/cancelled``, on the callback queue like every result. If this is called on that
+    /// queue, nothing else is delivered afterwards. If it is called elsewhere, a callback that is already running may finish.
+    /// Work that others share continues for them; otherwise it stops at its next checkpoint.
     public func cancel() {
         let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any LoaderTask)?) in
             guard !storage.isEnded, !storage.isCancelled else { return (false, nil) }
@@ -176,10 +178,10 @@ public final class WebImageOperation: Sendable {
 
     // MARK: For the manager
 
-    /// Notes whether the manager, which is suspended, holds it up.
+    /// Notes whether the operation waits because the manager is suspended.
     func note(isHeldUp: Bool) { storage.withLock { $0.isHeldUp = isHeldUp } }
 
-    /// Called once when the operation ends, before the completion; or at once if it has ended.
+    /// Calls `body` once when the operation ends, before the completion; at once if it has ended.
     func whenEnded(_ body: @escaping @Sendable () -> Void) {
         let isEnded = storage.withLock { storage in
             if !storage.isEnded { storage.onEnd.append(body) }
@@ -188,7 +190,7 @@ public final class WebImageOperation: Sendable {
         if isEnded { body() }
     }
 
-    /// Names the work this operation waits for.
+    /// Sets the work that this operation waits for.
     func attach(_ subscription: any LoaderTask) {
         let isWanted = storage.withLock { storage in
             let isWanted = !storage.isCancelled && !storage.isEnded
@@ -202,7 +204,7 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// Queues the result; what a cancel has overtaken by then is dropped.
+    /// Queues the result. It is dropped if the operation is cancelled before it is delivered.
     func finish(_ result: Result<WebImageResponse, WebImageError>) {
         callbackQueue.enqueue { [self] in
             end(
@@ -215,7 +217,7 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// Queues news for the progress handler, unless some wait there already: those are replaced.
+    /// Queues progress for the handler. Progress that still waits is replaced.
     func report(_ progress: LoadProgress) {
         let isNew = storage.withLock { storage in
             guard storage.progressHandler != nil, !storage.isCancelled else { return false }
@@ -226,7 +228,7 @@ public final class WebImageOperation: Sendable {
     }
 
     private func deliverProgress() {
-        // One at a time: the handler may cancel, and then gets no more.
+        // One at a time, because the handler may cancel and must then not be called again.
         while let (handler, progress) = nextProgress() { handler(progress.received, progress.expected) }
     }
 
@@ -243,15 +245,16 @@ public final class WebImageOperation: Sendable {
     /// Notes the attempts so far.
     func report(_ attempts: [LoadAttempt]) {
         storage.withLock { storage in
-            // A late joiner's welcome may cross newer news on another thread.
+            // The first attempts for a late subscriber may arrive after newer ones from another thread.
             let isOld = attempts.count == storage.attempts.count && storage.attempts.last?.duration != nil
             if attempts.count >= storage.attempts.count, !isOld { storage.attempts = attempts }
         }
     }
 
-    /// Queues a picture for the preview handler, in place of one that waits there.
+    /// Queues an image for the preview handler. A preview that still waits is replaced.
     ///
-    /// - Parameter number: rises with each; one that comes after one with a higher number is dropped.
+    /// - Parameter number: rises with each preview. A preview is dropped unless its number is higher than that of the latest
+    ///   one.
     func report(_ preview: Image, number: Int) {
         let isNew = storage.withLock { storage in
             guard storage.previewHandler != nil, !storage.isCancelled, number > storage.previewNumber else {
@@ -275,7 +278,7 @@ public final class WebImageOperation: Sendable {
         if let (handler, preview) = delivery { handler(preview) }
     }
 
-    /// - Parameter result: does not count where a cancel came before it.
+    /// - Parameter result: ignored if the operation was cancelled before.
     private func end(with result: Result<WebImageResponse, WebImageError>) {
         let ending = storage.withLock { storage -> Ending? in
             guard !storage.isEnded, !storage.isCancelled || result.isCancellation else { return nil }

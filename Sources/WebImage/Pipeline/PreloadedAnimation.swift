@@ -1,7 +1,7 @@
 import WebImageCoding
 import WebImageCore
 
-/// An animation whose frames are decoded.
+/// An animation with decoded frames.
 struct PreloadedAnimation: AnimationSource {
     let identity: AnimationIdentity
     let frameSize: PixelSize
@@ -12,10 +12,10 @@ struct PreloadedAnimation: AnimationSource {
 
     var isComplete: Bool { true }
 
-    /// The most bytes of frames that are kept this way; less where the limit on the decode's memory is lower.
+    /// The maximum size of the decoded frames, in bytes. The source's own memory limit applies if it is lower.
     static let byteLimit = 256 << 20
 
-    /// Decodes all frames of `source`; `nil` when they take more than ``byteLimit`` or the limit on the decode's memory.
+    /// Decodes all frames of `source`. Returns `nil` if they would exceed ``byteLimit`` or the source's own memory limit.
     init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
         let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
         let byteLimit = min(Self.byteLimit, source.memoryByteLimit ?? .max)
@@ -27,7 +27,7 @@ struct PreloadedAnimation: AnimationSource {
             pictures.append(try reader.frame(at: index, cancellation: cancellation))
         }
         self.pictures = pictures
-        // The frames are the same: players of both share what they have decoded.
+        // The frames are the same, so players of both share decoded frames.
         identity = source.identity
         frameSize = source.frameSize
         frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true) }
@@ -45,7 +45,8 @@ struct PreloadedAnimation: AnimationSource {
 }
 
 extension Image {
-    /// The picture with the frames of its animation decoded, if it has any that are not too many.
+    /// Returns the image with the frames of its animation decoded; unchanged if it has no animation or the frames exceed the
+    /// limit.
     func preloadingFrames(cancellation: Cancellation?) throws(WebImageError) -> Image {
         guard let animation, let preloaded = try PreloadedAnimation(animation, cancellation: cancellation) else {
             return self

@@ -1,31 +1,31 @@
 public import WebImageCore
 import WebImageProcessing
 
-/// What is shown until a picture is there.
+/// What a view shows until the image is loaded.
 public enum Placeholder: Sendable {
-    /// A picture, at its own proportions.
+    /// An image, at its own aspect ratio.
     case image(Image)
-    /// One colour over the whole place.
+    /// One color that fills the view.
     case color(Color)
-    /// A blurred impression in some 30 characters, which a server sends along with a picture's URL; see ``BlurHash``.
+    /// A blurred preview in about 30 characters, which a server sends with an image's URL; see ``BlurHash``.
     case blurHash(String)
-    /// As ``blurHash(_:)``, with proportions and transparency, in base64; see ``ThumbHash``.
+    /// Like ``blurHash(_:)``, but with aspect ratio and transparency, in base64; see ``ThumbHash``.
     case thumbHash(String)
-    /// The same picture in another size, if the manager has put one into memory: a list's thumbnail, until the large picture is
-    /// there.
+    /// Another size of the same image, if the manager has put one into memory: for example a list's thumbnail until the large
+    /// image is loaded.
     case cachedVariant
-    /// What a closure makes of the request; it is called on the thread that shows it, so it must be quick. `nil` shows
-    /// nothing.
+    /// The image that a closure returns for the request; `nil` shows nothing. The closure is called on the thread that shows
+    /// the image, so it must return quickly.
     case closure(@Sendable (WebImageRequest) -> Image?)
 
-    /// The side of a picture made of a ``blurHash(_:)``, in pixels: shown larger, it looks no worse than a larger one.
+    /// The side of an image made from a ``blurHash(_:)``, in pixels. Scaled up, it looks as good as a larger one.
     static let blurHashSide = 32
 
-    /// The picture to show for `request`; `nil` where there is none. It takes a fraction of a millisecond, and does not touch
-    /// the disk.
+    /// Returns the image to show for `request`; `nil` if there is none. This takes a fraction of a millisecond and does not
+    /// read the disk.
     ///
-    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``, ``WebImageError/outOfMemory(byteCount:)``, and for a
-    ///   colour that is none ``WebImageError/processing(identifier:reason:)``.
+    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``, ``WebImageError/outOfMemory(byteCount:)``, and
+    ///   ``WebImageError/processing(identifier:reason:)`` for an invalid color.
     public func image(
         for request: WebImageRequest, manager: WebImageManager = .shared
     ) throws(WebImageError) -> Image? {
@@ -36,9 +36,9 @@ public enum Placeholder: Sendable {
         }
     }
 
-    /// The picture to show where nothing is asked for; `nil` for those that depend on a request.
+    /// Returns the image to show without a request; `nil` for placeholders that depend on one.
     ///
-    /// - Throws: as ``image(for:manager:)``.
+    /// - Throws: the same errors as ``image(for:manager:)``.
     public func image() throws(WebImageError) -> Image? {
         switch self {
         case .image(let image): image
@@ -51,10 +51,10 @@ public enum Placeholder: Sendable {
 }
 
 extension WebImageManager {
-    /// The largest picture of a request's URL that memory has in any size, as long as no processor has changed it: synchronous,
-    /// without touching the disk. ``cachedImage(for:)-(WebImageRequest)`` finds the very one.
+    /// Returns the largest image of a request's URL in memory, in any size and without processors; `nil` if there is none. This
+    /// does not read the disk. ``cachedImage(for:)-(WebImageRequest)`` returns the exact image.
     ///
-    /// Only what this manager has put there is known.
+    /// Other sizes than the request's are found only if this manager has put them into memory.
     public func cachedVariant(of request: WebImageRequest) -> Image? {
         var request = prepared(request)
         request.processors = []

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Loads pictures before anybody asks for them.
+/// Loads images before they are requested.
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher()
@@ -9,41 +9,41 @@ public import WebImageCore
 /// batch.cancel()
 /// ```
 ///
-/// A few at a time and with low priority, so that connections, threads and disk serve the pictures on screen first; while its
-/// manager has any load that somebody waits for, one at a time. A picture that is asked for meanwhile joins its prefetch,
-/// which goes on with the higher priority. Every function may be called from any thread.
+/// A few images load at once, at low priority, so that connections, threads and the disk serve the images on screen first.
+/// While the manager has any load that is not a prefetch, only one image loads at a time. A load of an image that is being
+/// prefetched joins the prefetch, which then continues at the higher priority. Every function may be called from any thread.
 public final class ImagePrefetcher: Sendable {
-    /// Where pictures are to be.
+    /// Where a prefetcher puts images.
     public enum Destination: Sendable, Hashable {
-        /// On disk alone: files are fetched, and not decoded (``WebImageOptions/ignoreDecoding``).
+        /// Only on disk. Files are loaded, but not decoded (``WebImageOptions/ignoreDecoding``).
         case disk
         /// On disk, and decoded in memory.
         case memory
     }
 
-    /// How a prefetcher works.
+    /// The configuration of a prefetcher.
     public struct Configuration: Sendable {
-        /// Where pictures are to be; ``Destination/memory`` by default.
+        /// Where images are put; ``Destination/memory`` by default.
         public var destination = Destination.memory
-        /// How many are loaded at once; 3 by default.
+        /// The number of images that load at once; 3 by default.
         public var maximumConcurrentCount = 3
-        /// How urgent they are; ``LoadPriority/low`` by default. That of the requests does not count.
+        /// The priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests are ignored.
         public var priority = LoadPriority.low
-        /// Where progress and completions are called; `nil`, the default, for the manager's queue.
+        /// The queue for progress and completions; `nil`, the default, uses the manager's queue.
         public var callbackQueue: (any CallbackQueue)?
 
-        /// Makes the defaults.
+        /// Creates the default configuration.
         public init() {}
     }
 
-    /// How it was made.
+    /// The prefetcher's configuration.
     public let configuration: Configuration
     private let manager: WebImageManager
     private let callbackQueue: any CallbackQueue
     private let idleHandler: Int
     private let schedule: Schedule
 
-    /// Makes a prefetcher for the pictures of `manager`.
+    /// Creates a prefetcher that loads through `manager`.
     public init(manager: WebImageManager = .shared, configuration: Configuration = Configuration()) {
         self.manager = manager
         self.configuration = configuration
@@ -55,17 +55,16 @@ public final class ImagePrefetcher: Sendable {
 
     deinit {
         manager.running.removeIdleHandler(idleHandler)
-        // Nobody could resume it.
+        // Nothing else could resume it.
         if schedule.isPaused { schedule.cancelAll() }
     }
 
-    /// Begins to load a batch, behind those that were asked for before; returns at once.
+    /// Starts to load a batch after the batches that were added before; returns at once.
     ///
     /// - Parameters:
-    ///   - requests: what to load. Those that come to the same picture (to disk: to the same file) are loaded and counted
-    ///     once.
-    ///   - progress: called after each.
-    ///   - completion: called exactly once, at the end: also for an empty batch, and after a cancel.
+    ///   - requests: what to load. Requests for the same image (on disk, for the same file) are loaded and counted once.
+    ///   - progress: called after each image.
+    ///   - completion: called exactly once, at the end; also for an empty batch and after a cancellation.
     @discardableResult
     public func prefetch(
         _ requests: [WebImageRequest], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
@@ -81,22 +80,22 @@ public final class ImagePrefetcher: Sendable {
         return batch
     }
 
-    /// Begins to load the pictures at `urls`, decoded whole; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
+    /// Starts to load the images at `urls` at full size; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
     @discardableResult
     public func prefetch(
         _ urls: [URL], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
         completion: @escaping @Sendable (PrefetchProgress) -> Void
     ) -> PrefetchBatch { prefetch(urls.map { WebImageRequest($0) }, progress: progress, completion: completion) }
 
-    /// Begins to load a batch; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
+    /// Starts to load a batch; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
     @discardableResult
     public func prefetch(_ requests: [WebImageRequest]) -> PrefetchBatch { prefetch(requests) { _ in } }
 
-    /// Begins to load the pictures at `urls`, decoded whole.
+    /// Starts to load the images at `urls` at full size.
     @discardableResult
     public func prefetch(_ urls: [URL]) -> PrefetchBatch { prefetch(urls) { _ in } }
 
-    /// Loads a batch and returns at its end; a task that is cancelled cancels it.
+    /// Loads a batch and returns when it has ended. Cancelling the task cancels the batch.
     public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {
         let waiter = Waiter<PrefetchProgress>()
         let batch = prefetch(requests) { waiter.resume($0) }
@@ -107,13 +106,13 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Whether it starts no more loads for now; those under way go on.
+    /// Whether the prefetcher is paused. It then starts no further loads, and loads in progress continue.
     public var isPaused: Bool {
         get { schedule.isPaused }
         set { schedule.isPaused = newValue }
     }
 
-    /// Cancels all batches; each completion is called.
+    /// Cancels all batches. Each completion is called.
     public func cancelAll() { schedule.cancelAll() }
 
     private func prefetching(_ request: WebImageRequest) -> WebImageRequest {

@@ -1,13 +1,13 @@
 import WebImageCore
 
-/// Pictures that were asked for together, to be cancelled together; dropping it does not cancel.
+/// Images that are prefetched together and can be cancelled together. Releasing the batch does not cancel it.
 public final class PrefetchBatch: Sendable {
     private struct State {
         var waiting: ArraySlice<WebImageRequest>
         var operations: [Int: WebImageOperation] = [:]
         var lastNumber = 0
         var progress: PrefetchProgress
-        /// What the program has been told.
+        /// The progress that was reported last.
         var told: PrefetchProgress?
         var progressHandler: (@Sendable (PrefetchProgress) -> Void)?
         var completion: (@Sendable (PrefetchProgress) -> Void)?
@@ -27,10 +27,10 @@ public final class PrefetchBatch: Sendable {
                 progressHandler: progress, completion: completion))
     }
 
-    /// How far it is.
+    /// The current progress.
     public var progress: PrefetchProgress { state.withLock { $0.progress } }
 
-    /// Gives up what is not loaded yet: it counts as failed, and the completion is called.
+    /// Cancels what is not loaded yet. It counts as failed, and the completion is called.
     public func cancel() {
         let operations = state.withLock { state -> [WebImageOperation] in
             guard !state.progress.isFinished else { return [] }
@@ -47,10 +47,10 @@ public final class PrefetchBatch: Sendable {
 
     var hasWaiting: Bool { state.withLock { !$0.waiting.isEmpty } }
 
-    /// The next picture to load, if there is one.
+    /// Returns the next request to load; `nil` if none waits.
     func next() -> WebImageRequest? { state.withLock { $0.waiting.popFirst() } }
 
-    /// Names a load; the number is for ``end(_:_:)``.
+    /// Returns the number of a new load, for ``attach(_:_:)`` and ``end(_:_:)``.
     func begin() -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -78,7 +78,7 @@ public final class PrefetchBatch: Sendable {
         tell()
     }
 
-    /// Tells the program the state of things, unless it knows.
+    /// Reports the progress on the callback queue if it has changed. Calls the completion at the end.
     func tell() {
         callbackQueue.enqueue { [self] in
             let (progress, progressHandler, completion) = state.withLock { state in

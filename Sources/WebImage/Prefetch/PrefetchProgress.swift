@@ -1,21 +1,21 @@
-/// How far a batch of prefetches is.
+/// The progress of a batch of prefetches.
 public struct PrefetchProgress: Sendable, Hashable {
-    /// How many pictures there are, each counted once.
+    /// The number of images, each counted once.
     public var total: Int
-    /// How many were fetched.
+    /// The number of images that were loaded.
     public var loaded = 0
-    /// How many were in a cache already.
+    /// The number of images that were cached already.
     public var skipped = 0
-    /// How many could not be loaded, or were cancelled.
+    /// The number of images that failed or were cancelled.
     public var failed = 0
     /// Whether the batch was cancelled.
     public var isCancelled = false
 
-    /// Makes the progress of a batch that has not begun.
+    /// Creates the progress of a batch that has not started.
     public init(total: Int) { self.total = total }
 
-    /// How many are through, one way or the other.
+    /// The number of images that were loaded, skipped or failed.
     public var finished: Int { loaded + skipped + failed }
-    /// Whether all are.
+    /// Whether no images remain.
     public var isFinished: Bool { finished == total }
 }

@@ -1,7 +1,7 @@
 import WebImageCore
 
 extension ImagePrefetcher {
-    /// Starts the loads of all batches in their order, a few at a time.
+    /// Starts the loads of all batches in order, a few at a time.
     final class Schedule: Sendable {
         private struct State {
             var batches: [PrefetchBatch] = []
@@ -32,7 +32,7 @@ extension ImagePrefetcher {
         func add(_ batch: PrefetchBatch) {
             guard batch.hasWaiting else { return batch.tell() }
             state.withLock { state in
-                // While it is paused, nothing else takes out those that were cancelled.
+                // While paused, nothing else removes cancelled batches.
                 state.batches.removeAll { $0.progress.isFinished }
                 state.batches.append(batch)
             }
@@ -44,9 +44,10 @@ extension ImagePrefetcher {
             for batch in batches { batch.cancel() }
         }
 
-        /// Starts as many as may run.
+        /// Starts as many loads as may run.
         ///
-        /// One thread at a time: a load that memory answers ends, and calls this, while it is being started.
+        /// Only one thread does this at a time. A load that memory answers ends while it is being started, and calls this
+        /// again.
         func startNext() {
             let isFirst = state.withLock { state in
                 defer { (state.isStarting, state.mustLookAgain) = (true, true) }
@@ -54,7 +55,7 @@ extension ImagePrefetcher {
             }
             guard isFirst else { return }
             while lookAgain() {
-                // Asked anew each time: the manager calls when nobody waits any more.
+                // The limit is read for each load. The manager's idle handler calls this method when it rises.
                 while let (batch, request) = next(limit: limit) { start(request, of: batch) }
             }
         }
@@ -71,7 +72,7 @@ extension ImagePrefetcher {
 
         private func next(limit: Int) -> (PrefetchBatch, WebImageRequest)? {
             state.withLock { state in
-                // A batch without waiting requests stays as long as it has loads to be cancelled.
+                // A batch without waiting requests stays until its loads have ended, so that they can be cancelled.
                 state.batches.removeAll { $0.progress.isFinished }
                 guard !state.isPaused, state.runningCount < limit else { return nil }
                 for batch in state.batches {

@@ -3,19 +3,20 @@ import WebImageCoding
 import WebImageCore
 import WebImageProcessing
 
-/// Makes previews of one body while it arrives, on the threads for decoding.
+/// Makes previews of one body while it arrives, on the decoding threads.
 ///
 /// ```
-///  show(body) ─► busy, or not due yet? ── yes ──► only the newest body is remembered, until it is time
-///                      │ no                                        ▲
-///                      └─► decode what is new ─► blur ─► report(provisional:)
+///  show(body) ─► busy, or not due yet? ── yes ──► store only the latest body until it is time
+///                      │ no                                        │
+///                      └─► decode what is new ◄────────────────────┘
+///                                └─► blur ─► report(provisional:)
 /// ```
-/// One at a time, so that a slow decoder falls back behind the network instead of piling work up; the bytes of a preview left
-/// out are in the next one.
+/// One preview is made at a time, so that a slow decoder skips previews instead of queueing work. The bytes of a skipped
+/// preview are in the next one.
 final class ArrivingPreviews: Sendable {
     private let load: ImageLoad
     private let style: PreviewStyle
-    /// Stops the decoder for good, once nobody waits.
+    /// Stops the decoder once the job has ended or was cancelled.
     private let abandonment: Cancellation
     private let state: Lock<State>
 
@@ -23,19 +24,19 @@ final class ArrivingPreviews: Sendable {
         var expected: Int64?
         var newest: PartialBody?
         var decoder: PreviewDecoder
-        /// How much of it the last attempt was made of.
+        /// The number of bytes in the last attempt.
         var shownByteCount = 0
         var pace = PreviewPace()
-        /// Nothing more is to be had of this file.
+        /// Whether there will be no more previews of this file.
         var isOver = false
 
-        /// Forgets the body of an attempt that has failed.
+        /// Discards the body of a failed attempt.
         mutating func startAnew(_ decoder: PreviewDecoder) {
             (newest, shownByteCount, isOver) = (nil, 0, false)
             self.decoder = decoder
         }
 
-        /// The picture itself is due before a preview would be.
+        /// Whether the image itself is due before a preview would be.
         var isNearlyThere: Bool {
             guard let expected, let newest else { return false }
             return Double(newest.byteCount) >= 0.99 * Double(expected)
@@ -55,14 +56,14 @@ final class ArrivingPreviews: Sendable {
 
     func note(_ progress: LoadProgress) { state.withLock { $0.expected = progress.expected } }
 
-    /// Takes the body as far as it is there.
+    /// Takes the part of the body that has arrived.
     func show(_ body: PartialBody) {
         let isNews = state.withLock { state in
-            // Another attempt at the transfer brings another body: nothing of the last one counts.
+            // Another attempt brings another body. The previous one is void.
             if let newest = state.newest, newest.collector !== body.collector {
                 state.startAnew(PreviewDecoder(style: style))
             }
-            // One on its way to a late subscriber may come after a longer one.
+            // A late subscriber may receive a body after a longer one.
             guard body.byteCount > state.newest?.byteCount ?? 0 else { return false }
             state.newest = body
             return true
@@ -70,7 +71,7 @@ final class ArrivingPreviews: Sendable {
         if isNews { update() }
     }
 
-    /// Begins the next preview, if one is due and there is something new to show.
+    /// Starts the next preview, if one is due and more has arrived.
     private func update() {
         let now = pipeline.previewTiming.now()
         let delay = state.withLock { state -> Duration? in
@@ -80,7 +81,7 @@ final class ArrivingPreviews: Sendable {
         }
         guard let delay else { return }
         guard delay == .zero else {
-            // The transfer may stall, with rows that nobody has seen.
+            // The transfer may stall, with rows that are not shown yet.
             return pipeline.previewTiming.call(delay) { [weak self] in
                 self?.state.withLock { $0.pace.endWait() }
                 self?.update()
@@ -112,8 +113,8 @@ final class ArrivingPreviews: Sendable {
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
-            // One that shows nothing has cost its time, too. Bytes that are not in their file yet are looked for after an
-            // interval: nothing else may arrive.
+            // An attempt without a preview takes time, too. Bytes that are not in their file yet are looked for after an
+            // interval, because nothing else may arrive.
             var isShort = false
             if case .success(.unwritten) = result { isShort = true }
             let due =
@@ -126,20 +127,20 @@ final class ArrivingPreviews: Sendable {
             guard state.decoder === decoder else { return }
             state.shownByteCount = isShort ? state.shownByteCount : body.byteCount
             switch result {
-            // What is wrong with the file is told at its end.
+            // Errors of the file are reported at its end.
             case .success(.over), .failure: state.isOver = true
             case .success(.tooFewBytes), .success(.unwritten), .success(.preview): break
             }
         }
-        // More may have arrived meanwhile, and nothing after it.
+        // More may have arrived meanwhile, and nothing may follow it.
         if !cancellation.isCancelled { update() }
     }
 }
 
-/// The decoder of previews, and what it has taken so far.
+/// The decoder of previews, and the number of bytes it has taken.
 private final class PreviewDecoder: @unchecked Sendable {
-    // `@unchecked`: it is used by one piece of work at a time, each of which begins after the last has noted its end
-    // (`PreviewPace`, under a lock).
+    // `@unchecked`: one piece of work uses it at a time. Each starts after the previous one has noted its end (`PreviewPace`,
+    // under a lock).
     private let style: PreviewStyle
     private var decoder: (any IncrementalImageDecoder)?
     private var takenByteCount = 0
@@ -149,9 +150,9 @@ private final class PreviewDecoder: @unchecked Sendable {
     enum Outcome {
         case preview(Image)
         case tooFewBytes
-        /// The body moves to a file, which does not have the new bytes yet.
+        /// The body is moving to a file, which does not have the new bytes yet.
         case unwritten
-        /// There will be none.
+        /// There will be no preview.
         case over
     }
 
@@ -176,7 +177,7 @@ private final class PreviewDecoder: @unchecked Sendable {
             try decoder.append(Data(data.dropFirst(takenByteCount)))
         } else {
             decoder = try codecs.makeIncrementalDecoder(startingWith: data, options: options)
-            // A decoder that shows nothing early is not found out by more bytes than a format's signature needs.
+            // The signature of a format is shorter than this. More bytes would not give a decoder.
             guard decoder != nil else { return data.count > 64 ? .over : .tooFewBytes }
         }
         takenByteCount = data.count
@@ -189,7 +190,8 @@ private final class PreviewDecoder: @unchecked Sendable {
     private func blur(
         _ image: Image, received: Int64, expected: Int64?, _ cancellation: Cancellation
     ) throws(WebImageError) -> Outcome {
-        // Once the first pass is through, the last pixel is there. Where pixels may be clear, none tells.
+        // The last pixel is set once the first pass is complete. In an image with alpha it may be transparent, so it tells
+        // nothing.
         let hasAlpha = decoder?.probe?.hasAlpha ?? true
         guard hasAlpha || image.pixels[image.width - 1, image.height - 1].w > 0 else { return .tooFewBytes }
         number += 1

@@ -1,11 +1,11 @@
 /// How much a preview is blurred.
 enum BlurRadius {
-    /// In points, as YYWebImage has it: 45 for the first bytes, 16 for a quarter, 7 for half of the file, 1 at its end. Where the
-    /// length is unknown, 32, 16, 11 … for the first preview, the second, the third.
+    /// Returns the radius in points, as in YYWebImage: 45 for the first bytes, 16 for a quarter of the file, 7 for half of it,
+    /// 1 at its end. If the length is unknown, it is 32, 16, 11 … for the first preview, the second, the third.
     ///
     /// - Parameters:
-    ///   - expected: the file's length; `nil` or 0 where it is unknown.
-    ///   - number: of the preview, from 1.
+    ///   - expected: the file's length; `nil` or 0 if unknown.
+    ///   - number: the number of the preview, from 1.
     static func points(received: Int64, expected: Int64?, number: Int) -> Double {
         guard let expected, expected > 0 else { return 32 / Double(max(1, number)) }
         let part = min(1, max(0, Double(received) / Double(expected)))

@@ -1,14 +1,14 @@
 import FoundationEssentials
 import WebImageCore
 
-/// In which order a file tells its pixels.
+/// The order in which a file stores its pixels.
 enum PassOrder {
     /// Row by row.
     case rows
-    /// All of the picture coarsely, then finer: a progressive JPEG, an interlaced PNG.
+    /// The whole image coarsely, then finer: a progressive JPEG, an interlaced PNG.
     case coarseToFine
 
-    /// As the first bytes of a file have it; `nil` while they are too few.
+    /// Reads the order from the first bytes of a file; `nil` if more bytes are needed.
     init?(startOf data: Data) {
         let bytes = [UInt8](data.prefix(Self.byteLimit))
         switch ImageFormat(signatureOf: data) {
@@ -27,14 +27,14 @@ enum PassOrder {
         }
     }
 
-    /// A frame header stands before the first scan; what is larger than this before it is no photograph's metadata.
+    /// The frame header precedes the first scan. Photographs have less metadata than this before it.
     private static let byteLimit = 1 << 20
 
-    /// Goes from marker to marker until the frame header (ITU-T T.81, B.1.1.3 and table B.1).
+    /// Walks the markers up to the frame header (ITU-T T.81, B.1.1.3 and table B.1).
     private static func jpegOrder(_ bytes: [UInt8]) -> PassOrder? {
         var position = 2
         while position + 3 < bytes.count {
-            // Stray bytes between segments are passed over, as libjpeg does.
+            // Stray bytes between segments are skipped, as in libjpeg.
             guard bytes[position] == 0xFF else {
                 position += 1
                 continue
@@ -46,7 +46,7 @@ enum PassOrder {
             case 0x01, 0xD0...0xD7: position += 2
             case 0xC2, 0xC6, 0xCA, 0xCE: return .coarseToFine
             case 0xC0, 0xC1, 0xC3, 0xC5, 0xC7, 0xC9, 0xCB, 0xCD, 0xCF, 0xD9, 0xDA: return .rows
-            // The length counts itself, even where it says less.
+            // The length includes its own two bytes, even if the file says less.
             default: position += 2 + max(2, Int(bytes[position + 2]) << 8 | Int(bytes[position + 3]))
             }
         }

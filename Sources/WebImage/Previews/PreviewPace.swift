@@ -4,8 +4,8 @@ struct PreviewPace {
     private var due: ContinuousClock.Instant?
     private var isWaiting = false
 
-    /// How long it is until the next: zero for the caller to begin it, else for the caller to wait, and then to say so
-    /// (``endWait()``). `nil` while another is busy with it, or waits.
+    /// Returns the time until the next preview. If it is zero, the caller starts the preview. Otherwise the caller waits, and
+    /// then calls ``endWait()``. `nil` if a preview is being made, or a caller waits already.
     mutating func next(at now: ContinuousClock.Instant) -> Duration? {
         guard !isBusy else { return nil }
         if let due, due > now {
@@ -18,7 +18,7 @@ struct PreviewPace {
 
     mutating func endWait() { isWaiting = false }
 
-    /// - Parameter due: when the next may begin; `nil` leaves it.
+    /// - Parameter due: when the next preview may start; `nil` leaves that unchanged.
     mutating func end(due: ContinuousClock.Instant?) {
         isBusy = false
         if let due { self.due = due }

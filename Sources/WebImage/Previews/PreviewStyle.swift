@@ -1,9 +1,9 @@
-/// How a file is shown that is arriving.
+/// How a file is shown while it arrives.
 enum PreviewStyle: Hashable, Sendable {
-    /// As it is.
+    /// Not blurred.
     case sharp
-    /// Blurred, where its first bytes show the whole picture; others not at all.
+    /// Blurred if its first bytes show the whole image; otherwise not shown.
     case blurred
-    /// Blurred, where its first bytes show the whole picture; others as they are.
+    /// Blurred if its first bytes show the whole image; otherwise not blurred.
     case blurredIfWhole
 }

@@ -1,10 +1,10 @@
 import WebImageCore
 import WebImageProcessing
 
-/// Processes previews of one body, on the threads for decoding, beside the wait for the rest.
+/// Processes previews of one body on the decoding threads while the rest arrives.
 ///
-/// One at a time, and then the newest: a slow processor falls back behind what arrives, and is not stopped by it. One that
-/// can't be processed is not shown.
+/// One preview is processed at a time, and then the latest one. A slow processor skips previews, and is not stopped by newer
+/// ones. A preview that cannot be processed is not shown.
 final class ProcessedPreviews: Sendable {
     private let load: ImageLoad
     private let processor: any ImageProcessor
@@ -17,7 +17,7 @@ final class ProcessedPreviews: Sendable {
 
     private var pipeline: Pipeline { load.pipeline }
 
-    /// Takes one, in place of one that waits.
+    /// Queues a preview, in place of one that waits.
     func show(_ response: WebImageResponse) {
         let last = state.withLock { state in
             defer { state.newest = response }

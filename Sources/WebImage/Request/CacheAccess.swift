@@ -1,27 +1,27 @@
 public import WebImageCaching
 
-/// Which tiers of a cache a request looks in, and which it fills.
+/// The cache tiers that a request reads and writes.
 public struct CacheAccess: Sendable, Hashable {
-    /// Where it looks.
+    /// The tiers to read.
     public var query: ImageCache.Tiers
-    /// Where it stores.
+    /// The tiers to write.
     public var store: ImageCache.Tiers
 
-    /// Looks in `query` and stores in `store`.
+    /// Creates an access that reads `query` and writes `store`.
     public init(query: ImageCache.Tiers, store: ImageCache.Tiers) {
         self.query = query
         self.store = store
     }
 
-    /// Both are `tiers`.
+    /// Creates an access that reads and writes `tiers`.
     public init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
 
-    /// Memory.
+    /// Memory only.
     public static let memory = CacheAccess(.memory)
-    /// Disk.
+    /// Disk only.
     public static let disk = CacheAccess(.disk)
     /// Memory and disk.
     public static let all = CacheAccess(.all)
-    /// Nowhere.
+    /// Neither memory nor disk.
     public static let none = CacheAccess([])
 }

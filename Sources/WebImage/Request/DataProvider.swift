@@ -4,17 +4,17 @@ public import WebImageCore
 import WebImageLoading
 
 extension WebImageRequest {
-    /// A request for bytes that a closure gives: from an archive, a database, another library.
+    /// Creates a request for bytes that a closure returns, for example from an archive, a database or another library.
     ///
     /// ```swift
     /// let request = WebImageRequest(id: "cover/\(book.id)") { try await library.coverData(of: book) }
     /// ```
     ///
     /// - Parameters:
-    ///   - id: names the bytes in caches, and tells which requests can share the work.
-    ///   - data: gives the file's bytes, in a task of its own, which is cancelled with the load. What it throws is
-    ///     ``WebImageError/dataProvider(id:reason:)``, unless it is a ``WebImageError`` itself.
-    ///   - isCacheable: whether the disk cache keeps the bytes; `true` by default.
+    ///   - id: identifies the bytes in caches. Requests with the same identifier can share the work.
+    ///   - data: returns the file's bytes. It runs in its own task, which is cancelled with the load. Its errors become
+    ///     ``WebImageError/dataProvider(id:reason:)``, unless they are ``WebImageError``s themselves.
+    ///   - isCacheable: whether the disk cache stores the bytes; `true` by default.
     public init(
         id: String, options: WebImageOptions = [], thumbnail: Thumbnail? = nil, isCacheable: Bool = true,
         data: @escaping @Sendable () async throws -> Data
@@ -25,7 +25,7 @@ extension WebImageRequest {
     }
 }
 
-/// A loader for the one request that brought it.
+/// The loader of a single request, which calls the request's closure.
 final class DataProvider: ImageLoader {
     let url: URL
     private let id: String
@@ -39,18 +39,18 @@ final class DataProvider: ImageLoader {
         url = Self.url(of: id)
     }
 
-    /// Stands for the bytes where a URL is called for.
+    /// Returns a URL that stands for the bytes.
     private static func url(of id: String) -> URL {
         var text = "webimage-provider:"
         for (index, byte) in id.utf8.enumerated() {
-            // Slashes at the beginning would make a host of what follows.
+            // Slashes at the beginning would turn what follows into a host.
             if unencoded.contains(byte), index > 0 || byte != UInt8(ascii: "/") {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }
-        // Nothing is left in it that a path can't have.
+        // Everything that is invalid in a path has been encoded.
         return URL(string: text) ?? URL(filePath: text)
     }
 
@@ -90,7 +90,7 @@ final class DataProvider: ImageLoader {
         private let task: Task<Void, Never>
         init(_ task: Task<Void, Never>) { self.task = task }
         func cancel() { task.cancel() }
-        /// A task keeps the priority it began with.
+        /// A task keeps the priority it started with.
         func setPriority(_ priority: LoadPriority) {}
     }
 }

@@ -4,9 +4,9 @@ import WebImageCoding
 import WebImageCore
 import WebImageLoading
 
-/// What few requests say: it lies in one object that copies of a request share, so that a request stays small.
+/// The properties that few requests set. Copies of a request share them in one object, so that a request stays small.
 ///
-/// Setting a property makes a new object. See ``WebImageRequest`` for what each is.
+/// Setting a property creates a new object. The properties are documented in ``WebImageRequest``.
 struct RequestDetails: Sendable {
     var headers: [String: String] = [:]
     var headersIgnoredByCacheKey: Set<String> = []
@@ -55,14 +55,14 @@ struct RequestDetails: Sendable {
     }
 }
 
-/// Kinds of pictures that processors leave as they are.
+/// The kinds of images that processors leave unchanged.
 struct UntouchedKinds: OptionSet, Sendable, Hashable {
     let rawValue: Int
 
     static let animations = UntouchedKinds(rawValue: 1)
     static let vectors = UntouchedKinds(rawValue: 2)
 
-    /// Tells in a cache key that the processors it names may not have run; `nil` where all run.
+    /// The part of a cache key for processors that may not have run; `nil` if all run.
     var keyPart: String? {
         var names: [String] = []
         if contains(.animations) { names.append("animations") }
@@ -77,6 +77,6 @@ struct UntouchedKinds: OptionSet, Sendable, Hashable {
 }
 
 extension ImageFormat {
-    /// Whether it holds drawings that have no pixels of their own.
+    /// Whether this is a vector format.
     var isVector: Bool { ["image/svg+xml", "application/pdf"].contains(mimeType) }
 }

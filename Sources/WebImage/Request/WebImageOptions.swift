@@ -9,7 +9,7 @@
 /// - ``firstFrameOnly`` takes precedence over ``preloadAllFrames``, ``matchAnimatedKind`` and
 ///   ``WebImageRequest/transformsAnimations``.
 public struct WebImageOptions: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The raw bits.
     public let rawValue: UInt64
 
     /// Creates options from bits.

@@ -5,9 +5,10 @@ import WebImageLoading
 import WebImageProcessing
 
 extension WebImageRequest {
-    /// What its picture is found by in memory; its ``ImageCacheKey/original`` finds the bytes on disk.
+    /// The key of the image in memory. Its ``ImageCacheKey/original`` is the key of the bytes on disk.
     ///
-    /// A manager may have its own filter, processors, headers and credential: ``WebImageManager/cacheKey(for:)`` knows them.
+    /// The filter, processors, headers and credential of a manager are not included. ``WebImageManager/cacheKey(for:)``
+    /// includes them.
     public var cacheKey: ImageCacheKey {
         let address = url.absoluteString
         return ImageCacheKey(source: source(at: address), variant: variant(at: address))
@@ -23,7 +24,7 @@ extension WebImageRequest {
             (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
             ignored = details.headersIgnoredByCacheKey
         }
-        // Most URLs have no name and password, and few an @: looking for one is quick.
+        // Most URLs have no user information. Looking for an @ is quick.
         if text.withUTF8({ $0.contains(UInt8(ascii: "@")) }) {
             let (bare, own) = url.separatedFromUserInfo
             text = filter.map { Self.escaped($0(bare)) } ?? bare.withoutFragment(bare.absoluteString)
@@ -47,7 +48,7 @@ extension WebImageRequest {
         return text
     }
 
-    /// Keeps what a filter gives apart from what is added to it behind a `|`.
+    /// Escapes the text of a filter, to keep it apart from what is added after a `|`.
     private static func escaped(_ text: String) -> String {
         let (mark, escape) = (UInt8(ascii: "|"), UInt8(ascii: "\\"))
         guard text.utf8.contains(where: { $0 == mark || $0 == escape }) else { return text }
@@ -55,9 +56,9 @@ extension WebImageRequest {
             decoding: text.utf8.flatMap { $0 == mark || $0 == escape ? [escape, $0] : [$0] }, as: UTF8.self)
     }
 
-    /// Stands for the credential and every header that may be one; `nil` without any.
+    /// Returns a digest of the credential and of every header that may be one; `nil` if there are none.
     ///
-    /// - Parameter ignored: names of further harmless headers, in any case.
+    /// - Parameter ignored: the names of further harmless headers, in any case.
     private static func credentialDigest(
         _ credential: Credential?, _ headers: [String: String], ignoring ignored: Set<String>
     ) -> String? {
@@ -70,18 +71,18 @@ extension WebImageRequest {
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }
-        // Lengths keep fields apart, so that no two sets of headers give one text.
+        // The lengths separate the fields, so that different headers never give the same text.
         let text = secrets.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
         return SHA256.hexDigest(of: Array(text.utf8))
     }
 
-    /// In bytes: longer than what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's
-    /// pictures keep their URL for a key.
+    /// In bytes. At least what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's images keep
+    /// their URL as the key.
     private static let longestAddress = 8000
 
     private func variant(at address: String) -> String? {
         guard !options.contains(.ignoreDecoding) else { return nil }
-        // Put together without interpolation, which takes twice as long: views ask for it on the main thread.
+        // Built without interpolation, which takes twice as long. Views need it on the main thread.
         var text = ""
         func add(_ part: String) {
             if !text.isEmpty { text += "&" }
@@ -104,7 +105,7 @@ extension WebImageRequest {
             if identifier != .identity { add("processors=\(identifier)") }
             if let untouched = details.untouched.keyPart { add(untouched) }
         }
-        // Last, where the cache puts it too: what it keeps of an animation has the same key.
+        // Last, as in the cache, so that the first frame that the cache stores of an animation has the same key.
         if options.contains(.firstFrameOnly) {
             add(ImageCacheKey.firstFrameMark)
         } else if options.contains(.preloadAllFrames) {
@@ -113,7 +114,7 @@ extension WebImageRequest {
         return text.isEmpty ? nil : text
     }
 
-    /// Whether it is for the original's own pixels, all of them, be it with another scale.
+    /// Whether it asks for all pixels of the original, unprocessed. The scale may differ.
     var wantsWholeImage: Bool {
         thumbnail?.isBounded != true && pixelByteLimit == nil && !options.contains(.firstFrameOnly)
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
@@ -124,10 +125,10 @@ extension WebImageRequest {
 }
 
 extension ImageCacheKey {
-    /// As the cache names what it keeps of an animation.
+    /// The cache's name for the first frame of an animation.
     static let firstFrameMark = "first-frame"
 
-    /// The key of the same picture with all its frames, for that of its first.
+    /// The key of the image with all its frames, for the key of its first frame.
     var withAllFrames: ImageCacheKey {
         guard let variant, variant.hasSuffix(Self.firstFrameMark) else { return self }
         let rest = variant.dropLast(Self.firstFrameMark.count)

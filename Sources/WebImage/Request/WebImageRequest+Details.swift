@@ -4,29 +4,31 @@ public import WebImageCoding
 public import WebImageCore
 public import WebImageLoading
 
-/// What the loader is told.
+/// Properties for the loader.
 extension WebImageRequest {
-    /// Header fields for the server, by name. They become part of the cache key, so that users never see each other's images,
-    /// except for those that are known as harmless: `Accept` and the fields whose names begin with `Accept-`, `User-Agent`,
-    /// `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe the request's body, and those
-    /// for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3 and others).
+    /// Header fields for the server, by name; empty by default. They become part of the cache key, so that users never see each
+    /// other's images.
     ///
-    /// ``headersIgnoredByCacheKey`` names more. A request with `Range` goes past the caches: a part of an image is never
-    /// stored, and never taken for the whole.
+    /// Fields that are known to be harmless are not part of the key: `Accept` and the fields whose names begin with `Accept-`,
+    /// `User-Agent`, `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe the request's body,
+    /// and those for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3 and others).
+    /// ``headersIgnoredByCacheKey`` names more.
+    ///
+    /// A request with `Range` bypasses the caches. A part of an image is never stored, and never taken for the whole.
     public var headers: [String: String] {
         get { box?.details.headers ?? [:] }
         set { changeDetails { $0.headers = newValue } }
     }
 
-    /// Names of further ``headers`` that neither carry credentials nor select content, in any case; none by default. They are
-    /// no part of the cache key. Those of ``WebImageManager/Configuration/headersIgnoredByCacheKey`` count as well.
+    /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by default. They
+    /// are not part of the cache key. Those of ``WebImageManager/Configuration/headersIgnoredByCacheKey`` apply as well.
     public var headersIgnoredByCacheKey: Set<String> {
         get { box?.details.headersIgnoredByCacheKey ?? [] }
         set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
     }
 
-    /// For a server that asks for one; `nil` by default. It becomes part of the cache key, as such headers do, and so does
-    /// `user:password@` in the URL, which it replaces.
+    /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both become part
+    /// of the cache key, as headers with credentials do.
     public var credential: Credential? {
         get { box?.details.credential }
         set { changeDetails { $0.credential = newValue } }
@@ -74,143 +76,149 @@ extension WebImageRequest {
         set { changeDetails { $0.idleTimeout = newValue } }
     }
 
-    /// The longest that transfers for this request may take in total, redirects, further attempts and alternative URLs
-    /// included; `nil`, the default, leaves it to the manager and then to the loader. Waiting does not count: for a slot, for the
-    /// next attempt, for a network. See ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the
-    /// limit of the one that began it.
+    /// The time limit for all transfers of this request, including redirects, retries and alternative URLs; `nil`, the default,
+    /// uses the manager's limit, or else the loader's.
+    ///
+    /// Waiting for a slot, for the next attempt or for a network does not count. See
+    /// ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the limit of the one that started
+    /// it.
     public var totalTimeout: Duration? {
         get { box?.details.totalTimeout }
         set { changeDetails { $0.totalTimeout = newValue } }
     }
 
-    /// Whether, how often and when the loader is asked again after a failure; `nil`, the default, leaves it to the manager's
+    /// Whether, how often and when a failed load is retried; `nil`, the default, uses the manager's
     /// ``WebImageManager/Configuration/retryPolicy``.
     public var retryPolicy: (any RetryStrategy)? {
         get { box?.details.retryPolicy }
         set { changeDetails { $0.retryPolicy = newValue } }
     }
 
-    /// Where the same picture can be had as well; none by default. They are tried in order, each as often as the first: when
-    /// that has used up its attempts, or at once when it fails with what will not change, such as 404. If all fail, the load
-    /// fails with the error of ``url``.
+    /// Other URLs of the same image; empty by default. They are tried in order when the first URL has used up its attempts, or
+    /// at once if it fails with a lasting error such as 404. Each is tried as often as the first. If all fail, the load fails
+    /// with the error of ``url``.
     ///
-    /// The image is cached under ``url``, wherever it came from. A server of another origin gets no credential, and no headers
-    /// but Accept, Accept-Encoding, User-Agent and Range, whether they are the request's, the manager's or the loader's.
+    /// The image is cached under ``url``, wherever it came from. A server of another origin receives no credential. It receives
+    /// no headers but Accept, Accept-Encoding, User-Agent and Range, whether they come from the request, the manager or the
+    /// loader.
     public var alternatives: [URL] {
         get { box?.details.alternatives ?? [] }
         set { changeDetails { $0.alternatives = newValue } }
     }
 
-    /// Whether the load waits for a network instead of failing without one; `false` by default. Such a failure is none of
-    /// the attempts that ``retryPolicy`` counts. After
-    /// ``WebImageManager/Configuration/connectivityTimeLimit`` it is ``WebImageError/offline(seconds:url:)``. Servers of this
-    /// machine are not waited for. A policy that tries again goes well with it: name servers may come a moment after the network.
+    /// Whether the load waits for a network instead of failing without one; `false` by default. The wait does not count as an
+    /// attempt of ``retryPolicy``. After ``WebImageManager/Configuration/connectivityTimeLimit`` the load fails with
+    /// ``WebImageError/offline(seconds:url:)``. Loads from servers on this machine do not wait.
+    ///
+    /// Combine this with a retry policy, because name servers may become available a moment after the network.
     public var waitsForConnectivity: Bool {
         get { box?.details.waitsForConnectivity ?? false }
         set { changeDetails { $0.waitsForConnectivity = newValue } }
     }
 
-    /// Where the same picture is to be had with fewer bytes; `nil` by default. It is loaded as well, before the other where
-    /// both wait, and is a preview until there is something better. Its failure goes unnoticed. A server of another origin is
-    /// shown as little as one of ``alternatives``.
+    /// The URL of the same image with fewer bytes; `nil` by default. It is loaded as well, before the full image if both wait,
+    /// and is a preview until there is a better one. Its errors are ignored. A server of another origin receives as little as
+    /// one of ``alternatives``.
     public var lowResolutionURL: URL? {
         get { details.lowResolutionURL }
         set { changeDetails { $0.lowResolutionURL = newValue } }
     }
 }
 
-/// Who works on it, where that is not what the manager has.
+/// Custom components in place of the manager's.
 extension WebImageRequest {
-    /// Where the picture is kept; `nil`, the default, for the manager's cache.
+    /// The cache for the image; `nil`, the default, uses the manager's.
     public var cache: (any ImageCaching)? {
         get { details.cache }
         set { changeDetails { $0.cache = newValue } }
     }
 
-    /// Where the original's bytes are kept, if elsewhere than the picture; `nil` by default.
+    /// The cache for the original's bytes; `nil`, the default, uses the cache for the image.
     public var originalCache: (any ImageCaching)? {
         get { details.originalCache }
         set { changeDetails { $0.originalCache = newValue } }
     }
 
-    /// Who fetches the bytes; `nil`, the default, for the manager's loaders. A single loader is written as `[loader]`; requests
-    /// that name the same group share their transfers.
+    /// The loaders that fetch the bytes; `nil`, the default, uses the manager's. A single loader is written as `[loader]`.
+    /// Requests with the same group share their transfers.
     public var loaders: ImageLoaderGroup? {
         get { details.loaders }
         set { changeDetails { $0.loaders = newValue } }
     }
 
-    /// Who decodes them; `nil`, the default, for the manager's codecs.
+    /// The codecs that decode the bytes; `nil`, the default, uses the manager's.
     public var codecs: CodecRegistry? {
         get { details.codecs }
         set { changeDetails { $0.codecs = newValue } }
     }
 
-    /// Where callbacks run; `nil`, the default, for the manager's queue. A queue given to
-    /// ``WebImageManager/load(_:callbackQueue:progress:preview:completion:)`` goes before it.
+    /// The queue of callbacks; `nil`, the default, uses the manager's. A queue given to
+    /// ``WebImageManager/load(_:callbackQueue:progress:preview:completion:)`` takes precedence.
     public var callbackQueue: (any CallbackQueue)? {
         get { details.callbackQueue }
         set { changeDetails { $0.callbackQueue = newValue } }
     }
 
-    /// The program's own: the library carries it to hooks and responses, and does not look at it.
+    /// Values of the program; empty by default. The library passes them to hooks and responses, and does not use them.
     public var userInfo: [String: any Sendable] {
         get { details.userInfo }
         set { changeDetails { $0.userInfo = newValue } }
     }
 }
 
-/// What is kept, where, and under which name.
+/// Properties for caching.
 extension WebImageRequest {
-    /// Chooses the bytes that go to the disk, given a picture, the bytes it came with (if any) and its key; `nil` from it leaves
-    /// the choice to the cache. It runs on a thread for decoding.
+    /// Returns the bytes to store on disk, given an image, the bytes it came with, if any, and its key; `nil` leaves the choice
+    /// to the cache. It runs on a decoding thread.
     public typealias Serializer = @Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?
 
-    /// The tiers for the picture as it is asked for; ``CacheAccess/memory`` by default, since it can be made again of the
-    /// original. With the disk, a thumbnail or processed picture is stored there too, encoded, and read again without
-    /// its original; animations are not. Of a request for the original itself, the disk is a matter of ``originalCacheAccess``.
+    /// The tiers for the image as requested; ``CacheAccess/memory`` by default, since it can be made again from the original.
+    ///
+    /// With the disk tier, thumbnails and processed images are stored there too, encoded, and read without the original.
+    /// Animations are not. For a request for the original itself, ``originalCacheAccess`` determines the use of the disk.
     public var cacheAccess: CacheAccess {
         get { details.cacheAccess }
         set { changeDetails { $0.cacheAccess = newValue } }
     }
 
-    /// The tiers for the original's bytes; ``CacheAccess/disk`` by default. Only the disk keeps bytes.
+    /// The tiers for the original's bytes; ``CacheAccess/disk`` by default. Only the disk stores bytes.
     public var originalCacheAccess: CacheAccess {
         get { details.originalCacheAccess }
         set { changeDetails { $0.originalCacheAccess = newValue } }
     }
 
-    /// Names a URL in cache keys, as one without the part of its query that changes each time; `nil`, the default, for the
-    /// manager's filter, or the URL itself. What a request shows a server to be let in is added in any case.
+    /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time; `nil`, the
+    /// default, uses the manager's filter, or else the URL. Credentials, and headers that may be credentials, are added in any
+    /// case.
     public var cacheKeyFilter: (@Sendable (URL) -> String)? {
         get { details.cacheKeyFilter }
         set { changeDetails { $0.cacheKeyFilter = newValue } }
     }
 
-    /// What goes to the disk in place of the bytes as they came, or as the cache would encode them; `nil` by default.
-    /// ``WebImageManager/data(for:method:body:)`` has no use for bytes that a server did not send: it loads those again.
+    /// Returns the bytes to store on disk in place of the original or encoded ones; `nil` by default.
+    /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
     public var serializer: Serializer? {
         get { details.serializer }
         set { changeDetails { $0.serializer = newValue } }
     }
 }
 
-/// How it is decoded.
+/// Properties for decoding.
 extension WebImageRequest {
-    /// What to refuse to decode; `nil`, the default, for the manager's limits.
+    /// The limits for decoding; `nil`, the default, uses the manager's.
     public var decodingLimits: DecodingLimits? {
         get { details.decodingLimits }
         set { changeDetails { $0.decodingLimits = newValue } }
     }
 
-    /// The most bytes that the decoded pixels may take, 4 a pixel: a picture that would take more is decoded at a smaller
-    /// size. `nil`, the default, for any number. It becomes part of the cache key.
+    /// The maximum size of the decoded pixels in bytes, at 4 bytes per pixel; `nil`, the default, sets no limit. An image that
+    /// would take more is decoded at a smaller size. The limit becomes part of the cache key.
     public var decodedByteLimit: Int? {
         get { details.decodedByteLimit }
         set { changeDetails { $0.decodedByteLimit = newValue } }
     }
 
-    /// What becomes of a file that is cut or damaged; `nil`, the default, as the manager has it.
+    /// How a truncated or damaged file is decoded; `nil`, the default, uses the manager's setting.
     public var damage: DecodingOptions.Damage? {
         get { details.damage }
         set { changeDetails { $0.damage = newValue } }

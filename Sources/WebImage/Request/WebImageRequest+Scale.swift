@@ -1,17 +1,17 @@
 import FoundationEssentials
 
 extension WebImageRequest {
-    /// Pixels in a point as the file's name has it: 2 for `photo@2x.png`, 3 for `photo@3x.png`, also with the at sign
-    /// written as `%40`; else 1.
+    /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at sign
+    /// may be written as `%40`.
     public var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
 
     /// The scale of the result.
     var resolvedScale: Double { chosenScale ?? impliedScale }
 
-    /// The request's own, if it is one.
+    /// The request's own scale, if it is valid.
     var chosenScale: Double? { scale.flatMap { $0.isFinite && $0 > 0 ? $0 : nil } }
 
-    /// What stands before the last dot of the path's last component: `@2x` or `@3x`.
+    /// Returns the scale from `@2x` or `@3x` before the last dot of the path's last component; 1 without it.
     static func scale(inNameOf address: String) -> Double {
         var address = address
         return address.withUTF8 { bytes in

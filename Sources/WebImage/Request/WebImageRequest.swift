@@ -10,24 +10,24 @@ public import WebImageProcessing
 /// request.priority = .high
 /// ```
 ///
-/// A request is small and quick to copy: what is rarely set lies in one object that its copies share until one of them
-/// sets something else.
+/// A request is small and quick to copy. Rarely used properties are in one object, which copies share until one of them sets
+/// such a property.
 public struct WebImageRequest: Sendable {
-    /// Where the picture is.
+    /// The URL of the image.
     public var url: URL
-    /// Switches; none by default.
+    /// The options; none by default.
     public var options: WebImageOptions
-    /// The size wanted, in pixels; `nil`, the default, gives every pixel the file has. One in points is made by
-    /// ``Thumbnail/init(width:height:scale:mode:)``.
+    /// The requested size in pixels; `nil`, the default, returns all pixels of the file.
+    /// ``Thumbnail/init(width:height:scale:mode:)`` takes a size in points.
     public var thumbnail: Thumbnail?
-    /// Pixels in a point of the result; `nil`, the default, takes it from the file's name, as ``impliedScale`` does.
+    /// The pixels per point of the result; `nil`, the default, uses ``impliedScale``, which the file name determines.
     public var scale: Double?
-    /// What is made of the decoded picture, in this order; nothing by default. Of an animation, every frame is processed
-    /// when it is shown.
+    /// The processors of the decoded image, in this order; empty by default. For an animation, each frame is processed when it
+    /// is shown.
     ///
-    /// Requests whose processors begin alike share that part of the work. The result alone goes to memory, under a key that
-    /// names all processors; the disk cache keeps the original. Those of the manager are used where there are none here
-    /// (``usesSharedProcessors``).
+    /// Requests whose first processors are the same share that part of the work. Only the result is stored in memory, under a
+    /// key that contains all processors. The disk cache stores the original. If this is empty, the manager's processors are
+    /// used (``usesSharedProcessors``).
     public var processors: [any ImageProcessor]
 
     private var chosenPriority: LoadPriority?
@@ -37,7 +37,7 @@ public struct WebImageRequest: Sendable {
     /// copy of all, with a reference more to whatever is in it.
     private(set) var box: RequestDetails.Box?
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
@@ -63,8 +63,8 @@ public struct WebImageRequest: Sendable {
         }
     }
 
-    /// Makes a request of one for a loader: its URL, headers, credential, time limits, and what it says about cookies, stored
-    /// credentials and certificates.
+    /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for cookies,
+    /// stored credentials and certificates.
     public init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
@@ -87,7 +87,7 @@ public struct WebImageRequest: Sendable {
         chosenPriority ?? standard
     }
 
-    /// What few requests say.
+    /// The properties that few requests set.
     var details: RequestDetails { box?.details ?? .standard }
 
     mutating func changeDetails(_ change: (inout RequestDetails) -> Void) {
@@ -96,6 +96,6 @@ public struct WebImageRequest: Sendable {
         box = RequestDetails.Box(details)
     }
 
-    /// Whether nothing in ``details`` was ever set.
+    /// Whether no property in ``details`` was ever set.
     var hasStandardDetails: Bool { box == nil }
 }

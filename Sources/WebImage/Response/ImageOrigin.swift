@@ -1,13 +1,13 @@
-/// Where a picture came from.
+/// Where an image came from.
 public enum ImageOrigin: String, Sendable, Hashable, Codable, CaseIterable {
-    /// From nowhere: there is no picture.
+    /// There is no image.
     case none
-    /// From memory, within the call that asked for it.
+    /// From memory, within the call that requested it.
     case memoryCacheFast
     /// From memory.
     case memoryCache
-    /// From the disk cache, decoded just now.
+    /// From the disk cache, newly decoded.
     case diskCache
-    /// From the loader: a server, a file, or a custom source.
+    /// From a loader: a server, a file, or a custom source.
     case remote
 }

@@ -1,29 +1,29 @@
 public import FoundationEssentials
 
-/// The answer to ``WebImageManager/data(for:method:body:)``: whatever the server has to say, or what is stored of it.
+/// A response from ``WebImageManager/data(for:method:body:)``, from the server or from the cache.
 public struct WebDataResponse: Sendable {
-    /// The body; empty where there is none, as after a HEAD.
+    /// The body; empty if there is none, as after a HEAD request.
     public var data: Data
-    /// The status, of an error too; `nil` for a loader without HTTP, and for bytes that were stored without their head.
+    /// The status, also of an error; `nil` from a loader without HTTP, and for bytes that were stored without a head.
     public var statusCode: Int?
-    /// The fields of the head. What the cache answers has its age in an `Age` field, and lacks what may not be passed on
-    /// unconfirmed.
+    /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be reused
+    /// without revalidation.
     public var headers: [HTTPField]
-    /// Where it came from in the end, after redirects.
+    /// The final URL, after redirects.
     public var url: URL
-    /// Who answered.
+    /// Where the response came from.
     public var origin: ImageOrigin
-    /// Whether the server has just said that what is stored is still good, and the body came from the cache.
+    /// Whether the body came from the cache, and the server has just confirmed that it is current.
     public var isConfirmed: Bool
-    /// Whether it is older than the server's word lets it be fresh: served so because that was allowed, or because the
-    /// policy does not ask.
+    /// Whether a cached response was served that is no longer fresh, because the server allows that or because the policy does
+    /// not ask the server.
     public var isStale: Bool
-    /// How the transfer went; `nil` without one, and from a loader that does not measure.
+    /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
-    /// What happened on the way to it.
+    /// What happened during the load.
     public var trace: LoadTrace
 
-    /// The value of the last field with that name, in any case.
+    /// Returns the value of the last field with this name, in any case.
     public func headerValue(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.last { $0.name.lowercased() == wanted }?.value

@@ -2,47 +2,47 @@ public import FoundationEssentials
 import WebImageCaching
 public import WebImageCore
 
-/// A loaded picture and where it came from.
+/// A loaded image and where it came from.
 public struct WebImageResponse: Sendable {
-    /// The picture.
+    /// The image.
     public var image: Image
-    /// The URL that was asked for.
+    /// The requested URL.
     public var url: URL
-    /// Who answered.
+    /// Where the image came from.
     public var origin: ImageOrigin
-    /// The file's bytes as they came; `nil` for a picture from memory, which keeps pixels only.
+    /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is set.
     public var data: Data?
-    /// How the transfer went; `nil` for a picture that came without one, and from a loader that does not measure.
+    /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
-    /// How often a loader was asked for it, and what came of it; empty for a picture that came without one.
+    /// The attempts at a loader; empty for an image that needed none.
     public var attempts: [LoadAttempt] = []
-    /// What the file says about itself, where ``WebImageOptions/ignoreDecoding`` left it undecoded; else `nil`.
+    /// The information in the file's header, if ``WebImageOptions/ignoreDecoding`` left it undecoded; otherwise `nil`.
     public var info: ImageInfo?
-    /// The request's own; see ``WebImageRequest/userInfo``.
+    /// The values of the request; see ``WebImageRequest/userInfo``.
     public var userInfo: [String: any Sendable] = [:]
-    /// What it is before the end; every end is ``PreviewKind/stored``.
+    /// The kind of preview; ``PreviewKind/stored`` for every result.
     var previewKind = PreviewKind.stored
-    /// Whether it was made of a larger picture in memory.
+    /// Whether the image was made from a larger one in memory.
     var isReduced = false
-    /// Whether it is the picture that was the last preview: the server has confirmed it, or what it was shown for could not
-    /// be had, and there is nothing new to show.
+    /// Whether the image is that of the last preview, so that there is nothing new to show. Either the server has confirmed it,
+    /// or the server failed and the stored image is the result.
     public var isUnchanged = false
-    /// Until when the disk cache keeps what this was made of; `nil` where it says nothing.
+    /// When the disk cache's copy of the original expires; `nil` if that is not known.
     var expiration: CacheExpiration?
-    /// Whether memory may keep what is made of it.
+    /// Whether memory may store images made from this one.
     var isForMemory = true
     /// Stores the variant on disk, if the request asks for that.
     var variantStore: Job<Bool, NoNews>?
-    /// What has noted how it came about, and when that began for whoever asked.
+    /// The recorder of the trace, and when the load started for the caller.
     var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
 
-    /// What happened on the way to it; made of notes each time it is asked for.
+    /// What happened during the load. Each access creates a new trace.
     public var trace: LoadTrace {
         guard let (recorder, start) = recorder else { return LoadTrace() }
         return recorder.trace(from: start)
     }
 
-    /// Makes a response.
+    /// Creates a response.
     public init(
         image: Image, url: URL, origin: ImageOrigin, data: Data? = nil, metrics: LoaderMetrics? = nil
     ) {

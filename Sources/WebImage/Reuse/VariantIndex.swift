@@ -1,25 +1,25 @@
 import WebImageCaching
 import WebImageCore
 
-/// Which sizes of a source memory was given, so that one can serve for another.
+/// The sizes of each source that were put into memory, so that one can serve for another.
 ///
-/// It names pictures and keeps none; what memory has dropped meanwhile is found out when it is asked for.
+/// It stores keys, not images. An entry whose image memory has dropped is removed when it is looked up.
 final class VariantIndex: Sendable {
     /// A still as it was decoded, without processors.
     struct Entry: Hashable, Sendable {
         let key: ImageCacheKey
         let size: PixelSize
-        /// Whether it has every pixel of the file.
+        /// Whether it has all pixels of the file.
         let isWhole: Bool
-        /// Whether its proportions are not the picture's own.
+        /// Whether its aspect ratio differs from that of the file.
         let isStretched: Bool
-        /// Whether there may be more frames in the file.
+        /// Whether the file may have more frames.
         let isFirstFrame: Bool
     }
 
     private struct Source {
         var entries: [Entry] = []
-        /// Of the last note about it.
+        /// The number of the last entry noted for it.
         var number = 0
     }
 
@@ -30,7 +30,7 @@ final class VariantIndex: Sendable {
 
     private let state = Lock(State())
 
-    /// Sizes of one source, and sources: beyond, those noted longest ago go.
+    /// The maximum number of sizes of one source, and of sources. Beyond them, the oldest are removed.
     static let (entryLimit, sourceLimit) = (8, 10_000)
 
     func note(_ entry: Entry) {
@@ -44,7 +44,7 @@ final class VariantIndex: Sendable {
             source.entries.append(entry)
             state.sources[key] = source
             guard state.sources.count > Self.sourceLimit else { return }
-            // A tenth at once: looking for the oldest takes a walk through all.
+            // Removes a tenth at once, because finding the oldest entries means looking at all.
             let newest = state.lastNumber - Self.sourceLimit * 9 / 10
             state.sources = state.sources.filter { $0.value.number > newest }
         }

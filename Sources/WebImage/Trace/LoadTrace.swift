@@ -1,51 +1,51 @@
-/// What happened on the way to an answer, stage by stage: which cache answered and why not, what the server was asked, how
-/// long it all took.
+/// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and how long
+/// everything took.
 ///
 /// ```swift
 /// let response = try await manager.response(for: request)
 /// for entry in response.trace.entries { print(entry) }
 /// ```
 public struct LoadTrace: Sendable, Hashable, Codable {
-    /// What happened, in the order in which it began.
+    /// The entries, in order of their start.
     public var entries: [Entry]
 
-    /// Makes a trace.
+    /// Creates a trace.
     public init(entries: [Entry] = []) { self.entries = entries }
 
-    /// A part of the way.
+    /// A stage of a load.
     public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
-        /// A look into memory.
+        /// A look-up in memory.
         case memory
-        /// A look onto the disk.
+        /// A look-up on disk.
         case disk
-        /// A decision whether what is stored may answer.
+        /// A decision whether the stored responses may be used.
         case policy
-        /// A way to a server and back, or whatever the loader does.
+        /// A transfer from a server, or the work of another loader.
         case transfer
         /// A wait before another attempt.
         case retry
-        /// What the server's answer meant for what is stored.
+        /// What the server's response meant for the stored one.
         case validation
-        /// What was kept of an answer, or why it was not.
+        /// What was stored of a response, or why it was not.
         case store
-        /// Bytes made into pixels.
+        /// Decoding.
         case decode
-        /// Pixels made into others.
+        /// Processing.
         case process
     }
 
-    /// One thing that happened.
+    /// An entry of a trace.
     public struct Entry: Sendable, Hashable, Codable {
-        /// Which part of the way.
+        /// The stage.
         public var stage: Stage
-        /// When it began, in seconds from the beginning of the request; negative for work that others had begun.
+        /// When it started, in seconds from the start of the request; negative for shared work that was already in progress.
         public var start: Double
-        /// How long it took, in seconds; 0 for what takes no time worth a measure.
+        /// How long it took, in seconds; 0 if that is not measured.
         public var duration: Double
-        /// What happened, for people; it may change from one version to the next.
+        /// What happened, as a text for people. It may change between versions.
         public var message: String
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(stage: Stage, start: Double, duration: Double = 0, message: String) {
             self.stage = stage
             self.start = start
@@ -56,7 +56,7 @@ public struct LoadTrace: Sendable, Hashable, Codable {
 }
 
 extension LoadTrace.Entry: CustomStringConvertible {
-    /// A line: start and duration in milliseconds, stage, message.
+    /// One line with start and duration in milliseconds, stage and message.
     public var description: String {
         "\(Self.milliseconds(start)) ms  +\(Self.milliseconds(duration)) ms  \(stage.rawValue): \(message)"
     }
@@ -69,6 +69,6 @@ extension LoadTrace.Entry: CustomStringConvertible {
 }
 
 extension LoadTrace: CustomStringConvertible {
-    /// A line for each entry.
+    /// One line per entry.
     public var description: String { entries.map(\.description).joined(separator: "\n") }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// What a ``TraceRecorder`` notes; ``description`` has the words.
+/// A fact that a ``TraceRecorder`` notes. ``description`` is its text.
 enum TraceFact: Sendable {
     case memoryAnswered
     case memoryShown
@@ -10,7 +10,7 @@ enum TraceFact: Sendable {
     case decided(HTTPCachePolicy.Decision, CachePolicy)
     case noDisk
     case answered(LoaderAnswer, conditions: [HTTPField])
-    /// The last of them is about to begin.
+    /// The last attempt is about to start.
     case triedAgain([LoadAttempt])
     case confirmed
     case unconfirmed
@@ -95,7 +95,7 @@ extension LoaderAnswer {
         switch body {
         case .success(let data):
             words += head?.statusCode.map { "status \($0), \(data.count) bytes" } ?? "\(data.count) bytes"
-        // Its words are sentences, and of a connection that failed there is no more to say.
+        // Error descriptions are complete sentences, and nothing more is known about a connection that failed.
         case .failure(let error): return words + error.description
         }
         guard let exchange = metrics?.exchanges.last else { return words }
@@ -108,7 +108,7 @@ extension LoaderAnswer {
 }
 
 extension [LoadAttempt] {
-    /// Why there is another, and what it has waited for.
+    /// Why there is another attempt, and what it has waited for.
     fileprivate var words: String {
         guard let last else { return "" }
         let failed = dropLast().last

@@ -1,13 +1,13 @@
 import WebImageCore
 
-/// Notes what a piece of work does. Notes are facts, of which words are made only for those who want to read them.
+/// Notes what a piece of work does. Notes are facts, which become text only when the trace is read.
 ///
-/// Work that waits for other work includes its notes, which may still be growing:
+/// Work that waits for other work includes its notes, which may still grow:
 ///
 /// ```
-///  picture, 200 px ─┐
-///                   ├─includes─► bytes
-///  picture, whole ──┘
+///  image, 200 px ─┐
+///                 ├─includes─► bytes
+///  image, whole ──┘
 /// ```
 final class TraceRecorder: Sendable {
     private struct Note {
@@ -24,22 +24,22 @@ final class TraceRecorder: Sendable {
 
     private let state = Lock(State())
 
-    /// Notes what happened just now, or has gone on since `start`.
+    /// Notes what has just happened, or has lasted since `start`.
     func note(_ stage: LoadTrace.Stage, since start: ContinuousClock.Instant? = nil, _ fact: TraceFact) {
         let end = ContinuousClock.now
         state.withLock { state in
-            // Most work notes no more.
+            // Most work has no more notes.
             if state.notes.isEmpty { state.notes.reserveCapacity(3) }
             state.notes.append(Note(stage: stage, start: start ?? end, end: end, fact: fact))
         }
     }
 
-    /// Counts all that `other` notes as its own.
+    /// Includes all notes of `other`, also later ones.
     func include(_ other: TraceRecorder) { state.withLock { $0.included.append(other) } }
 
-    /// All that was noted so far.
+    /// Returns everything noted so far.
     ///
-    /// - Parameter start: what times are counted from.
+    /// - Parameter start: the zero of all times.
     func trace(from start: ContinuousClock.Instant) -> LoadTrace {
         let entries = allNotes.sorted { $0.start < $1.start }.map { note in
             LoadTrace.Entry(

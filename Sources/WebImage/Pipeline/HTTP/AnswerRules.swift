@@ -1,21 +1,21 @@
 import FoundationEssentials
 import WebImageLoading
 
-/// What a request's ``CachePolicy`` makes of stored answers: the rules of HTTP, or simpler ones.
+/// Decides how stored responses answer a request under its ``CachePolicy``, by the rules of HTTP or by simpler ones.
 ///
-/// Pure, as ``HTTPCachePolicy``, whose decisions it gives.
+/// Its functions are pure, like those of ``HTTPCachePolicy``, whose decisions they return.
 struct AnswerRules: Sendable {
     let policy: CachePolicy
-    /// As it goes out, without the conditions that the cache adds.
+    /// The request as sent, without the conditions that the cache adds.
     let request: HTTPCachePolicy.Request
-    /// Whether cookies come from a jar, so that nobody can tell which ones an answer was for.
+    /// Whether cookies come from a jar. It is then unknown which cookies a response was for.
     let usesCookieJar: Bool
-    /// Whether only pictures will do: a stored answer with another status than success is none.
+    /// Whether the request is for an image. A stored response with an error status is not one.
     let wantsImage: Bool
 
-    /// What to do, given what is stored.
+    /// Returns what to do with the stored responses.
     ///
-    /// - Parameter stored: `nil` for one of which nothing but the body is known.
+    /// - Parameter stored: an element is `nil` if only its body is known.
     func decide(_ stored: [StoredResponse?], now: Date) -> HTTPCachePolicy.Decision {
         switch policy {
         case .cacheFirst: serveAny(stored) { .load(because: $0) }
@@ -27,7 +27,7 @@ struct AnswerRules: Sendable {
         }
     }
 
-    /// Whether it answers the request as far as Vary tells, so that no other stored answer has to be looked for.
+    /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
     func isForRequest(_ response: StoredResponse?) -> Bool {
         response?.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
@@ -46,7 +46,7 @@ struct AnswerRules: Sendable {
         return otherwise(reason)
     }
 
-    /// Why it is no answer at all, whatever its age.
+    /// Returns why the response cannot be used regardless of age; `nil` if it can.
     private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
         if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
@@ -76,11 +76,11 @@ struct AnswerRules: Sendable {
         guard let response, response.isReusable else { return false }
         if response.isRewritten, !wantsImage { return false }
         if usesCookieJar, response.varyNames.contains("cookie") { return false }
-        // Of an error a picture needs no more than the head.
+        // For an image, the head of an error is enough.
         return !response.lacksBody || wantsImage && !(200..<300).contains(response.statusCode)
     }
 
-    /// The stored one is the preview; whether it is still good is for the server to say.
+    /// Uses the stored response as a preview while the server is asked whether it is current.
     private func refresh(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         guard !request.isConditionalOrPartial else { return .load(because: .conditionalRequest) }
         guard let index = stored.indices.first(where: { obstacle(to: stored[$0]) == nil }) else {
@@ -94,18 +94,18 @@ struct AnswerRules: Sendable {
             return .serve(index: index, because: .immutable)
         }
         var question = HTTPCachePolicy.revalidation(of: response, for: request, now: now)
-        // It may be fresh, and yet not what was asked for.
+        // Under this policy, freshness alone does not allow it.
         question.mayServeOnError = question.mayServeOnError && response.cacheControl.has(.staleIfError)
         return .serveAndRevalidate(index: index, question, because: .policyWantsServer)
     }
 
-    /// What the server has not forbidden to use without it.
+    /// Uses stored responses of any age, unless the server forbids using them without revalidation.
     private func offline(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         var request = request
         request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached, max-stale"))
         let decision = byHTTP(stored, request, now)
         if case .fail(.notReusable) = decision, let index = stored.firstIndex(where: { $0 == nil }) {
-            // Nothing is known about it, and so nothing against it.
+            // Nothing is known about this response, so nothing forbids its use.
             return .serve(index: index, because: .storedIsGoodEnough)
         }
         return decision

@@ -2,35 +2,35 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// What a loader has brought, head and body, or why not.
+/// The head and the body from a loader, or its error.
 struct LoaderAnswer: Sendable {
-    /// The head, also of an answer that was refused for its status; `nil` where none came.
+    /// The head, also of a response that was refused for its status; `nil` without one.
     var head: LoaderResponse?
     var body: Result<Data, WebImageError>
     var metrics: LoaderMetrics?
     var isRefused = false
     var isInFile = false
-    /// Whether it came from another URL than the request's own: what its server says of it holds for that one.
+    /// Whether it came from another URL than the request's. Its HTTP metadata then apply to that URL.
     var isFromAlternative = false
-    /// Whether it is worth a copy in the disk cache.
+    /// Whether the disk cache should store it.
     var isCacheable = true
-    /// When the request went out.
+    /// When the request was sent.
     var requestTime: Date
-    /// When the head came.
+    /// When the head arrived.
     var responseTime: Date
     /// The URL of the last attempt, without user information.
     var url: URL
 
-    /// The status of an answer that is all there; `nil` where there is none, or only a part.
+    /// The status of a complete response; `nil` if there is none, or only a part of one.
     var statusCode: Int? {
         if case .failure = body, !isRefused { return nil }
         return head?.statusCode
     }
 
-    /// Whether it says that what the conditions of the request named is still good.
+    /// Whether the server has confirmed the stored response that the request's conditions name.
     var isConfirmation: Bool { statusCode == 304 }
 
-    /// Whether the server is to blame that there is no answer, or nobody could reach it.
+    /// Whether the server failed or could not be reached.
     var isServerTrouble: Bool {
         guard case .failure(let error) = body else { return Self.troubleStatuses.contains(head?.statusCode ?? 0) }
         return switch error {
@@ -43,9 +43,9 @@ struct LoaderAnswer: Sendable {
     /// RFC 5861, 4.
     private static let troubleStatuses: Set = [500, 502, 503, 504]
 
-    /// What is to be remembered of it; `nil` for a loader without HTTP.
+    /// Returns the metadata of the response to store; `nil` from a loader without HTTP.
     ///
-    /// - Parameter rules: of the request that it answers.
+    /// - Parameter rules: the rules of its request.
     func record(under rules: AnswerRules) -> StoredResponse? {
         guard let head, let statusCode = head.statusCode else { return nil }
         var response = StoredResponse(
@@ -57,10 +57,10 @@ struct LoaderAnswer: Sendable {
         return response
     }
 
-    /// Where it came from in the end; `nil` without redirects.
+    /// The final URL; `nil` without redirects.
     var finalURL: String? { head.flatMap { $0.redirects.isEmpty ? nil : $0.url.absoluteString } }
 
-    /// What the redirects on the way to it mean.
+    /// How the redirects affect caching.
     var redirectRule: HTTPCachePolicy.RedirectRule {
         HTTPCachePolicy.RedirectRule(
             head?.redirects.map { ($0.statusCode, $0.headers) } ?? [], requestTime: requestTime,
@@ -69,10 +69,10 @@ struct LoaderAnswer: Sendable {
 }
 
 extension AnswerRules {
-    /// Why an answer may not answer again by the rules of HTTP; `nil` where it may.
+    /// Returns why HTTP does not allow the response to be reused; `nil` if it does.
     func storageObstacle(to response: StoredResponse) -> HTTPCachePolicy.StorageObstacle? {
         if usesCookieJar, response.varyNames.contains("cookie") { return .variesByAnything }
-        // A HEAD may confirm what a GET has stored.
+        // A HEAD can confirm the stored response to a GET.
         var request = request
         if request.method == "HEAD" { request.method = "GET" }
         let storability = HTTPCachePolicy.storability(

@@ -1,63 +1,64 @@
 import WebImageCore
 
-/// The stored picture that is shown until the server has been asked, and that is the end if the server has nothing newer.
+/// The stored image that is shown until the server has answered. It is also the result if the server has nothing newer.
 ///
 /// ```
 ///            begin              finishMaking
-///  nothing ─────────► being made ─────────► made ──cover──► made, and something newer is shown
-///                         │ end(with: same)  │ end(with: same)   │ end(with: same)
-///                         ▼                  ▼                   ▼
-///               made: shown, and the end   the end, unchanged   the end, and news
+///  nothing ─────────► being made ─────────► made ──cover──► made, and a newer image is shown
+///                         │ end(with: same)  │ end(with: same)     │ end(with: same)
+///                         ▼                  ▼                     ▼
+///           made: shown, then the result   the result, unchanged   the result
 /// ```
-/// What arrives from the server is shown after it, never before or instead of it: whoever makes previews of that asks
-/// ``cover(_:)``. So nothing stops a stored picture from being made but the end of all work on it, and an end that
-/// awaits it comes.
+/// Previews of what arrives from the server are shown after it, never before or instead of it, because they go through
+/// ``cover(_:)``. So only the end of the job stops the stored image from being made, and a result that awaits it is always
+/// delivered.
 final class Preview: Sendable {
     private struct State {
-        /// What the picture is made of.
+        /// The provenance of the image.
         var provenance: (any ImageProvenance)?
         var response: WebImageResponse?
-        /// Of the latest provisional result that it was made of; 0 for a picture that was there.
+        /// The number of the latest provisional result that it was made from; 0 for an image that existed already.
         var number = 0
-        /// Whether it is being made, or is about to be told.
+        /// Whether it is being made, or is about to be reported.
         var isBusy = false
-        /// Set when the end came first, and is the very picture being made.
+        /// Set if the result came first and is the image that is being made.
         var isAwaited = false
-        /// Whether something newer is shown by now.
+        /// Whether a newer image is shown.
         var isCovered = false
-        /// Whether it is too late for another.
+        /// Whether it is too late for another preview.
         var isOver = false
-        /// Begins to make a preview of what arrives.
+        /// Starts a preview of what has arrived.
         var waiting: (@Sendable () -> Void)?
     }
 
     private let state = Lock(State())
 
-    /// What becomes of the end.
+    /// How the result relates to the preview.
     enum End {
-        /// It is the picture that was made.
+        /// The result is the image that was made.
         case made(WebImageResponse)
-        /// It is the picture being made, which whoever makes it delivers.
+        /// The result is the image that is being made. The code that makes it delivers the result.
         case awaited
-        /// It is another.
+        /// The result is another image.
         case other
     }
 
-    // MARK: The stored picture
+    // MARK: The stored image
 
-    /// Notes a picture that is there already, before all others.
+    /// Notes an image that exists already, before all others.
     func show(_ response: WebImageResponse) {
         state.withLock { ($0.provenance, $0.response) = (response.image.provenance, response) }
     }
 
-    /// Whether a picture was shown that was there already.
+    /// Whether there is an image.
     var hasPicture: Bool { state.withLock { $0.response != nil } }
 
-    /// Whether a picture is to be made for what has this provenance; `false` where it is there, and where it would come too
-    /// late or in the way of another. Who is told so calls ``update()`` once it is made and told, or could not be made.
+    /// Returns whether to make an image from bytes with this provenance; `false` if it exists already, if another is being
+    /// made, or if it would be too late. After `true`, the caller must call ``update()`` once the image is made and reported,
+    /// or cannot be made.
     ///
-    /// - Parameter number: of the provisional result: what comes after one with a higher number was overtaken on its way to a
-    ///   late subscriber.
+    /// - Parameter number: the number of the provisional result. A result is ignored if one with a higher number came before,
+    ///   because a late subscriber may receive them in another order.
     func begin(with provenance: (any ImageProvenance)?, number: Int) -> Bool {
         state.withLock { state in
             guard !state.isBusy, !state.isCovered, !state.isOver, number > state.number else { return false }
@@ -68,7 +69,7 @@ final class Preview: Sendable {
         }
     }
 
-    /// Notes the picture that was made; `true` where it is the end as well.
+    /// Notes the image that was made. Returns whether it is the result as well.
     func finishMaking(_ response: WebImageResponse) -> Bool {
         state.withLock { state in
             state.response = response
@@ -76,7 +77,7 @@ final class Preview: Sendable {
         }
     }
 
-    /// Forgets the picture that could not be made; `true` where the end waits for it.
+    /// Notes that the image could not be made. Returns whether the result waits for it.
     func giveUp() -> Bool {
         state.withLock { state in
             (state.provenance, state.response) = (nil, nil)
@@ -84,7 +85,7 @@ final class Preview: Sendable {
         }
     }
 
-    /// Lets previews come of what has arrived meanwhile.
+    /// Starts the preview of what has arrived meanwhile, if one waits.
     func update() {
         let waiting = state.withLock { state in
             state.isBusy = false
@@ -94,7 +95,7 @@ final class Preview: Sendable {
         waiting?()
     }
 
-    /// Says what the end is made of.
+    /// Notes the provenance of the result. Returns how the result relates to the preview.
     func end(with provenance: (any ImageProvenance)?) -> End {
         state.withLock { state in
             state.isOver = true
@@ -108,12 +109,12 @@ final class Preview: Sendable {
         }
     }
 
-    // MARK: What arrives
+    // MARK: Arriving bytes
 
-    /// Calls `body`, which begins a preview of what has arrived: now, or once the stored picture has been told. Of those that
-    /// wait for it the newest alone is called.
+    /// Calls `body`, which starts a preview of what has arrived: now, or once the stored image has been reported. Of several
+    /// closures that wait, only the latest is called.
     func cover(_ body: @escaping @Sendable () -> Void) {
-        // What it takes the place of is let go outside the lock.
+        // The closure that it replaces is released outside the lock.
         let (isNow, last) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
             guard state.isBusy else {
                 state.isCovered = true
@@ -127,18 +128,18 @@ final class Preview: Sendable {
     }
 }
 
-/// Which kind of picture comes before the end.
+/// A kind of preview.
 enum PreviewKind: Sendable {
-    /// A whole one, which may turn out to be the end.
+    /// A complete image, which may turn out to be the result.
     case stored
-    /// What memory has of the picture in another size.
+    /// An image in memory with another size.
     case otherSize
-    /// What has arrived of it.
+    /// The part of the image that has arrived.
     case arriving
 }
 
 extension WebImageResponse {
-    /// The same as an end that shows nothing new.
+    /// The same response as a result that shows nothing new.
     var unchanged: Self {
         var response = self
         response.isUnchanged = true

@@ -3,19 +3,19 @@ import Synchronization
 import WebImageCore
 import WebImageLoading
 
-/// What is known about the answer that some bytes came with: the one source of truth for all pictures made of them, which
-/// refer to it, and for the disk, whose metadata it has.
+/// What is known about the response that some bytes came with. All images made from the bytes share one record. Its response is
+/// the one whose metadata the disk stores.
 ///
 /// ```
-///  picture, 200 px ─┐                       304 ─► update: all of them are fresh again
-///  picture, whole ──┼─► ResponseRecord ◄─┬
-///  picture, round ──┘        ▲           newer bytes ─► supersede: none of them answers any more
-///                    ProvenanceTable (weak)
+///  image, 200 px ─┐                       304 ─► update: all of them are fresh again
+///  image, whole ──┼─► ResponseRecord ◄─┬
+///  image, round ──┘        ▲           newer bytes ─► supersede: none of them may be used any more
+///                  ProvenanceTable (weak)
 /// ```
 final class ResponseRecord: ImageProvenance {
     private struct State {
         var response: StoredResponse?
-        /// Worked out once: header fields are not read at each hit in memory.
+        /// Computed once, so that memory hits need not parse header fields.
         var freshPeriod: Range<Date>?
 
         init(_ response: StoredResponse?) {
@@ -28,10 +28,10 @@ final class ResponseRecord: ImageProvenance {
 
     private let state: Lock<State>
     private let superseded = Atomic(false)
-    /// Whether there is a Vary.
+    /// Whether the response has a `Vary` field.
     private let varies: Atomic<Bool>
 
-    /// - Parameter response: `nil` for bytes of which nothing is known.
+    /// - Parameter response: `nil` if nothing is known about the bytes.
     init(_ response: StoredResponse?) {
         state = Lock(State(response))
         varies = Atomic(response?.isTiedToRequest ?? false)
@@ -41,14 +41,14 @@ final class ResponseRecord: ImageProvenance {
 
     var mayDependOnRequest: Bool { varies.load(ordering: .relaxed) }
 
-    /// The answer, as last confirmed.
+    /// The response, as last confirmed.
     var response: StoredResponse? { state.withLock { $0.response } }
 
-    /// Whether it answers, by the rules of HTTP, every request without header fields of its own. `false` may also mean that
-    /// this takes a closer look.
+    /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean that this
+    /// needs a closer look.
     func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod?.contains(time) ?? false } }
 
-    /// Takes over what the server has just said about the same body.
+    /// Updates the response after the server has confirmed the same body.
     func update(_ response: StoredResponse) {
         let new = State(response)
         state.withLock { state in
@@ -58,17 +58,17 @@ final class ResponseRecord: ImageProvenance {
         }
     }
 
-    /// Takes over what the disk has, if that is newer: another process may have asked the server since.
+    /// Updates the response from disk if that is newer. Another process may have asked the server since.
     func update(fromDisk response: StoredResponse) {
         if let known = self.response, known.responseTime < response.responseTime { update(response) }
     }
 
-    /// Says that newer bytes have come.
+    /// Marks the images of the record as out of date.
     func supersede() { superseded.store(true, ordering: .relaxed) }
 }
 
 extension StoredResponse {
-    /// Whether `other` came later to a request of the same kind. Others that Vary tells apart are as good as before.
+    /// Whether `other` is a later response to the same kind of request. Responses that `Vary` distinguishes stay valid.
     func isOlder(than other: StoredResponse) -> Bool {
         responseTime < other.responseTime && varyNames == other.varyNames && varyingFields == other.varyingFields
     }
@@ -77,8 +77,8 @@ extension StoredResponse {
 }
 
 extension ProvenanceTable {
-    /// The record of what the disk has. Where it is newer than what pictures in memory were made of, another process has
-    /// stored it, and those are out of date.
+    /// Returns the record of the response on disk. If it is newer than the responses of images in memory, another process has
+    /// stored it, and those images are out of date.
     func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
         var result = ResponseRecord(stored)
         change(of: source) { live in
@@ -94,7 +94,7 @@ extension ProvenanceTable {
         return result
     }
 
-    /// Adds a record that another table has made of what the disk has.
+    /// Adds a record that another table has created for the response on disk.
     func include(_ record: ResponseRecord, source: String) {
         change(of: source) { live in
             guard !live.contains(where: { $0 === record }) else { return }
@@ -105,9 +105,9 @@ extension ProvenanceTable {
         }
     }
 
-    /// Notes what a loader has just brought. What answered the same request until now is out of date.
+    /// Notes the record of a new response. Earlier responses to the same request are out of date.
     ///
-    /// - Parameter requestHeaders: of that request.
+    /// - Parameter requestHeaders: those of that request.
     func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
         change(of: source) { live in
             for case let record as ResponseRecord in live where record !== new && record.answers(requestHeaders) {
@@ -118,7 +118,7 @@ extension ProvenanceTable {
         }
     }
 
-    /// Says that nothing that is in memory of `source` is good any more.
+    /// Marks all images of `source` in memory as out of date.
     func supersedeAll(of source: String) {
         change(of: source) { live in
             for case let record as ResponseRecord in live { record.supersede() }
