@@ -1,7 +1,7 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// The application: one window on one list of pictures, and on what the views can do.
+/// The application: one window with a list of images and pages that show the views' features.
 @MainActor final class Gallery {
     private let arguments: GalleryArguments
     private var window: GalleryWindow?
@@ -10,7 +10,7 @@ import WebImageGTK
 
     init(arguments: GalleryArguments) { self.arguments = arguments }
 
-    /// Runs until the window is closed, or the screenshot is saved.
+    /// Runs until the window is closed or the screenshot is saved.
     ///
     /// - Returns: the exit status.
     func run() -> Int32 {
@@ -20,7 +20,7 @@ import WebImageGTK
         }
         MainLoop.install()
         let loads = PhotoLoads(manager: makeManager())
-        // Several galleries may run side by side; none needs a session bus.
+        // Several instances may run at the same time, without a session bus.
         let application = ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE))
         defer { g_object_unref(application.address) }
         application.onSignal("activate") { [unowned self] in activate(application, loads) }
@@ -43,7 +43,7 @@ import WebImageGTK
         recorder = ScreenshotRecorder(window: window, path: path, reportPath: arguments.reportPath) { isComplete in
             self.exitStatus = isComplete ? 0 : 1
             Task {
-                // What was loaded must be on the disk for the next start.
+                // Loaded images must be on disk for the next start.
                 await (loads.manager.configuration.cache as? ImageCache)?.disk?.flush()
                 g_application_quit(application.address.assumingMemoryBound(to: GApplication.self))
             }

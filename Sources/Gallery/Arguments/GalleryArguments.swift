@@ -2,27 +2,27 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct GalleryArguments {
-    /// What to show, in order.
+    /// The URLs to show, in order.
     var urls: [URL]
-    /// Where to keep original bytes; `nil` for the program's usual directory.
+    /// The directory of the disk cache; `nil` for the program's default directory.
     var cacheDirectory: URL?
-    /// Where to save a picture of the window, after which the program ends.
+    /// The file for a screenshot of the window. The program ends when it is saved.
     var screenshotPath: String?
-    /// Where to save figures and the places of the visible cells, with the screenshot.
+    /// The file for the figures and the positions of the visible cells. Requires a screenshot.
     var reportPath: String?
-    /// The window's size in points. By default there is room for 30 cells.
+    /// The window's size in points. The default fits 30 cells.
     var windowSize = PixelSize(width: 1280, height: 900)
-    /// The page to begin with; those but the grid need no URLs.
+    /// The first page. Only the grid needs URLs.
     var page = GalleryPageName.grid
 
-    /// Why arguments were refused.
+    /// The reason why arguments are invalid.
     struct Refusal: Error {
         let reason: String
     }
 
-    /// Reads the command line with GLib's option parser, which answers `--help` by itself.
+    /// Parses the command line with GLib's option parser, which handles `--help`.
     init(parsing arguments: [String]) throws(Refusal) {
         let options = try GalleryOptions(parsing: arguments)
         var texts = options.operands
@@ -58,7 +58,7 @@ struct GalleryArguments {
         return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 
-    /// A URL, or the path of a file.
+    /// Returns the URL that `text` contains, or the file URL of a path.
     private static func url(_ text: String) throws(Refusal) -> URL {
         if !text.contains("://") { return URL(filePath: text) }
         guard let url = URL(string: text) else { throw Refusal(reason: "'\(text)' is no URL") }

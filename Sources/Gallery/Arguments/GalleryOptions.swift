@@ -1,6 +1,6 @@
 import CWebImageGTK
 
-/// The options as text, as `GOptionContext` finds them.
+/// The texts of the options, parsed by `GOptionContext`.
 struct GalleryOptions {
     private(set) var list: String?
     private(set) var cacheDirectory: String?
@@ -58,7 +58,8 @@ struct GalleryOptions {
         operands = rest.takeTexts()
     }
 
-    /// FILENAME hands bytes over as they came; STRING would convert them from the locale's encoding.
+    /// Returns an entry. `G_OPTION_ARG_FILENAME` passes bytes unchanged, whereas `G_OPTION_ARG_STRING` converts them from the
+    /// locale's encoding.
     private static func entry(
         _ name: StaticString, _ cell: Cell, _ valueName: StaticString, _ help: StaticString,
         _ kind: GOptionArg = G_OPTION_ARG_FILENAME
@@ -71,7 +72,7 @@ struct GalleryOptions {
             description: text(help), arg_description: text(valueName))
     }
 
-    /// A null-terminated vector, which GLib shortens in place.
+    /// Returns a null-terminated vector, which GLib shortens in place.
     private static func vector(_ texts: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
         let size = (texts.count + 1) * MemoryLayout<UnsafeMutablePointer<gchar>?>.stride
         let vector = g_malloc0(gsize(size))?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self)
@@ -80,7 +81,7 @@ struct GalleryOptions {
     }
 }
 
-/// Where GLib writes one result.
+/// The memory to which GLib writes one result.
 private final class Cell {
     let address = UnsafeMutablePointer<gpointer?>.allocate(capacity: 1)
 

@@ -1,15 +1,15 @@
 import WebImageGTK
 
-/// What has been loaded since the last reset.
+/// Counts and bytes of the loads since the last reset.
 struct LoadFigures: Encodable {
     private(set) var memory = 0
     private(set) var disk = 0
     private(set) var network = 0
     private(set) var files = 0
     private(set) var failed = 0
-    /// Bytes of the files behind the pictures; pictures from memory count none.
+    /// The size of the loaded files in bytes. Images from memory count 0.
     private(set) var bytes = 0
-    /// From the first load's start to the last one's end.
+    /// The time from the start of the first load to the end of the last.
     private(set) var milliseconds = 0.0
 
     private var start: ContinuousClock.Instant?
@@ -18,10 +18,10 @@ struct LoadFigures: Encodable {
 
     mutating func noteStart(at now: ContinuousClock.Instant = .now) { start = start ?? now }
 
-    /// Takes back a failure: it is tried once more.
+    /// Uncounts a failed load that is retried.
     mutating func noteRetry() { failed = max(0, failed - 1) }
 
-    /// Counts an end; a cancel is none.
+    /// Counts a finished load. Cancelled loads are not counted.
     mutating func note(
         _ result: Result<WebImageResponse, WebImageError>, at now: ContinuousClock.Instant = .now
     ) {
@@ -42,7 +42,7 @@ struct LoadFigures: Encodable {
         if let start { milliseconds = (now - start) / .milliseconds(1) }
     }
 
-    /// For example `24 loaded: 0 memory, 24 disk, 0 network · 12.3 MiB · 412 ms`.
+    /// The text of the label, such as `24 loaded: 0 memory, 24 disk, 0 network · 12.3 MiB · 412 ms`.
     var line: String {
         let tenths = (Double(bytes) / 1_048_576 * 10).rounded() / 10
         return "\(loaded) loaded: \(memory) memory, \(disk) disk, \(network) network"

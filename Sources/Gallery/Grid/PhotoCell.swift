@@ -2,18 +2,18 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// One place of the grid: a picture, a bar while it loads, a button when it has failed.
+/// A cell of the grid: a picture, a progress bar while it loads, and a retry button after a failure.
 ///
 /// ```
-///  overlay ─┬─ room          empty, of the cell's size: an overlay is as large as its main child
-///           ├─ picture       covers the room
+///  overlay ─┬─ box           empty; sets the cell's size, because an overlay is as large as its main child
+///           ├─ picture       covers the cell
 ///           ├─ bar           at the bottom, while loading
-///           └─ retry button  over all, after a failure
+///           └─ retry button  covers the cell after a failure
 /// ```
 @MainActor final class PhotoCell {
-    /// In points.
+    /// The size of a cell in points.
     static let size = PixelSize(width: 200, height: 150)
-    /// What transparent parts of pictures show.
+    /// The background of transparent images, as a CSS color.
     nonisolated static let backdrop = "#2b3a4a"
     private static let placeholder = Placeholder.color(Color(red: 0.82, green: 0.83, blue: 0.84))
 
@@ -22,7 +22,7 @@ import WebImageGTK
     private let bar: UnsafeMutablePointer<GtkWidget>
     private let retryButton: UnsafeMutablePointer<GtkWidget>
     private let loads: PhotoLoads
-    /// The item shown; `nil` while the cell waits for one.
+    /// The item on display; `nil` while the cell is unbound.
     private(set) var item: (index: Int, url: URL)?
 
     init(loads: PhotoLoads) {
@@ -59,7 +59,7 @@ import WebImageGTK
         load()
     }
 
-    /// Gives the item up; another one may come.
+    /// Cancels the load and resets the cell for reuse.
     func unbind() {
         item = nil
         picture.prepareForReuse()
@@ -70,7 +70,7 @@ import WebImageGTK
         load()
     }
 
-    /// Loads the item, again if it has failed or if `cachePolicy` wants it.
+    /// Loads the item. Loads it again after a failure, or if `cachePolicy` requires it.
     func load(cachePolicy: CachePolicy = .cacheFirst) {
         guard let item else { return }
         let scale = Double(gtk_widget_get_scale_factor(widget))
@@ -107,10 +107,10 @@ import WebImageGTK
         }
     }
 
-    /// Whether the user sees it, wholly or in part.
+    /// Whether the cell is bound and mapped.
     var isOnScreen: Bool { item != nil && gtk_widget_get_mapped(widget) != 0 }
 
-    /// Whether nothing will change any more by itself. Off screen, a load that was given up counts too.
+    /// Whether the load and its transition have ended. Off screen, a cancelled load counts as settled.
     var isSettled: Bool {
         switch picture.loadState {
         case .loaded, .failed: !picture.imageSlot.isInTransition

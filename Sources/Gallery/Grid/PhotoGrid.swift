@@ -2,7 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// A `GtkGridView` of pictures. It makes cells for what is in sight and somewhat more, and uses them over and over.
+/// A `GtkGridView` of images. It makes cells for the visible items and some more, and reuses them.
 @MainActor final class PhotoGrid {
     /// The scrolled window around the grid.
     let widget: UnsafeMutablePointer<GtkWidget>
@@ -21,14 +21,14 @@ import WebImageGTK
         factory.onSignal("bind") { [weak self] in self?.bind($0) }
         factory.onSignal("unbind") { [weak self] in self?.cells[$0]?.unbind() }
         factory.onSignal("teardown") { [weak self] in self?.tearDown($0) }
-        // The view takes over model and factory.
+        // The view takes ownership of the model and the factory.
         let grid = gtk_grid_view_new(ObjectPointer(gtk_no_selection_new(model)).opaque, factory.opaque)
         gtk_grid_view_set_max_columns(grid.map { ObjectPointer($0).opaque }, 30)
         gtk_scrolled_window_set_child(ObjectPointer(widget).opaque, grid)
         gtk_widget_set_vexpand(widget, 1)
     }
 
-    /// The cells that show an item, by its place in the list.
+    /// The cells that show an item, in the order of the list.
     var boundCells: [PhotoCell] {
         cells.values.filter { $0.item != nil }.sorted { ($0.item?.index ?? 0) < ($1.item?.index ?? 0) }
     }

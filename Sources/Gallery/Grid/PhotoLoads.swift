@@ -1,6 +1,6 @@
 import WebImageGTK
 
-/// Who loads the pictures, and what came of it; shared by all cells.
+/// The manager that loads the images, and the figures of its loads. All cells share it.
 @MainActor final class PhotoLoads {
     let manager: WebImageManager
     var figures = LoadFigures() {

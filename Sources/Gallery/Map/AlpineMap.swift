@@ -2,11 +2,11 @@ import CWebImageGTK
 import CWebImageShumate
 import WebImageMap
 
-/// A map of the Alps from a few lines of its own: rivers and the net of degrees. It has no tiles, so it asks no server.
+/// A map of the Alps that draws rivers and lines of latitude and longitude. It has no tiles, so it needs no server.
 @MainActor struct AlpineMap {
     /// The `ShumateMap`.
     let widget: UnsafeMutablePointer<GtkWidget>
-    /// Where the markers go: of which one can be selected at a time.
+    /// The layer of the markers. One marker can be selected at a time.
     let markers: OpaquePointer
 
     private let map: OpaquePointer
@@ -17,7 +17,7 @@ import WebImageMap
         widget = map.widget
         self.map = map.opaque
         viewport = shumate_map_get_viewport(map.opaque)
-        // Only its projection is used: tiles would be drawn by a layer that is not there.
+        // Only the source's projection is used. No layer draws its tiles.
         let source = shumate_raster_renderer_new_full_from_url(
             "alps", "Alps", "", "", 0, 18, 256, SHUMATE_MAP_PROJECTION_MERCATOR, "")
         let sourcePointer = source.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: ShumateMapSource.self) }
@@ -37,7 +37,7 @@ import WebImageMap
         addLayer(markers)
     }
 
-    /// - Parameter zoomLevel: 0 shows the world in 256 points, each level more in twice as many.
+    /// - Parameter zoomLevel: at level 0 the world is 256 points wide. Each further level doubles the width.
     func center(latitude: Double, longitude: Double, zoomLevel: Double) {
         shumate_viewport_set_zoom_level(viewport, zoomLevel)
         shumate_map_center_on(map, latitude, longitude)
@@ -61,7 +61,7 @@ import WebImageMap
         shumate_map_add_layer(map, UnsafeMutablePointer<ShumateLayer>(layer))
     }
 
-    /// From the source down, by towns on the way.
+    /// The rivers from source to mouth, as the coordinates of towns.
     private static let rivers: [[Place]] = [
         // The Rhine.
         [

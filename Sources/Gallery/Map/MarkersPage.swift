@@ -2,8 +2,8 @@ import CWebImageGTK
 import CWebImageShumate
 import WebImageMap
 
-/// Peaks of the Alps on a map, each with a picture: one of them moves, one is selected. What the pointer is over, or the keyboard's
-/// focus on, shows another picture.
+/// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker under the
+/// pointer or with the keyboard focus shows another image.
 @MainActor final class MarkersPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var markers: [WebMarker] = []
@@ -50,7 +50,7 @@ import WebImageMap
         map.center(latitude: 46.7, longitude: 10.3, zoomLevel: 7.4)
     }
 
-    /// A round picture with an edge.
+    /// Returns processors that make a round image with a border.
     private static func badge(_ color: Color) -> [any ImageProcessor] {
         [
             .resize(to: .points(width: 84, height: 84), mode: .aspectFillCropped),
@@ -60,7 +60,7 @@ import WebImageMap
 
     private var markersInSight: [WebMarker] { markers.filter { gtk_widget_get_mapped($0.widget) != 0 } }
 
-    /// Markers out of sight wait until they come into it.
+    /// Whether all visible markers are settled. Markers off screen do not load.
     var isSettled: Bool {
         !markersInSight.isEmpty && markersInSight.allSatisfy { $0.imageSlot.isSettled && $0.highlighted.isSettled }
     }

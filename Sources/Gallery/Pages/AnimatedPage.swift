@@ -2,7 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// Animations of every kind. A click plays and pauses one; the slider below goes through its frames.
+/// Animations of every kind. A click plays or pauses an animation, and the slider below it selects a frame.
 @MainActor final class AnimatedPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var pictures: [WebPicture] = []
@@ -52,7 +52,7 @@ import WebImageGTK
         return cell
     }
 
-    /// A few frames into the day, so that something is to be seen.
+    /// Whether each animation shows a frame after the fifth or has failed. The first frames show little.
     var isSettled: Bool { pictures.allSatisfy { ($0.player?.currentFrameIndex ?? 0) >= 5 || $0.loadState.isFailed } }
     var isComplete: Bool { pictures.allSatisfy { $0.player != nil } }
 }
@@ -62,7 +62,7 @@ extension LoadState {
 }
 
 extension WebPicture {
-    /// Plays or holds the animation at the end of each click.
+    /// Plays or pauses the animation after each click.
     fileprivate func togglesWhenClicked() {
         let released: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
             nonisolated(unsafe) let data = data
@@ -71,7 +71,7 @@ extension WebPicture {
                 if picture.player?.status == .playing { picture.player?.pause() } else { picture.player?.play() }
             }
         }
-        // The widget owns both: the gesture ends before the picture does.
+        // The widget owns both. The gesture is released before the picture.
         let click = ObjectPointer(gtk_gesture_click_new())
         g_signal_connect_data(
             click.address, "released", unsafeBitCast(released, to: GCallback.self),

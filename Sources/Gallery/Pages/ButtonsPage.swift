@@ -2,7 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// A button with an image and a background for each state: one to play with, and one held in each of the states.
+/// Buttons with an image and a background for each state: one to try out, and one fixed in each state.
 @MainActor final class ButtonsPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var slots: [ImageSlot] = []

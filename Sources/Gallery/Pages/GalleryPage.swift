@@ -1,16 +1,16 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// One page of the window.
+/// A page of the window.
 @MainActor protocol GalleryPage: AnyObject {
     var widget: UnsafeMutablePointer<GtkWidget> { get }
-    /// Whether nothing on it will change any more by itself, apart from what moves.
+    /// Whether all loads and transitions have ended. Animations may play.
     var isSettled: Bool { get }
-    /// Whether everything on it is there.
+    /// Whether all images have loaded.
     var isComplete: Bool { get }
 }
 
-/// The pages, by the names they have on the command line.
+/// The pages by their names on the command line.
 enum GalleryPageName: String, CaseIterable {
     case grid, pictures, buttons, animated, progressive
     #if WEBIMAGE_MAP
@@ -20,11 +20,11 @@ enum GalleryPageName: String, CaseIterable {
     var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 }
 
-/// Puts a widget into a column and a row.
+/// Attaches a widget to a column and row of a grid.
 typealias AttachToGrid = (_ child: UnsafeMutablePointer<GtkWidget>?, _ column: Int, _ row: Int) -> Void
 
 extension GalleryPage {
-    /// A widget with a line of text below, in the middle of a cell.
+    /// Returns a box with `child` and a caption below it, centered in its cell.
     static func captioned(
         _ child: UnsafeMutablePointer<GtkWidget>, _ text: String
     ) -> UnsafeMutablePointer<GtkWidget>? {
@@ -41,7 +41,7 @@ extension GalleryPage {
         return box
     }
 
-    /// A widget in so many points, whatever its picture would like.
+    /// Returns a container of this size in points for `child`, regardless of the size that `child` requests.
     static func sized(
         _ child: UnsafeMutablePointer<GtkWidget>, width: Int, height: Int
     ) -> UnsafeMutablePointer<GtkWidget> {
@@ -53,7 +53,7 @@ extension GalleryPage {
         return overlay.widget
     }
 
-    /// A grid for such cells.
+    /// Returns a grid for captioned widgets.
     static func makeGrid() -> (widget: UnsafeMutablePointer<GtkWidget>, attach: AttachToGrid) {
         let grid = ObjectPointer(gtk_grid_new()).widget
         let pointer = UnsafeMutableRawPointer(grid).assumingMemoryBound(to: GtkGrid.self)

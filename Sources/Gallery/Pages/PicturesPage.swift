@@ -2,7 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// Content modes, the highlighted picture, a `GtkImage`, and indicators over what loads and never ends.
+/// Content modes, a highlighted image, a `GtkImage`, and indicators over loads that never end.
 @MainActor final class PicturesPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var pictures: [any ImageSlotOwner] = []
@@ -102,7 +102,7 @@ import WebImageGTK
 }
 
 extension ImageSlot {
-    /// Whether it is neither loading nor changing.
+    /// Whether its load and transition have ended.
     var isSettled: Bool {
         switch loadState {
         case .loaded, .failed: !isInTransition

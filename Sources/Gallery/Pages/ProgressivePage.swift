@@ -2,13 +2,13 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// What can be seen of a file while it arrives: the slider says how much of each is there.
+/// Previews of incomplete files. The slider sets the part of each file that has arrived.
 @MainActor final class ProgressivePage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var files: [(name: String, data: Data, picture: WebPicture)] = []
     private let adjustment: ObjectPointer
 
-    /// A little beyond the end, as in YYImage's demo: so the end is easily reached.
+    /// The slider's maximum. It lies beyond 1, as in YYImage's demo, so that the end is easy to reach.
     private static let rightEnd = 1.05
 
     init() throws(WebImageError) {
@@ -34,13 +34,13 @@ import WebImageGTK
         shownPart = 0.35
     }
 
-    /// How much of each file is shown: from 0, nothing, to 1 and more, all of it.
+    /// The part of each file that is decoded: 0 is nothing, 1 or more the whole file.
     var shownPart: Double {
         get { gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self)) }
         set { gtk_adjustment_set_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self), newValue) }
     }
 
-    /// What is shown of each file now, by its name.
+    /// The image on display of each file, with the file's name.
     var images: [(name: String, image: Image?)] { files.map { ($0.name, $0.picture.image) } }
 
     private static func makeFiles() throws(WebImageError) -> [(String, Data)] {
@@ -60,7 +60,7 @@ import WebImageGTK
         ]
     }
 
-    /// Files this small decode in milliseconds; a program would do it elsewhere.
+    /// Decodes on the main thread, because these small files take milliseconds. Apps decode on another thread.
     private func showPrefixes() {
         let part = min(shownPart, 1)
         for (_, data, picture) in files {

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// Brings three fifths of a file and then nothing: for pictures of what loads. `half:known` tells its length, others do not.
+/// Delivers three fifths of a file and never ends, to show a load in progress. URLs that begin with `half:known` report the length,
+/// others do not.
 struct HalfLoader: ImageLoader {
     func canLoad(_ url: URL) -> Bool { url.scheme == "half" }
 

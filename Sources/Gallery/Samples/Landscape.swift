@@ -1,13 +1,13 @@
 import Glibc
 import WebImageGTK
 
-/// A sunrise over hills, drawn by formulas: the pages need pictures, and none is at hand.
+/// A landscape with hills and the sun, computed so that the pages need no image files.
 struct Landscape {
-    /// In pixels.
+    /// The size in pixels.
     var size = PixelSize(width: 480, height: 320)
-    /// Where the sun stands, from 0, behind the hills at the left, to 1, behind those at the right.
+    /// The position of the sun: 0 is behind the hills at the left, 1 behind those at the right.
     var hour = 0.4
-    /// Turns the colours, from 0 to 1.
+    /// The share of rotated color channels, from 0 to 1.
     var hue = 0.0
 
     func image() throws(WebImageError) -> Image {
@@ -24,9 +24,11 @@ struct Landscape {
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 
+    /// Returns the color at a position.
+    ///
     /// - Parameters:
-    ///   - x: from the left edge, 0, to the right one, 1.
-    ///   - y: from the top edge, 0, to the bottom one, 1.
+    ///   - x: 0 at the left edge, 1 at the right edge.
+    ///   - y: 0 at the top edge, 1 at the bottom edge.
     private func color(x: Double, y: Double) -> SIMD4<UInt8> {
         var color = SIMD3(0.20 + 0.65 * y, 0.42 + 0.35 * y, 0.80 - 0.15 * y)
         let (sunX, sunY) = (0.1 + 0.8 * hour, 0.75 - 0.6 * sin(hour * .pi))

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// Pictures and animations that the program brings along, as files would be.
+/// Sample images and animations, drawn and encoded by the program.
 enum Samples {
-    /// The `data:` URL of a file.
+    /// Returns the `data:` URL of a file.
     static func url(of data: Data, as format: ImageFormat) throws(WebImageError) -> URL {
         let text = "data:\(format.mimeType);base64,\(data.base64EncodedString())"
         guard let url = URL(string: text) else { throw .invalidURL("data:") }
         return url
     }
 
-    /// A picture as JPEG.
+    /// Returns the `data:` URL of a landscape as JPEG. `width` and `height` are in pixels.
     static func photograph(hour: Double, hue: Double = 0, width: Int = 480, height: Int = 320) throws(WebImageError)
         -> URL
     {
@@ -18,7 +18,7 @@ enum Samples {
         return try url(of: CodecRegistry.shared.encode(landscape.image(), as: .jpeg), as: .jpeg)
     }
 
-    /// The sun's way, a frame every 80 ms.
+    /// Returns the frames of a day, from sunrise to sunset.
     static func day(hue: Double = 0) throws(WebImageError) -> [Image] {
         var frames: [Image] = []
         for frame in 0..<frameCount {
@@ -28,21 +28,21 @@ enum Samples {
         return frames
     }
 
-    /// The frames of a day as a file that moves.
+    /// Encodes `frames` as an animation with 80 ms per frame, and returns its `data:` URL.
     static func animation(of frames: [Image], _ format: ImageFormat) throws(WebImageError) -> URL {
         var animation = EncodableAnimation()
         for frame in frames { animation.append(frame, duration: frameDuration) }
         return try url(of: CodecRegistry.shared.encode(animation, as: format), as: format)
     }
 
-    /// The day as pictures that are decoded one by one.
+    /// Returns the day as a sequence of JPEG files that are decoded one by one.
     static func frameSequence() throws(WebImageError) -> AnimatedImage {
         var files: [Data] = []
         for frame in try day(hue: 0.4) { files.append(try CodecRegistry.shared.encode(frame, as: .jpeg)) }
         return try AnimatedImage(frames: files, durations: [frameDuration])
     }
 
-    /// The day as parts of one picture.
+    /// Returns the day as a sprite sheet.
     static func spriteSheet() throws(WebImageError) -> AnimatedImage {
         let frames = try day(hue: 0.8)
         let (width, height) = (frames[0].width, frames[0].height)
@@ -62,7 +62,7 @@ enum Samples {
             spriteSheet: sheet.freeze(isOpaque: true), columns: 4, rows: 4, frameDuration: frameDuration)
     }
 
-    /// Four columns and four rows of a sprite sheet.
+    /// The number of frames of a day: a sprite sheet of four columns and four rows.
     static let frameCount = 16
     private static let frameDuration = 0.08
 }

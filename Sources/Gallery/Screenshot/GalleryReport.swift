@@ -1,10 +1,10 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// What `--report` writes: the figures, and where which picture is in the screenshot.
+/// The content of `--report`: the figures, and the position of each image in the screenshot.
 struct GalleryReport: Encodable {
-    /// A cell of which something is in sight. Lengths are pixels of the screenshot; the picture fills the cell, scaled to
-    /// cover it and cut off evenly on both sides.
+    /// A visible cell. Coordinates and sizes are in pixels of the screenshot. The image covers the cell and is cropped evenly on
+    /// both sides.
     struct Cell: Encodable {
         var index: Int
         var url: String
@@ -12,9 +12,9 @@ struct GalleryReport: Encodable {
         var y: Int
         var width: Int
         var height: Int
-        /// Whether all of it is in sight.
+        /// Whether the whole cell is visible.
         var isWhole: Bool
-        /// `loaded` or `failed`; `loading` when the time was up.
+        /// `loaded` or `failed`; `loading` if the time limit was reached.
         var state: String
         /// `memory`, `disk`, `network` or `file`.
         var source: String?
@@ -24,7 +24,7 @@ struct GalleryReport: Encodable {
     var figures: LoadFigures
     var width: Int
     var height: Int
-    /// What transparent parts of pictures show, as in CSS.
+    /// The background of transparent images, as a CSS color.
     var backdrop = PhotoCell.backdrop
     var cells: [Cell]
 
@@ -64,7 +64,7 @@ struct GalleryReport: Encodable {
         }
     }
 
-    /// Writes it as JSON; `false` when that fails.
+    /// Writes the report as JSON. Returns `false` on failure.
     func write(to path: String) -> Bool {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,7 +1,7 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// Waits until the pictures are settled, saves the screenshot and the report, and says so.
+/// Waits until the page is settled, then saves the screenshot and the report.
 @MainActor final class ScreenshotRecorder {
     private let window: GalleryWindow
     private let path: String
@@ -11,10 +11,10 @@ import WebImageGTK
     private var paintConnection: SignalConnection?
     private let deadline = ContinuousClock.now + .seconds(timeLimit)
 
-    /// Slower loads have failed long before: no transfer may stand still for that long.
+    /// The longest wait in seconds. Stalled loads fail earlier, because the idle timeout is shorter.
     private static let timeLimit = 90
 
-    /// - Parameter whenDone: told whether every picture in sight was loaded, and all was written.
+    /// - Parameter whenDone: gets whether all visible images have loaded and all files were written.
     init(window: GalleryWindow, path: String, reportPath: String?, whenDone: @escaping (_ isComplete: Bool) -> Void) {
         self.window = window
         self.path = path
@@ -31,14 +31,15 @@ import WebImageGTK
             { data in if let data { Unmanaged<ScreenshotRecorder>.fromOpaque(data).release() } })
     }
 
-    /// - Returns: non-zero to be called for the next frame.
+    /// - Returns: non-zero to continue with the next frame.
     private func frameBegins(_ clock: ObjectPointer) -> gboolean {
         settledFrameCount = window.page?.isSettled != false ? settledFrameCount + 1 : 0
         let isLate = ContinuousClock.now > deadline
         if isLate { complain("some pictures are still loading after \(Self.timeLimit) s") }
-        // What has changed since the last frame is laid out and drawn by the second one.
+        // The first settled frames still lay out and draw earlier changes.
         guard settledFrameCount > 2 || isLate else { return gboolean(1) }
-        // Not yet: a widget that asks to be drawn again, as a spinner does in each frame, has no drawing until the frame ends.
+        // Records after the frame: a widget that requests a redraw, as a spinner does in each frame, has no drawing until the frame
+        // ends.
         paintConnection = clock.onSignal("after-paint") { [self] in
             if let paintConnection { clock.disconnect(paintConnection) }
             record()

@@ -1,12 +1,12 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// A picture of a window as it is drawn, with frame and shadow, taken inside the process.
+/// A screenshot of a window with its frame and shadow, taken inside the process.
 @MainActor struct WindowScreenshot {
     private let window: ObjectPointer
-    /// What the window's widget draws, in points and in its own coordinates: frame and shadow lie outside its content.
+    /// The area that the window draws, in points and in its own coordinates. The frame and shadow lie outside the content.
     private let bounds: graphene_rect_t
-    /// Pixels in a point.
+    /// Pixels per point.
     private let scale: Double
 
     init(of window: ObjectPointer) {
@@ -17,14 +17,14 @@ import WebImageGTK
         self.bounds = bounds
     }
 
-    /// In pixels.
+    /// The size in pixels.
     var size: PixelSize {
         PixelSize(
             width: Int((Double(bounds.size.width) * scale).rounded(.up)),
             height: Int((Double(bounds.size.height) * scale).rounded(.up)))
     }
 
-    /// Saves it as a PNG file; `false` when nothing could be drawn or written.
+    /// Saves the screenshot as a PNG file. Returns `false` if drawing or writing failed.
     func save(to path: String) -> Bool {
         guard let node = renderNode() else { return false }
         defer { gsk_render_node_unref(node) }
@@ -37,7 +37,7 @@ import WebImageGTK
         return gdk_texture_save_to_png(texture, path) != 0
     }
 
-    /// Where `widget` is in the picture, in pixels.
+    /// Returns the position and size of `widget` in the screenshot, in pixels.
     func frame(of widget: UnsafeMutablePointer<GtkWidget>) -> (x: Int, y: Int, width: Int, height: Int) {
         var frame = graphene_rect_t()
         _ = gtk_widget_compute_bounds(widget, window.widget, &frame)

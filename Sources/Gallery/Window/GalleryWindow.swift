@@ -1,12 +1,12 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// A header bar with two buttons, a line of figures and a spinner, above the pages: the grid, and one for each kind of view.
+/// The window: a header bar with buttons, the figures and a spinner, above the grid and a page for each kind of view.
 @MainActor final class GalleryWindow {
     let widget: ObjectPointer
     let grid: PhotoGrid
     let loads: PhotoLoads
-    /// Those that were looked at so far.
+    /// The pages that have been shown.
     private var pages: [GalleryPageName: any GalleryPage] = [:]
     private let stack = ObjectPointer(gtk_stack_new())
     private let figuresLabel: ObjectPointer
@@ -30,7 +30,7 @@ import WebImageGTK
         gtk_window_set_child(window, stack.widget)
         fillPage()
         addStyle()
-        // What loads later must not reach for a label that is gone.
+        // A load that ends later must not access the destroyed label.
         widget.onSignal("destroy") { [weak self] in self?.isClosed = true }
         loads.onChange = { [weak self] in self?.queueUpdate() }
     }
@@ -39,7 +39,7 @@ import WebImageGTK
 
     // MARK: Pages
 
-    /// The page in sight; `nil` if it can't be made.
+    /// The page on display; `nil` if it can't be made.
     var page: (any GalleryPage)? { shownName.flatMap { pages[$0] } }
 
     private var shownName: GalleryPageName? {
@@ -52,7 +52,7 @@ import WebImageGTK
         }
     }
 
-    /// Makes a page when it is first looked at: their pictures take time.
+    /// Makes a page when it is first shown, because drawing its images takes time.
     private func fillPage() {
         guard let name = shownName, pages[name] == nil else { return }
         do {
@@ -137,7 +137,7 @@ import WebImageGTK
 
     // MARK: Actions
 
-    /// Loads everything in the grid anew, past the caches.
+    /// Loads all cells of the grid again, bypassing the caches.
     private func reload() {
         loads.figures = LoadFigures()
         for cell in grid.boundCells { cell.load(cachePolicy: .reload) }
@@ -151,7 +151,7 @@ import WebImageGTK
         }
     }
 
-    /// Later, and once for many changes: cells are bound in the middle of a layout, where a label must not change.
+    /// Updates the label later, once for many changes. Cells are bound during a layout, when a label must not change.
     private func queueUpdate() {
         guard !isUpdateQueued else { return }
         isUpdateQueued = true
