@@ -5,7 +5,7 @@ internal import WebImage
 @MainActor final class AnimationPlayback {
     let player: AnimationPlayer
     private let clock: ViewAnimationClock
-    /// In points, the same for all frames.
+    /// The size of all frames in points.
     private var size: PointSize
 
     /// - Parameter receive: gets the player's events on the main thread, and the size of frames in points.
@@ -25,17 +25,17 @@ internal import WebImage
         }
     }
 
-    /// No events after the end: another image may be on display already.
+    /// Stops the player's events, because another image may be on display already.
     isolated deinit { player.onEvent = nil }
 
-    /// Continues with `image` if it is the same animation with more of its frames.
+    /// Continues with `image` if it is the same animation with more frames. Returns whether it is.
     func continues(with image: Image) -> Bool {
         guard let source = image.animation, source.identity == player.image.source.identity else { return false }
         update(to: image)
         return true
     }
 
-    /// Continues with `image`, the same animation with more of its frames or with other pixels, at the same frame.
+    /// Continues at the same frame with `image`, the same animation with more frames or other pixels.
     func update(to image: Image) {
         size = image.size
         player.update(to: AnimatedImage(image))
@@ -84,7 +84,7 @@ final class ViewAnimationClock: TimerClock {
         g_source_unref(source)
     }
 
-    /// The time since the start of the machine, as in GDK's frame clocks.
+    /// The time of the system's monotonic clock, as in GDK's frame clocks.
     var now: Duration { .microseconds(g_get_monotonic_time()) }
 
     func schedule(at time: Duration, _ body: @escaping @Sendable () -> Void) -> ScheduledCall {
@@ -99,15 +99,15 @@ final class ViewAnimationClock: TimerClock {
         }
     }
 
-    /// Wakes the main loop when the next call is due. Rounded up: a call that comes too early would wait for another frame.
+    /// Wakes the main loop when the next call is due. The time is rounded up, because an early call would wait for another frame.
     private func setReadyTime() {
-        // Under the lock, so that the earlier of two threads' times stays.
+        // Set under the lock, so that the earlier time applies when two threads schedule calls.
         schedule.withLock { schedule in
             g_source_set_ready_time(source, schedule.nextTime.map { gint64(($0 + 999) / 1000) } ?? -1)
         }
     }
 
-    /// No frame comes off screen: calls that wait for one run without.
+    /// Runs the calls that wait for a frame, because there are no frames off screen.
     @MainActor func visibilityDidChange() {
         ticker?.stop()
         setReadyTime()
@@ -132,7 +132,7 @@ final class ViewAnimationClock: TimerClock {
         setReadyTime()
     }
 
-    /// The same for all clocks: the ready time decides, and the callback does the work.
+    /// The functions shared by all clocks. The ready time triggers a source, and its callback does the work.
     private static nonisolated(unsafe) let functions: UnsafeMutablePointer<GSourceFuncs> = {
         let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
         functions.initialize(to: GSourceFuncs())
@@ -141,7 +141,7 @@ final class ViewAnimationClock: TimerClock {
     }()
 }
 
-/// The source's way to its clock, which may be released on another thread meanwhile.
+/// A weak reference from the source to its clock, which may be released on another thread.
 private final class WeakClock: Sendable {
     private let reference: Lock<WeakReference>
 

@@ -1,21 +1,21 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// The `GdkPaintable` that a view keeps for life, implemented in Swift. Images come and go inside it.
+/// A `GdkPaintable` implemented in Swift. A view uses the same one for all its images.
 ///
-/// Setting another paintable on a `GtkPicture` always starts a new layout, even for an image of the same size. This one asks for a
-/// redraw only, and for a layout when its size has changed.
+/// Setting another paintable on a `GtkPicture` always starts a new layout, even for an image of the same size. This one requests
+/// only a redraw, and a layout when its size has changed.
 @MainActor final class PicturePaintable {
     /// The `GdkPaintable`.
     let reference: ObjectReference
     private let state: State
 
-    /// What the GObject draws with. The GObject owns it too, and draws for as long as it is shown.
+    /// The state for drawing. The GObject owns it too, because it may draw after this object is released.
     @MainActor final class State {
         var painter: SlotPainter
         var fixedSize: PointSize?
         var onSnapshot: (@MainActor () -> Void)?
-        /// The time of the first redraw request without a drawing since, in microseconds.
+        /// The time of the first redraw request since the last drawing, in microseconds; `nil` if there is none.
         var undrawnSince: gint64?
 
         init(_ painter: SlotPainter) { self.painter = painter }
@@ -36,7 +36,7 @@ internal import WebImage
         painter.paintable = self
     }
 
-    /// The painter of the slot on show.
+    /// The painter of the visible slot.
     var painter: SlotPainter {
         get { state.painter }
         set {
@@ -50,7 +50,7 @@ internal import WebImage
         }
     }
 
-    /// The preferred size in points; `nil` for that of the image.
+    /// The preferred size in points; `nil` for the size of the image.
     var fixedSize: PointSize? {
         get { state.fixedSize }
         set {
@@ -60,7 +60,7 @@ internal import WebImage
         }
     }
 
-    /// Called before each drawing. It must not change what is drawn.
+    /// Called before each drawing. It must not change the content.
     var onSnapshot: (@MainActor () -> Void)? {
         get { state.onSnapshot }
         set { state.onSnapshot = newValue }
@@ -69,7 +69,7 @@ internal import WebImage
     /// Called for each redraw request.
     var onInvalidate: (@MainActor () -> Void)?
 
-    /// The time since the first redraw request that was not followed by a drawing, in microseconds.
+    /// The time since the first redraw request after the last drawing, in microseconds; 0 if there is none.
     var undrawnMicroseconds: gint64 { state.undrawnSince.map { g_get_monotonic_time() - $0 } ?? 0 }
 
     func invalidateContents() {
@@ -78,7 +78,7 @@ internal import WebImage
         gdk_paintable_invalidate_contents(reference.pointer.opaque)
     }
 
-    /// The image has another size, which matters to the layout unless there is a fixed size.
+    /// Requests a layout after the size of the image has changed, unless there is a fixed size.
     func invalidateSize() {
         guard fixedSize == nil else { return }
         gdk_paintable_invalidate_size(reference.pointer.opaque)
@@ -94,7 +94,7 @@ internal import WebImage
 
     private static let stateKey = AssociationKey<State>("web-image-paintable-state")
 
-    /// A plain object that implements `GdkPaintable` with the state it carries.
+    /// A subclass of `GObject` that implements `GdkPaintable` with the associated state.
     private static let type: GType = {
         let type = g_type_register_static_simple(
             g_object_get_type(), "WebImagePicturePaintable", guint(MemoryLayout<GObjectClass>.size), nil,

@@ -1,24 +1,24 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// Draws what one slot shows: an image, the animation in it, the transition between two images, and an indicator above.
+/// Draws the content of one slot: an image or animation, the transition between two images, and an indicator above them.
 ///
 /// A slot made with a closure passes its images to that closure and draws nothing.
 @MainActor final class SlotPainter {
-    /// The paintable that draws it now; `nil` for a slot that is not on show.
+    /// The paintable that draws the slot; `nil` while the slot is hidden.
     weak var paintable: PicturePaintable?
     private weak var host: ViewHost?
     /// Receives the images of a slot that draws nothing.
     private let setImage: (@MainActor (Image?) -> Void)?
 
-    /// What is shown, or the end of the transition in progress. Its size is the paintable's.
+    /// The content on display, or the new content of the transition in progress. Its size is the paintable's size.
     private(set) var top = Content.empty
     private var transition: Transition?
-    /// How images are laid out in the area; `nil` where the caller of the paintable gives it the image's proportions.
+    /// How images are laid out in the area; `nil` if the area has the image's proportions.
     var contentMode: ImageContentMode? {
         didSet { if contentMode != oldValue { paintable?.invalidateContents() } }
     }
-    /// Draws above everything else.
+    /// Draws the indicator above all other content.
     var indicator: (@MainActor (ImageFrame) -> Void)? {
         didSet { paintable?.invalidateContents() }
     }
@@ -60,20 +60,20 @@ internal import WebImage
     /// Shows `image`, starting with the first frame of `transition`.
     func show(_ image: Image, with transition: ImageTransition? = nil) {
         if let setImage { return setImage(image) }
-        // More frames of the same animation: it continues.
+        // An animation continues with more of its frames.
         if let playback, playback.continues(with: image) { return }
         replace(with: .image(image), image, transition)
     }
 
     /// Shows the first rows of a still image.
     ///
-    /// - Parameter keepsContent: whether they are drawn over what is on display.
+    /// - Parameter keepsContent: whether the rows are drawn over the content on display.
     func showFirstRows(of image: Image, keepsContent: Bool, with transition: ImageTransition?) {
         guard setImage == nil else { return show(image) }
         replace(with: .rows(image, over: keepsContent ? top : .empty), image, transition)
     }
 
-    /// Shows more rows of the image on display, in place and without a transition of their own.
+    /// Shows more rows of the image on display, without another transition.
     func showMoreRows(of image: Image) {
         guard setImage == nil else { return show(image) }
         draw(.rows(image, over: top.base), transition)
@@ -89,7 +89,7 @@ internal import WebImage
     /// Shows `image` in place of the same image with fewer pixels or frames. An animation continues.
     func refine(_ image: Image) {
         if let setImage { return setImage(image) }
-        // Its own frame stays until the same frame has more pixels.
+        // The frame on display stays until the same frame with more pixels is decoded.
         if let playback, image.animation != nil { return playback.update(to: image) }
         playback = nil
         draw(.image(image), transition)
@@ -99,7 +99,7 @@ internal import WebImage
 
     /// Shows `placeholder`, or nothing.
     ///
-    /// - Parameter mode: its own content mode; `nil` for that of images.
+    /// - Parameter mode: the content mode of the placeholder; `nil` for that of images.
     func show(_ placeholder: Placeholder?, mode: ImageContentMode? = nil) {
         if let setImage { return setImage(placeholder.flatMap { try? $0.image() }) }
         playback = nil
@@ -126,7 +126,7 @@ internal import WebImage
 
     var isInTransition: Bool { transition != nil }
 
-    /// - Parameter progress: 0 shows the old content, 1 and more the new one, which ends the transition.
+    /// - Parameter progress: 0 shows the old content. 1 or more shows the new content and ends the transition.
     func setProgress(_ progress: Double) {
         guard transition != nil else { return }
         transition?.progress = progress
@@ -168,7 +168,7 @@ internal import WebImage
 // MARK: - Content
 
 extension SlotPainter {
-    /// One thing to draw.
+    /// Content to draw.
     @MainActor enum Content {
         /// Draws nothing.
         case empty
@@ -176,9 +176,9 @@ extension SlotPainter {
         case color(Color)
         /// Draws a texture.
         ///
-        /// - size: the image's, in points. mode: its own content mode; `nil` for the slot's.
+        /// - size: the size of the image in points. mode: the content mode of the image; `nil` for that of the slot.
         case texture(ObjectReference, size: PointSize, mode: ImageContentMode?)
-        /// Draws the texture of an image of which some rows have arrived, over `base`.
+        /// Draws the texture of an incomplete image over `base`.
         indirect case rows(ObjectReference, size: PointSize, over: Content)
 
         static func image(_ image: Image, mode: ImageContentMode? = nil) -> Content {
@@ -191,7 +191,7 @@ extension SlotPainter {
 
         /// A frame of an animation.
         ///
-        /// - Parameter size: the animation's, in points.
+        /// - Parameter size: the size of the animation in points.
         static func frame(_ pixels: PixelBuffer, size: PointSize) -> Content {
             .texture(Texture.of(pixels), size: size, mode: nil)
         }
@@ -206,7 +206,7 @@ extension SlotPainter {
 
         var isEmpty: Bool { if case .empty = self { true } else { false } }
 
-        /// What the rows are drawn over; `empty` for other content.
+        /// The content below the rows; `empty` for other content.
         var base: Content { if case .rows(_, _, let base) = self { base } else { .empty } }
 
         /// The preferred size in whole points; 0 by 0 for any size.
@@ -217,7 +217,7 @@ extension SlotPainter {
             }
         }
 
-        /// Draws it in an area of `width` by `height` points, clipped to that area.
+        /// Draws the content in an area of `width` by `height` points, clipped to that area.
         func snapshot(into snapshot: OpaquePointer, width: Double, height: Double, mode: ImageContentMode) {
             let area = PointRect(x: 0, y: 0, width: width, height: height)
             switch self {
@@ -251,8 +251,8 @@ extension SlotPainter {
 }
 
 extension Image {
-    /// Whether it has blank areas because parts of it have not arrived: rows from the top, or columns of an image that its
-    /// orientation turns. A coarse pass over the whole image has none.
+    /// Whether the image has blank areas because some of its rows have not arrived, or some columns if its orientation rotates it.
+    /// A coarse pass over the whole image has no blank areas.
     var hasMissingRows: Bool {
         guard isPartial else { return false }
         let (right, bottom) = (width - 1, height - 1)
@@ -261,7 +261,7 @@ extension Image {
 }
 
 extension PointSize {
-    /// Rounded up to whole points, as layouts count; 0 for values they can't represent.
+    /// The size rounded up to whole points, as layouts require; 0 for values that `gint` can't represent.
     var wholePoints: (width: gint, height: gint) {
         func whole(_ length: Double) -> gint { max(0, gint(exactly: length.rounded(.up)) ?? 0) }
         return (whole(width), whole(height))

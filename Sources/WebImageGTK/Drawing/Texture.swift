@@ -1,10 +1,10 @@
 internal import CWebImageGTK
 public import WebImage
 
-/// Pixels as GDK draws them. They are not copied: the texture keeps the ``PixelBuffer`` alive.
+/// Makes GDK textures of pixels. Pixels are not copied, because the texture retains the ``PixelBuffer``.
 @MainActor enum Texture {
-    /// The texture of `pixels`. Views that show the same pixels at the same time share one texture and its upload to the graphics
-    /// card.
+    /// Returns the texture of `pixels`. Views that show the same pixels at the same time share one texture and its upload to the
+    /// graphics card.
     static func of(_ pixels: PixelBuffer) -> ObjectReference {
         let address = Unmanaged.passUnretained(pixels).toOpaque()
         if let texture = live[address] { return ObjectReference(retaining: texture) }
@@ -19,7 +19,7 @@ public import WebImage
         return ObjectReference(owning: texture)
     }
 
-    /// Textures in use, by the address of the pixels they keep alive. A texture leaves this table in the main-thread call that
+    /// Textures in use, by the address of the pixels that they retain. A texture leaves this table in the main-thread call that
     /// releases its pixels, so an address found here never belongs to other pixels.
     private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
 
@@ -34,13 +34,14 @@ public import WebImage
                 gint(pixels.width), gint(pixels.height), format(of: pixels), bytes, gsize(pixels.bytesPerRow)))
     }
 
-    /// Opaque pixels are the same with straight and premultiplied alpha. Graphics cards take premultiplied pixels as they are. GTK
-    /// 4.8's cairo renderer converts a texture each time it draws, and takes half the time for straight alpha.
+    /// Returns the fastest format. Opaque pixels are the same with straight and premultiplied alpha. Graphics cards use
+    /// premultiplied pixels without conversion. GTK 4.8's cairo renderer converts a texture each time it draws, and needs half the
+    /// time for straight alpha.
     private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
         pixels.isOpaque && isDrawnByCairo ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
     }
 
-    /// `false` while there is no window.
+    /// Whether GTK draws with cairo; `false` while there is no window.
     private static var isDrawnByCairo: Bool {
         if let knownCairo { return knownCairo }
         let windows = gtk_window_get_toplevels()
@@ -55,13 +56,14 @@ public import WebImage
         return false
     }
 
-    /// A program draws all its windows with the same renderer.
+    /// The cached result, because a program draws all its windows with the same renderer.
     private static var knownCairo: Bool?
 }
 
 extension Image {
-    /// A `GdkTexture` of the image, for any GTK function that takes one. Pixels are not copied, and views that show the same pixels
-    /// share the texture. The caller owns the reference and releases the last one on the main thread (`g_object_unref`).
+    /// Returns a `GdkTexture` of the image, for any GTK function that takes one. Pixels are not copied, and views that show the
+    /// same pixels share the texture. The caller owns the reference, and must release the last one on the main thread
+    /// (`g_object_unref`).
     @MainActor public func makeTexture() -> OpaquePointer {
         let reference = Texture.of(pixels)
         g_object_ref(reference.pointer.address)

@@ -5,16 +5,16 @@ internal import WebImage
 ///
 /// Lengths are points from the top left corner of the area of the view's image. A frame is valid during the call only.
 @MainActor public struct ImageFrame {
-    /// GTK's `GtkSnapshot`, which takes the drawing.
+    /// The `GtkSnapshot` to draw into.
     public let snapshot: OpaquePointer
     /// The width of the area in points.
     public let width: Double
     /// The height of the area in points.
     public let height: Double
-    /// From 0 to 1. A transition shows the old image at 0 and the new one at 1. An indicator gets the load's progress, `nil` while
-    /// the length is unknown.
+    /// The progress from 0 to 1. A transition shows the old image at 0 and the new one at 1. An indicator gets the progress of the
+    /// load; `nil` while the length is unknown.
     public internal(set) var progress: Double?
-    /// Seconds on a steady clock.
+    /// The time of a monotonic clock in seconds.
     public let time: Double
     /// Whether text runs from right to left.
     public let isRightToLeft: Bool
@@ -26,13 +26,13 @@ internal import WebImage
     /// Whether the theme is dark: bright text on a dark background.
     public var isDark: Bool { host?.isDark ?? false }
 
-    /// Draws what was there before a transition: an image, a placeholder or nothing. It keeps its proportions.
+    /// Draws the content before a transition: an image, a placeholder or nothing. The content keeps its proportions.
     public func drawOld() {
         // Without a mode the area has the new image's proportions, which must not distort the old image.
         old.snapshot(into: snapshot, width: width, height: height, mode: contentMode ?? .scaleAspectFill)
     }
 
-    /// Draws the image on display, or the new one of a transition.
+    /// Draws the image on display, or the new image of a transition.
     public func drawNew() {
         new.snapshot(into: snapshot, width: width, height: height, mode: contentMode ?? .scaleToFill)
     }
@@ -57,7 +57,7 @@ internal import WebImage
         gtk_snapshot_restore(snapshot)
     }
 
-    /// Draws at another size about the middle; nothing at 0.
+    /// Scales a drawing about the center. Draws nothing at 0.
     func scaled(by factor: Double, _ body: () -> Void) {
         guard factor > 0 else { return }
         moved(x: width / 2 * (1 - factor), y: height / 2 * (1 - factor)) {
@@ -73,11 +73,12 @@ internal import WebImage
         gtk_snapshot_pop(snapshot)
     }
 
-    /// Draws a card that is turned about its middle, seen from a distance of twice its length. GTK's cairo renderer draws in two
+    /// Draws a card rotated about its center, seen from a distance of twice its length. GTK's cairo renderer draws in two
     /// dimensions, so the card is cut into strips, each with its own scale.
     ///
     /// - Parameters:
-    ///   - quarters: from -1 to 1, which show the edge alone. With positive values the left or top edge comes forward.
+    ///   - quarters: the angle in quarter turns. At -1 and 1 only the edge is visible. Positive values bring the left or top edge
+    ///     forward.
     ///   - isVertical: whether the axis is horizontal, so that the top or bottom edge comes forward.
     func drawTurned(byQuarters quarters: Double, isVertical: Bool, _ body: () -> Void) {
         let angle = quarters * .pi / 2
@@ -85,7 +86,7 @@ internal import WebImage
         let (sine, cosine) = (sin(angle), cos(angle))
         guard cosine > 0.001, length > 0, breadth > 0 else { return }
         let distance = 2 * length
-        /// The scale and the projection of a place on the card; both places are distances from the middle.
+        /// Returns the scale and the projected position of a position on the card. Positions are distances from the center.
         func projected(_ place: Double) -> (scale: Double, place: Double) {
             let scale = distance / (distance + place * sine)
             return (scale, place * cosine * scale)
@@ -98,7 +99,7 @@ internal import WebImage
             let (from, to) = (projected(start).place, projected(end).place)
             let across = projected((start + end) / 2).scale
             let along = (to - from) / (end - start)
-            // Strips overlap by a point: the background would show between edges that only touch.
+            // Strips overlap by a point, because the background would show between edges that only touch.
             let extent = to - from + 1
             let area =
                 isVertical

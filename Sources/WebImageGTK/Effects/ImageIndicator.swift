@@ -9,13 +9,14 @@ public import WebImage
 /// picture.indicator = ImageIndicator(draw: { frame in … })
 /// ```
 ///
-/// An indicator with a drawing lies over the image without a widget of its own. An indicator belongs to one slot. Its closures run on
-/// the main thread.
+/// An indicator with a `draw` closure is drawn over the image and needs no widget. An indicator belongs to one slot. Its closures
+/// run on the main thread.
 @MainActor public final class ImageIndicator {
-    /// What it draws; `nil` for one that draws nothing.
+    /// Draws the indicator; `nil` if it draws nothing.
     let draw: (@MainActor (ImageFrame) -> Void)?
-    /// The time between two drawings, and whether it moves at a progress.
+    /// The time between two redraws.
     let redrawInterval: Duration
+    /// Returns whether the indicator moves by itself at a progress.
     let moves: (Double?) -> Bool
     private let onStart: @MainActor () -> Void
     private let onStop: @MainActor () -> Void
@@ -26,20 +27,21 @@ public import WebImage
     /// Makes an indicator.
     ///
     /// - Parameters:
-    ///   - redrawInterval: the time between two drawings; 1/30 s by default, at least 1/120 s and at most 1 s. Indicators with the
+    ///   - redrawInterval: the time between two redraws; 1/30 s by default, at least 1/120 s and at most 1 s. Indicators with the
     ///     same interval share their frames.
-    ///   - moves: whether it changes by itself at a progress, and so is redrawn; by default while the progress is unknown.
+    ///   - moves: returns whether the indicator moves by itself at a progress and needs redraws; by default while the progress is
+    ///     unknown.
     ///   - start: called when a load starts, or continues after a pause off screen.
     ///   - stop: called when the load ends or pauses.
     ///   - update: called with the progress from 0 to 1, `nil` while the length is unknown.
-    ///   - draw: draws it between start and stop.
+    ///   - draw: draws the indicator between start and stop.
     public init(
         redrawInterval: Duration = .seconds(1) / 30, moves: @escaping (_ progress: Double?) -> Bool = { $0 == nil },
         start: @escaping @MainActor () -> Void = {}, stop: @escaping @MainActor () -> Void = {},
         update: @escaping @MainActor (_ progress: Double?) -> Void = { _ in },
         draw: (@MainActor (ImageFrame) -> Void)? = nil
     ) {
-        // A timer that is always due would leave no time for frames.
+        // A timer that is always due would leave no time for frames of the window.
         self.redrawInterval = min(max(redrawInterval, .seconds(1) / 120), .seconds(1))
         self.moves = moves
         (onStart, onStop, onUpdate) = (start, stop, update)
@@ -64,17 +66,17 @@ public import WebImage
     }
 }
 
-// MARK: - Ready indicators
+// MARK: - Built-in indicators
 
 extension ImageIndicator {
-    /// Twelve spokes that turn, regardless of the progress.
+    /// A spinner with twelve spokes that turns once a second, regardless of the progress.
     ///
     /// - Parameters:
-    ///   - diameter: in points, less in a smaller view. 20 is SDWebImage's medium size, 37 its large one.
-    ///   - color: the color of the newest spoke; `nil`, the default, suits the theme.
+    ///   - diameter: the diameter in points, smaller in a smaller view. 20 is SDWebImage's medium size, 37 its large size.
+    ///   - color: the color of the newest spoke; `nil`, the default, follows the theme.
     public static func spinner(diameter: Double = 20, color: Color? = nil) -> ImageIndicator {
         let spokeCount = 12
-        // One turn a second, drawn once for each spoke.
+        // One redraw for each spoke.
         return ImageIndicator(
             redrawInterval: .seconds(1) / spokeCount, moves: { _ in true },
             draw: { frame in
@@ -102,8 +104,8 @@ extension ImageIndicator {
     /// A ring that closes clockwise from the top with the progress. While the length is unknown, a quarter of it turns.
     ///
     /// - Parameters:
-    ///   - diameter: in points, less in a smaller view.
-    ///   - color: `nil`, the default, suits the theme.
+    ///   - diameter: the diameter in points, smaller in a smaller view.
+    ///   - color: the color of the finished part; `nil`, the default, follows the theme.
     public static func ring(diameter: Double = 32, color: Color? = nil) -> ImageIndicator {
         ImageIndicator(draw: { frame in
             let diameter = min(diameter, frame.width, frame.height)
@@ -122,12 +124,12 @@ extension ImageIndicator {
         })
     }
 
-    /// A bar that fills with the progress in the direction of text. While the length is unknown, a part of it moves along.
+    /// A bar that fills with the progress in the direction of text. While the length is unknown, a segment moves along the bar.
     ///
     /// - Parameters:
-    ///   - widthShare: its part of the view's width.
-    ///   - thickness: in points; 4 by default, as in YYWebImage's demo.
-    ///   - color: `nil`, the default, suits the theme.
+    ///   - widthShare: the width as a share of the view's width; 0.7 by default.
+    ///   - thickness: the thickness in points; 4 by default, as in YYWebImage's demo.
+    ///   - color: the color of the finished part; `nil`, the default, follows the theme.
     public static func bar(widthShare: Double = 0.7, thickness: Double = 4, color: Color? = nil) -> ImageIndicator {
         ImageIndicator(draw: { frame in
             let (width, height) = (frame.width * widthShare, min(thickness, frame.height))
@@ -149,8 +151,8 @@ extension ImageIndicator {
         })
     }
 
-    /// A widget that is visible while something loads. Put it where it should appear, such as into a `GtkOverlay` over the
-    /// image. The indicator keeps a reference.
+    /// A widget that is visible while the slot is loading. Place it where it should appear, such as in a `GtkOverlay` over the
+    /// image. The indicator retains the widget.
     ///
     /// A visible `GtkSpinner` turns, and a `GtkProgressBar` shows the progress.
     ///
@@ -185,14 +187,14 @@ extension ImageIndicator {
 }
 
 extension ImageFrame {
-    /// The color of the finished part: `color`, or one that suits the theme.
+    /// Returns the color of the finished part: `color`, or one that follows the theme.
     func foreground(_ color: Color?) -> Color {
         color
             ?? (isDark
                 ? Color(red: 1, green: 1, blue: 1, alpha: 0.9) : Color(red: 0.2, green: 0.2, blue: 0.2, alpha: 0.9))
     }
 
-    /// The color of the remaining part.
+    /// Returns the color of the remaining part.
     fileprivate func track(_ color: Color?) -> Color {
         var color = foreground(color)
         color.alpha = 0.25

@@ -1,9 +1,9 @@
 internal import CWebImageGTK
 public import WebImage
 
-/// How a new image replaces what a slot shows.
+/// How a new image replaces the content of a slot.
 ///
-/// Take a ready transition and change what should differ, or supply your own ``draw``.
+/// Use a built-in transition, change its properties, or supply a custom ``draw`` closure.
 ///
 /// ```swift
 /// picture.transition = .fade()
@@ -11,19 +11,19 @@ public import WebImage
 /// ```
 ///
 /// Transitions apply to images from disk and network. Images from memory appear at once, unless the call has
-/// ``SetImageOptions/forceTransition``. There is no transition while the view is off screen, or where the user has turned animations
-/// off (`gtk-enable-animations`): `prepare` and `complete` are called, and the image is there.
+/// ``SetImageOptions/forceTransition``. There is no transition while the view is off screen, or if the user has disabled animations
+/// (`gtk-enable-animations`). Then `prepare` and `complete` are called, and the image appears at once.
 ///
 /// ```
 ///  prepare ──► image set ──► draw and animate, once per frame, progress 0…1 ──► complete(true)
 ///                                    └── another image, or off screen ────────► complete(false)
 /// ```
 public struct ImageTransition: Sendable {
-    /// How long it takes.
+    /// The duration of the transition.
     public var duration: Duration
-    /// Maps the elapsed part of the duration, from 0 to 1, to the progress; not called for 0 and 1. Starts and ends slowly by default.
+    /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by default.
     public var timing: @Sendable (Double) -> Double
-    /// Whether the library sets the image; `true` by default. Otherwise the closures do.
+    /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
     public var setsImage = true
     /// Called before the image is set.
     public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
@@ -31,14 +31,14 @@ public struct ImageTransition: Sendable {
     public var draw: @MainActor @Sendable (ImageFrame) -> Void
     /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
     public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
-    /// Called once at the end; `isFinished` is `false` if it was interrupted.
+    /// Called once at the end; `isFinished` is `false` if the transition was interrupted.
     public var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
 
     /// Makes a transition.
     ///
     /// - Parameters:
     ///   - duration: half a second by default, as in SDWebImage.
-    ///   - draw: draws one frame; the default draws the new image alone.
+    ///   - draw: draws one frame; the default draws the new image only.
     public init(
         duration: Duration = .milliseconds(500),
         draw: @escaping @MainActor @Sendable (ImageFrame) -> Void = { $0.drawNew() }
@@ -48,10 +48,10 @@ public struct ImageTransition: Sendable {
         timing = Self.easeInOut
     }
 
-    /// In microseconds, the unit of frame clocks.
+    /// The duration in microseconds, the unit of frame clocks.
     var microseconds: Double { duration / .microseconds(1) }
 
-    /// The progress at a part of the time; exact at both ends.
+    /// Returns the progress at a part of the duration: exactly 0 at the start and 1 at the end.
     func progress(at part: Double) -> Double {
         guard part > 0 else { return 0 }
         return part < 1 ? timing(part) : 1
@@ -61,14 +61,14 @@ public struct ImageTransition: Sendable {
 
     /// An edge of a view.
     public enum Edge: Sendable, CaseIterable {
-        /// The edge of that name, regardless of the direction of text.
+        /// A fixed edge, regardless of the direction of text.
         case left, right, top, bottom
-        /// Where lines of text start: left, or right for right-to-left text.
+        /// The edge where lines of text start: left, or right for right-to-left text.
         case leading
-        /// Where lines of text end.
+        /// The edge where lines of text end.
         case trailing
 
-        /// `leading` and `trailing` as left and right.
+        /// Returns the edge, with `leading` and `trailing` as left or right.
         fileprivate func resolved(in frame: ImageFrame) -> Edge {
             switch self {
             case .leading: frame.isRightToLeft ? .right : .left
@@ -79,7 +79,7 @@ public struct ImageTransition: Sendable {
     }
 }
 
-// MARK: - Ready transitions
+// MARK: - Built-in transitions
 
 extension ImageTransition {
     /// One image fades into the other; 0.2 s by default, as in YYWebImage.
@@ -96,11 +96,11 @@ extension ImageTransition {
     /// The fade of previews; 0.4 s, as in YYWebImage.
     static let previewFade = ImageTransition.fade(duration: .milliseconds(400))
 
-    /// The image turns over like a card, about the axis through its middle. The named edge comes forward first.
+    /// The image flips like a card about its center. `edge` comes forward first.
     public static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (edge, progress) = (edge.resolved(in: frame), frame.progress ?? 1)
-            // The old side turns away by a quarter, then the new side comes from a quarter on the other side.
+            // The old side turns away by a quarter turn. Then the new side turns in from a quarter turn on the other side.
             let isFirstHalf = progress < 0.5
             let quarters = isFirstHalf ? progress * 2 : progress * 2 - 2
             let sign: Double = edge == .left || edge == .top ? 1 : -1
@@ -129,7 +129,7 @@ extension ImageTransition {
         }
     }
 
-    /// The new image grows from the middle and covers the old image.
+    /// The new image grows from the center and covers the old image.
     public static func zoomIn(duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             frame.drawOld()
@@ -137,7 +137,7 @@ extension ImageTransition {
         }
     }
 
-    /// The old image shrinks into the middle and uncovers the new image.
+    /// The old image shrinks into the center and uncovers the new image.
     public static func zoomOut(duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             frame.drawNew()
@@ -178,7 +178,7 @@ extension ImageTransition {
         return false
     }
 
-    /// Calls `complete`, once.
+    /// Calls `complete` once.
     func end(isFinished: Bool) {
         guard !isOver else { return }
         isOver = true

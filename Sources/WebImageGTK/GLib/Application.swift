@@ -6,7 +6,7 @@ public import WebImage
     static let key = AssociationKey<ApplicationObserver>("web-image-application-observer")
 
     private let managers: [WebImageManager]
-    /// Not retained: it owns this.
+    /// Not retained, because the application owns this observer.
     private let application: ObjectPointer
     private let memoryMonitor: ObjectReference?
     private var memoryConnection: SignalConnection?
@@ -49,7 +49,7 @@ public import WebImage
         windowsDidChange()
     }
 
-    /// Later: another window may follow.
+    /// Updates when the main loop is idle, because another window may be mapped before then.
     private func windowsDidChange() {
         backgroundCall = MainLoopCall.whenIdle { [weak self] in self?.update() }
     }
@@ -94,7 +94,7 @@ public import WebImage
                 } else {
                     ApplyQueue.main.enqueue { MainActor.assumeIsolated { hold.begin() } }
                 }
-                // In the queue, so that it never overtakes the start.
+                // The end is queued, so that it never runs before the start.
                 return { ApplyQueue.main.enqueue { MainActor.assumeIsolated { hold.end() } } }
             }
         }
@@ -127,7 +127,7 @@ extension ImageIndicator {
     /// ImageIndicator.showNetworkActivity(in: spinner, of: .shared)      // during all transfers of the program's downloaders
     /// ```
     ///
-    /// A load that ends within ``NetworkActivity/settlingTime`` turns nothing.
+    /// A load that ends within ``NetworkActivity/settlingTime`` does not turn the spinner.
     ///
     /// - Parameters:
     ///   - spinner: a `GtkSpinner`. A later call for the same spinner replaces the activity.
@@ -140,7 +140,7 @@ extension ImageIndicator {
 
 /// Turns a `GtkSpinner`, which owns it, during network activity.
 @MainActor package final class NetworkActivityIndicator {
-    /// `nil` once it is being destroyed.
+    /// The spinner; `nil` once it is being destroyed.
     private var spinner: ObjectPointer?
     private var reading: Task<Void, Never>?
 
@@ -160,7 +160,7 @@ extension ImageIndicator {
 
     isolated deinit { reading?.cancel() }
 
-    /// The one that `spinner` owns; `nil` for none.
+    /// Returns the indicator that `spinner` owns; `nil` if there is none.
     package static func attached(to spinner: UnsafeMutablePointer<GtkWidget>) -> NetworkActivityIndicator? {
         key.value(of: ObjectPointer(spinner))
     }

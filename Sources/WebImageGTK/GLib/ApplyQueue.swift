@@ -1,7 +1,7 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// Runs results on the main thread without holding up frames, and without a long wait for them.
+/// Runs results on the main thread soon, without delaying frames.
 ///
 /// A thousand results in the main queue would run in a single turn of the loop, without a frame. This queue runs them in order, after
 /// the frame, for at most 4 ms a turn.
@@ -10,10 +10,10 @@ internal import WebImage
 /// before the next frame: it waits at most 4 ms plus the frame in progress. During a flood it may wait longer, because slow frames keep
 /// a third of the time. Such a turn takes at most 50 ms.
 ///
-/// Bodies run one at a time. One that runs a main loop of its own, as a modal dialog does, holds up the others until it
-/// returns. Show the dialog and return instead.
+/// Bodies run one at a time. A body that runs a nested main loop, as a modal dialog does, blocks the others until it returns. Show
+/// the dialog and return instead.
 package final class ApplyQueue: CallbackQueue {
-    /// The queue all views share.
+    /// The queue that all views share.
     package static let main = ApplyQueue()
 
     private let budget: Duration
@@ -38,7 +38,7 @@ package final class ApplyQueue: CallbackQueue {
         add(missing, timerAfter: Self.patience)
     }
 
-    /// Adds sources, each for one turn. They keep the queue alive.
+    /// Adds sources, each for one turn. The sources retain the queue.
     private func add(_ sources: PendingBodies.Sources, timerAfter delay: Duration) {
         if sources.contains(.idle) {
             g_idle_add_full(
@@ -73,13 +73,13 @@ package final class ApplyQueue: CallbackQueue {
         if source == .idle {
             run(until: start + budget)
         } else if wait.ofOldest >= Self.patience {
-            // Twice what everything else took since the last turn, so that slow frames get a third of the time. After a stall
-            // that is too long: nothing would be painted and no input taken.
+            // Twice the time of everything else since the last turn, so that slow frames get a third of the time. The limit is for
+            // stalls, after which a long turn would block painting and input.
             run(until: start + min(max(budget * 2, wait.sinceTurn * 2), Self.longestTurn))
         }
         let end = now()
         let (missing, oldest) = pending.withLock { $0.endTurn(at: end) }
-        // A late turn leaves a moment in which a frame can begin.
+        // After a late turn, the minimum of 1 ms lets a frame begin.
         add(missing, timerAfter: max(.milliseconds(1), oldest.map { Self.patience - (end - $0) } ?? .zero))
     }
 
@@ -90,21 +90,21 @@ package final class ApplyQueue: CallbackQueue {
         } while now() < deadline
     }
 
-    /// Behind `GDK_PRIORITY_REDRAW` (120): frames go first. The timer goes before them.
+    /// Lower than `GDK_PRIORITY_REDRAW` (120), so that frames take precedence. The timer takes precedence over frames.
     private static let idlePriority: gint = 125
-    /// How long frames go first: a quarter of a frame at 60 Hz.
+    /// How long frames take precedence: a quarter of a frame at 60 Hz.
     private static let patience: Duration = .milliseconds(4)
     private static let longestTurn: Duration = .milliseconds(50)
 }
 
 /// Bodies in order of arrival, and the sources that run them.
 private struct PendingBodies {
-    /// What calls the queue from the main loop, once.
+    /// The sources in the main loop that run the queue, each once.
     struct Sources: OptionSet {
         let rawValue: Int
-        /// After frames.
+        /// Runs after frames.
         static let idle = Sources(rawValue: 1)
-        /// Before frames, when the oldest body is late.
+        /// Runs before frames, when the oldest body is late.
         static let timer = Sources(rawValue: 2)
         static let all: Sources = [.idle, .timer]
     }
@@ -120,22 +120,22 @@ private struct PendingBodies {
 
     /// Adds a body.
     ///
-    /// - Returns: the sources that the caller adds.
+    /// - Returns: the sources that the caller must add.
     mutating func append(_ body: @escaping @Sendable () -> Void, at time: ContinuousClock.Instant) -> Sources {
         bodies.append((body, time))
         return addMissingSources()
     }
 
-    /// No sources during a turn: in a main loop that a body runs, they could not run anything.
+    /// Adds no sources during a turn, because they could not run bodies in a nested main loop.
     private mutating func addMissingSources() -> Sources {
         guard !isRunning, oldestTime != nil else { return [] }
         defer { sources = .all }
         return Sources.all.subtracting(sources)
     }
 
-    /// Begins a turn, which `source` has started and left.
+    /// Begins a turn of `source`, which is removed.
     ///
-    /// - Returns: how long the oldest body has waited, in all and since the last turn; `nil` if there is nothing to do.
+    /// - Returns: how long the oldest body has waited in total and since the last turn; `nil` if there is nothing to do.
     mutating func beginTurn(
         by source: Sources, at time: ContinuousClock.Instant
     ) -> (ofOldest: Duration, sinceTurn: Duration)? {
@@ -145,7 +145,9 @@ private struct PendingBodies {
         return (time - oldestTime, time - max(oldestTime, lastTurnEnd ?? oldestTime))
     }
 
-    /// - Returns: the sources that the caller adds, and the oldest body's time.
+    /// Ends a turn.
+    ///
+    /// - Returns: the sources that the caller must add, and the oldest body's time.
     mutating func endTurn(at time: ContinuousClock.Instant) -> (missing: Sources, oldest: ContinuousClock.Instant?) {
         isRunning = false
         lastTurnEnd = time

@@ -2,11 +2,11 @@ internal import CWebImageGTK
 
 /// Calls a function for each frame of a view's window, until the function returns `false`.
 ///
-/// GTK's tick callbacks continue while a widget is hidden, so the caller stops it when the widget is unmapped.
+/// GTK's tick callbacks continue while a widget is hidden, so the caller must call `stop` when the widget is unmapped.
 @MainActor final class FrameTicker {
     private weak var host: ViewHost?
     private let body: @MainActor (gint64) -> Bool
-    /// 0 when there is none.
+    /// The ID of the tick callback; 0 if there is none.
     private var tickID: guint = 0
     private var timer: MainLoopCall?
 
@@ -37,7 +37,7 @@ internal import CWebImageGTK
     func stop() {
         timer = nil
         guard tickID != 0 else { return }
-        // A destroyed widget has removed its callbacks.
+        // A destroyed widget has already removed its callbacks.
         if let widget = host?.widget { gtk_widget_remove_tick_callback(widget, tickID) }
         tickID = 0
     }
@@ -50,7 +50,7 @@ internal import CWebImageGTK
         return gboolean(0)
     }
 
-    /// Without a widget, 60 times a second.
+    /// Calls the body about 60 times a second without a widget.
     private func startTimer() {
         timer = MainLoopCall.after(milliseconds: 16) { [weak self] in
             guard let self else { return }

@@ -4,9 +4,9 @@ internal import Glibc
 
 /// Runs Swift's main actor under GLib's main loop.
 ///
-/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`: without this, their work waits forever. Once installed, both run on
-/// the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor. `RunLoop.main` and Foundation's `Timer` do not
-/// run. The main queue is not reentrant: work that is sent from a nested main loop waits until that loop has ended.
+/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, their work waits forever. Once installed, both run
+/// on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor. `RunLoop.main` and Foundation's `Timer`
+/// do not run. The main queue is not reentrant: work that is sent from a nested main loop waits until that loop has ended.
 ///
 /// ```swift
 /// MainLoop.install()
@@ -19,21 +19,21 @@ internal import Glibc
     /// Call it before `g_application_run` and before any `WebImageManager` is made. The first view calls it as well.
     public static func install() { _ = sourceID }
 
-    /// Runs callbacks of loads on the main thread without holding up frames: in order, for at most 4 ms per turn of the main loop.
-    /// Views use it; give it to a load or manager as its callback queue.
+    /// Runs callbacks of loads on the main thread without delaying frames: in order, for at most 4 ms per turn of the main loop.
+    /// Views use it. Pass it to a load or manager as the callback queue.
     public static var callbackQueue: any CallbackQueue { ApplyQueue.main }
 
-    /// Follows a `GtkApplication`, which owns the observer, to keep the caches small:
+    /// Observes a `GtkApplication` to reduce the memory of caches. The application owns the observer.
     ///
-    /// - When the desktop's `GMemoryMonitor` reports that memory is low, the caches release half, and when it is critical, everything.
-    ///   Kernel reports need no call (`SystemMemoryPressure`).
-    /// - When no window is mapped any more, memory caches are emptied as their configuration says
+    /// - When the desktop's `GMemoryMonitor` reports low memory, the caches release half; at the critical level, everything. The
+    ///   kernel's reports are handled without this call (`SystemMemoryPressure`).
+    /// - When the last window is unmapped, memory caches are emptied according to their configuration
     ///   (`MemoryCache.didEnterBackground()`), and frames of invisible animations are released.
     ///
     /// - Parameters:
-    ///   - application: a `GtkApplication`; its later windows count too.
+    ///   - application: a `GtkApplication`. Windows that are added later count too.
     ///   - managers: the managers whose caches are trimmed.
-    ///   - onForegroundChange: called after the first window was mapped or the last one unmapped.
+    ///   - onForegroundChange: called on the main thread after the first window was mapped or the last one unmapped.
     public static func observe(
         _ application: UnsafeMutableRawPointer, managers: [WebImageManager] = [.shared],
         onForegroundChange: (@MainActor (_ isInForeground: Bool) -> Void)? = nil
@@ -49,7 +49,7 @@ internal import Glibc
         return g_unix_fd_add_full(
             G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
             { eventDescriptor, _, _ in
-                // The event is reset before the queue is drained: work that is queued meanwhile sets it again.
+                // Resets the event before draining the queue, so that work queued meanwhile sets it again.
                 var count: UInt64 = 0
                 _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
                 _dispatch_main_queue_callback_4CF(nil)
@@ -58,23 +58,24 @@ internal import Glibc
     }()
 }
 
-/// Calls a function once, later, on the main thread, unless it is released before.
+/// Calls a function once, later, on the main thread. Releasing this object cancels the call.
 @MainActor final class MainLoopCall {
     private let body: @MainActor () -> Void
-    /// 0 once the source is gone.
+    /// The ID of the source; 0 once it is removed.
     private var sourceID: guint = 0
 
-    /// A call when the main loop has nothing more urgent to do, such as a layout or a frame.
+    /// Returns a call for when the main loop has no work of higher priority, such as a layout or a frame.
     static func whenIdle(_ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, $0, $1, nil) }
     }
 
-    /// - Parameter milliseconds: the shortest wait.
+    /// - Parameter milliseconds: the minimum delay.
     static func after(milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
     }
 
-    /// - Parameter time: in microseconds of `g_get_monotonic_time`. Calls for the same time run in the same turn of the loop.
+    /// - Parameter time: the time in microseconds, as from `g_get_monotonic_time`. Calls for the same time run in the same turn of
+    ///   the loop.
     static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { function, data in
             let source = g_timeout_source_new(0)
@@ -88,7 +89,7 @@ internal import Glibc
     /// - Parameter attach: attaches a source that calls the function with the pointer.
     private init(_ body: @escaping @MainActor () -> Void, attach: (GSourceFunc, gpointer) -> guint) {
         self.body = body
-        // Unretained: `deinit` removes the source.
+        // Unretained, because `deinit` removes the source.
         sourceID = attach(
             { data in
                 guard let data else { return gboolean(0) }

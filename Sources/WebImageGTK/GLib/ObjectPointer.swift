@@ -1,7 +1,7 @@
 package import CWebImageGTK
 
-/// The address of a GObject of any class, not retained. C functions take it as one of several Swift types, depending on whether the
-/// header has the fields of the class.
+/// The address of a GObject of any class, not retained. Its Swift type in C functions depends on whether the header has the fields
+/// of the class.
 package struct ObjectPointer: Hashable {
     package let address: UnsafeMutableRawPointer
 
@@ -9,25 +9,25 @@ package struct ObjectPointer: Hashable {
     package init(_ pointer: OpaquePointer) { address = UnsafeMutableRawPointer(pointer) }
     package init<Instance>(_ pointer: UnsafeMutablePointer<Instance>) { address = UnsafeMutableRawPointer(pointer) }
 
-    /// For classes with hidden fields, such as `GtkPicture` and `GdkTexture`, and for interfaces.
+    /// The pointer for classes with hidden fields, such as `GtkPicture` and `GdkTexture`, and for interfaces.
     package var opaque: OpaquePointer { OpaquePointer(address) }
     package var object: UnsafeMutablePointer<GObject> { address.assumingMemoryBound(to: GObject.self) }
     package var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
 
-    /// Whether the object is of a class or a subclass.
+    /// Whether the object is an instance of a class or a subclass.
     package func isInstance(of type: GType) -> Bool {
         g_type_check_instance_is_a(address.assumingMemoryBound(to: GTypeInstance.self), type) != 0
     }
 }
 
-/// A strong reference to a GObject, released on the main thread: the renderer keeps records of textures without a lock.
+/// A strong reference to a GObject. It is released on the main thread, because the renderer tracks textures without a lock.
 @MainActor final class ObjectReference {
     let pointer: ObjectPointer
 
     /// Takes over a reference that the caller owns, such as one from a `…_new` function.
     init(owning pointer: ObjectPointer) { self.pointer = pointer }
 
-    /// Adds a reference; a floating one becomes this object's.
+    /// Adds a reference, or takes over a floating one.
     init(retaining pointer: ObjectPointer) {
         g_object_ref_sink(pointer.address)
         self.pointer = pointer
@@ -42,12 +42,12 @@ package struct AssociationKey<Value: AnyObject> {
 
     package init(_ name: String) { quark = g_quark_from_string(name) }
 
-    /// The value that `object` owns; `nil` for none.
+    /// Returns the value that `object` owns; `nil` if there is none.
     package func value(of object: ObjectPointer) -> Value? {
         g_object_get_qdata(object.object, quark).map { Unmanaged<Value>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Makes `object` own `value` in place of an earlier one; `nil` releases that.
+    /// Makes `object` own `value` and release an earlier value; `nil` only releases.
     @MainActor package func set(_ value: Value?, on object: ObjectPointer) {
         guard let value else {
             g_object_set_qdata(object.object, quark, nil)
@@ -61,8 +61,8 @@ package struct AssociationKey<Value: AnyObject> {
 
 /// A widget's ownership of its view, the Swift object that wraps it.
 ///
-/// The widget owns the view until it is destroyed. From then on a view that is still referenced retains the empty widget, so that its
-/// pointer never dangles.
+/// The widget owns the view until the widget is destroyed. After that, a view that is still referenced retains the empty widget, so
+/// that its pointer stays valid.
 @MainActor package final class WidgetOwnership<View: AnyObject> {
     private let widget: ObjectPointer
     private let key: AssociationKey<View>
@@ -76,7 +76,7 @@ package struct AssociationKey<Value: AnyObject> {
 
     isolated deinit { if isWidgetDestroyed { g_object_unref(widget.address) } }
 
-    /// Makes the widget own `view` in place of an earlier one.
+    /// Makes the widget own `view` and release an earlier view.
     ///
     /// - Parameter onDestroy: called once, when the widget is destroyed and before it releases the view.
     package func begin(with view: View, onDestroy: @escaping @MainActor () -> Void = {}) {
@@ -142,7 +142,7 @@ extension ObjectPointer {
         g_signal_handler_disconnect(address, connection.number)
     }
 
-    /// The connection owns `handler`.
+    /// Connects a signal. The connection owns `handler`.
     @discardableResult
     private func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
         SignalConnection(

@@ -1,16 +1,16 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// What the slots of a view know of their widget, which owns it.
+/// Connects the slots of a view with their widget: visibility, size, scale factor, theme and state. The widget owns the host.
 ///
-/// The host of a paintable without a widget takes the time from the main loop, and is visible while the paintable is drawn.
+/// The host of a paintable without a widget uses a timer for frames, and is visible while the paintable is drawn.
 ///
 /// ```
 ///    widget ──owns──► ViewHost ──owns──► ImageSlot, one for each operation key
 ///      │ map, unmap, destroy, scale factor, state ─────────▲
 /// ```
 @MainActor final class ViewHost {
-    /// The host of `widget`, made on first use.
+    /// Returns the host of `widget`, which is made on first use.
     static func of(_ widget: UnsafeMutablePointer<GtkWidget>) -> ViewHost {
         let pointer = ObjectPointer(widget)
         if let host = key.value(of: pointer) { return host }
@@ -20,14 +20,14 @@ internal import WebImage
         return host
     }
 
-    /// The host of `widget`; `nil` if it has none.
+    /// Returns the host of `widget`; `nil` if there is none.
     static func known(of widget: UnsafeMutablePointer<GtkWidget>) -> ViewHost? { key.value(of: ObjectPointer(widget)) }
 
     private static let key = AssociationKey<ViewHost>("web-image-host")
 
-    /// `nil` once it is being destroyed, and for a paintable without a widget.
+    /// The widget; `nil` once it is being destroyed, and for a paintable without a widget.
     private(set) var widget: UnsafeMutablePointer<GtkWidget>?
-    /// By operation key.
+    /// The slots by operation key.
     private(set) var slots: [String: ImageSlot] = [:]
     /// Whether a paintable without a widget is being drawn.
     var isDrawn = false {
@@ -56,7 +56,7 @@ internal import WebImage
 
     // MARK: Slots
 
-    /// Adds `slot` under its key, and retires the slot that was there.
+    /// Adds `slot` under its key, and retires an earlier slot with that key.
     func add(_ slot: ImageSlot) {
         slots[slot.key]?.retire()
         slots[slot.key] = slot
@@ -78,7 +78,7 @@ internal import WebImage
         guard !hasTapGesture, let widget else { return }
         hasTapGesture = true
         let gesture = ObjectPointer(gtk_gesture_click_new())
-        // Before a button's own gesture, which claims the click.
+        // Handles the click before a button's gesture, which claims it.
         gtk_event_controller_set_propagation_phase(gesture.opaque, GTK_PHASE_CAPTURE)
         gesture.onClick { [weak self] in
             for slot in self?.slots.values.map({ $0 }) ?? [] where slot.retriesOnTap && slot.isOnShow { slot.retry() }
@@ -86,29 +86,29 @@ internal import WebImage
         gtk_widget_add_controller(widget, gesture.opaque)
     }
 
-    // MARK: Facts
+    // MARK: Properties
 
-    /// Whether the user can see it, as far as GTK knows.
+    /// Whether the widget is mapped, or the paintable without a widget is being drawn.
     var isVisible: Bool { widget.map { gtk_widget_get_mapped($0) != 0 } ?? (isBare && isDrawn) }
 
-    /// Pixels per point of its screen.
+    /// Pixels per point on the widget's screen; 1 without a widget.
     var scaleFactor: Double { widget.map { Double(max(1, gtk_widget_get_scale_factor($0))) } ?? 1 }
 
-    /// The size from the layout, in points; `nil` while that is empty or depends on the image.
+    /// The size from the layout in points; `nil` while it is empty or depends on the image.
     var displaySize: PointSize? {
         guard let widget else { return nil }
         let (width, height) = (gtk_widget_get_width(widget), gtk_widget_get_height(widget))
         if width > Self.emptySize || height > Self.emptySize {
             return PointSize(width: Double(width), height: Double(height))
         }
-        // Before the first layout: the size request, as of a cell in a list.
+        // Before the first layout, the size request applies, such as that of a list cell.
         var (wantedWidth, wantedHeight): (gint, gint) = (0, 0)
         gtk_widget_get_size_request(widget, &wantedWidth, &wantedHeight)
         return wantedWidth > 0 && wantedHeight > 0
             ? PointSize(width: Double(wantedWidth), height: Double(wantedHeight)) : nil
     }
 
-    /// The size of a `GtkPicture` without an image. One that is no larger takes its size from the image to come.
+    /// The size of a `GtkPicture` without an image, in points. A widget that is no larger may take its size from the image.
     private static let emptySize: gint = 16
 
     /// The user's setting `gtk-enable-animations`.
@@ -126,7 +126,7 @@ internal import WebImage
 
     var stateFlags: GtkStateFlags { widget.map { gtk_widget_get_state_flags($0) } ?? GtkStateFlags(rawValue: 0) }
 
-    /// Whether the theme is dark there: its text is bright.
+    /// Whether the theme of the widget is dark, which the brightness of its text tells.
     var isDark: Bool {
         guard let widget else { return false }
         var color = GdkRGBA()
@@ -134,7 +134,7 @@ internal import WebImage
         return 0.299 * color.red + 0.587 * color.green + 0.114 * color.blue > 0.5
     }
 
-    /// The nearest scrolled window around it; `nil` for none.
+    /// The nearest scrolled window around the widget; `nil` if there is none.
     var scrollWatch: ScrollWatch? { widget.flatMap(ScrollWatch.around) }
 
     // MARK: Changes
@@ -156,7 +156,7 @@ internal import WebImage
 
 /// Tells whether a `GtkScrolledWindow` is being scrolled. The widget owns it.
 @MainActor final class ScrollWatch {
-    /// The watch of the nearest scrolled window around `widget`.
+    /// Returns the watch of the nearest scrolled window around `widget`; `nil` if there is none.
     static func around(_ widget: UnsafeMutablePointer<GtkWidget>) -> ScrollWatch? {
         guard let ancestor = gtk_widget_get_ancestor(widget, gtk_scrolled_window_get_type()) else { return nil }
         let pointer = ObjectPointer(ancestor)
@@ -168,7 +168,7 @@ internal import WebImage
 
     private static let key = AssociationKey<ScrollWatch>("web-image-scroll-watch")
 
-    /// How long nothing must have moved; about nine frames.
+    /// How long nothing must have moved until scrolling counts as ended; about nine frames.
     static let restMilliseconds: UInt32 = 150
 
     private var restCall: MainLoopCall?
@@ -186,7 +186,7 @@ internal import WebImage
 
     var isScrolling: Bool { restCall != nil }
 
-    /// Calls `body` once, later, when scrolling has ended.
+    /// Calls `body` once, later, after scrolling has ended.
     func whenAtRest(_ body: @escaping @MainActor () -> Void) {
         waiting.append(body)
         if restCall == nil { didScroll() }

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// What a call of `setImage` asks for.
+/// The arguments of a `setImage` call.
 struct SlotRequest {
-    /// Its priority applies while the view is on screen, and is `high` if the request sets none. Off screen it is at most `low`.
+    /// The request. Its priority applies while the view is on screen and is `high` by default. Off screen it is at most `low`.
     var request: WebImageRequest
     var options: SetImageOptions = []
     var placeholder: Placeholder?
@@ -11,12 +11,12 @@ struct SlotRequest {
     var progress: ImageSlot.ProgressHandler?
     var preview: ImageSlot.PreviewHandler?
     var completion: ImageSlot.CompletionHandler?
-    /// Whether it has waited for scrolling to end.
+    /// Whether the request has waited for scrolling to end.
     var hasWaited = false
 
-    /// Whether the image that was found for `earlier` is what this one asks for.
+    /// Whether the image of `earlier` also serves this request.
     func canShare(with earlier: SlotRequest) -> Bool {
-        // Making the keys takes longer, and the URL tells most requests apart.
+        // URLs are compared first: most requests differ in them, and making cache keys takes longer.
         request.cachePolicy != .reload && manager === earlier.manager && request.url == earlier.request.url
             && request.cacheKey == earlier.request.cacheKey
     }
@@ -44,9 +44,9 @@ extension ImageSlot {
         case waiting(Obstacle)
         case loading(WebImageOperation)
         case paused
-        /// `isShown`: the image on display is the one that was asked for.
+        /// `isShown`: the requested image is on display.
         case ended(isShown: Bool)
-        /// The image was on display, and returns with the view.
+        /// The image was on display, and is shown again when the view returns.
         case released
         case refining(WebImageOperation)
 
@@ -60,7 +60,7 @@ extension ImageSlot {
             }
         }
 
-        /// Whether the image that was asked for is on display.
+        /// Whether the requested image is on display.
         var showsImage: Bool {
             switch self {
             case .ended(let isShown): isShown
@@ -77,18 +77,18 @@ extension ImageSlot {
         }
     }
 
-    /// Whether it can't start before the size of the view is known.
+    /// Whether the load waits for the size of the view.
     var waitsForSize: Bool { if case .waiting(.size) = phase { true } else { false } }
 
     // MARK: Requests
 
-    /// Shows the image that `new` asks for as soon as it is available; an image in memory before this returns.
+    /// Shows the requested image as soon as it is available. An image in memory is shown before this returns.
     func set(_ new: SlotRequest) {
         guard !isRetired else { return complete(new.completion, with: .cancelled) }
         keepLoadingOffscreen()
         let isSame = current.map(new.canShare) ?? false
         if isSame, serve(new) { return }
-        // An image that is loaded again because the server may have changed it stays until that is known.
+        // An image that is revalidated stays on display until the load ends.
         let keepsImage = isSame && phase.showsImage
         if new.options.contains(.avoidAutoCancel) { leaveRunning() }
         abandonLoad()
@@ -96,7 +96,7 @@ extension ImageSlot {
         start(keepingImage: keepsImage)
     }
 
-    /// Shows an image that needs no loading.
+    /// Shows an image without loading.
     func set(_ newImage: Image) {
         guard !isRetired else { return }
         abandonLoad()
@@ -116,10 +116,10 @@ extension ImageSlot {
         move(to: .idle)
     }
 
-    /// Applies `placeholder` and `options` as a load does that fails at once, for a missing or an invalid URL. The completion
+    /// Applies `placeholder` and `options` as for a load that fails at once, because of a missing or invalid URL. The completion
     /// handler is called later.
     ///
-    /// - Parameter state: the state that follows.
+    /// - Parameter state: the new state.
     func fail(
         _ error: WebImageError, placeholder: Placeholder?, options: SetImageOptions, state: LoadState,
         completion: CompletionHandler?
@@ -149,12 +149,12 @@ extension ImageSlot {
 
     /// Cancels the load in progress. The content on display stays.
     ///
-    /// - Parameter keepsURL: whether the URL stays too. Otherwise the image on display counts as one that was set without a URL.
+    /// - Parameter keepsURL: whether the URL stays too. If `false`, the image on display counts as one that was set without a URL.
     func cancel(keepsURL: Bool) {
         stopRefining()
         let isEnded = phase.isEnded
         if !isEnded { abandonLoad() }
-        // A released image comes back with its view, which needs the URL.
+        // A released image is shown again when its view returns, which requires the URL.
         if case .released = phase { return }
         if !keepsURL {
             sentinel += 1
@@ -164,17 +164,17 @@ extension ImageSlot {
         if !isEnded { move(to: .idle) }
     }
 
-    /// Starts the failed request again.
+    /// Starts the failed request again. Returns `false` if there is none.
     func retryRequest() -> Bool {
         guard case .failed = state, let current, !isRetired else { return false }
         set(current)
         return true
     }
 
-    /// Gives `new`, which can share with the current request, the image on display, or joins it to the load in progress. It then
-    /// replaces the current request.
+    /// Serves `new` with the image on display or the load in progress, and makes it the current request.
     ///
-    /// - Returns: `false` if it needs a load of its own.
+    /// - Parameter new: a request that can share with the current one.
+    /// - Returns: `false` if `new` needs a separate load.
     private func serve(_ new: SlotRequest) -> Bool {
         guard let current else { return false }
         switch phase {
@@ -196,7 +196,7 @@ extension ImageSlot {
         }
     }
 
-    /// Lets the load in progress continue for its completion handler alone.
+    /// Lets the load in progress continue without the view, only for its completion handler.
     private func leaveRunning() {
         guard case .loading = phase else { return }
         if let completion = closeRequest() { continuedCompletions.withLock { $0[sentinel] = completion } }
@@ -212,7 +212,7 @@ extension ImageSlot {
 
     // MARK: Visibility and size
 
-    /// Updates the priority. A slot that comes on screen resumes what was paused or released.
+    /// Updates the priority. On screen, resumes a paused load and shows a released image again.
     func resumeIfOnScreen() {
         if let operation = phase.operation { operation.priority = priority }
         guard isViewOnScreen else { return }
@@ -223,7 +223,8 @@ extension ImageSlot {
         }
     }
 
-    /// The view stays off screen: cancels the load until it returns, and releases the image if the slot does so.
+    /// Pauses the slot of a view that stays off screen: cancels its load, and releases its image if ``releasesImageOffscreen`` is
+    /// set.
     func pauseLoading() {
         if case .refining = phase { stopRefining() }
         switch phase {
@@ -237,7 +238,7 @@ extension ImageSlot {
             move(to: .idle)
         case .ended(isShown: true) where releasesImageOffscreen:
             phase = .released
-            // The server has been asked already.
+            // The request has already reached the server.
             if let policy = current?.request.cachePolicy, policy == .reload || policy == .refresh {
                 current?.request.cachePolicy = .cacheFirst
             }
@@ -248,7 +249,7 @@ extension ImageSlot {
         }
     }
 
-    /// The view has its size: starts the load, or loads more pixels if it has grown.
+    /// Called when the view's size may have changed. Starts a load that waits for it, or loads more pixels if the view has grown.
     func displaySizeDidChange() {
         guard let current else { return }
         switch phase {
@@ -277,7 +278,7 @@ extension ImageSlot {
 
     /// Starts the current request.
     ///
-    /// - Parameter keepsImage: whether the image on display stays until there is another, as an earlier version of it.
+    /// - Parameter keepsImage: whether the image on display, an earlier version, stays until the new image has loaded.
     private func start(keepingImage keepsImage: Bool = false) {
         guard let current else { return }
         showsOwnImage = keepsImage
@@ -291,7 +292,7 @@ extension ImageSlot {
 
     private func begin() {
         guard let current, let sizedRequest else { return wait(for: .size) }
-        // A load that is not urgent does not disturb scrolling.
+        // Loads with low priority wait until scrolling has ended.
         if current.priority <= .low, !current.hasWaited, let watch = host?.scrollWatch, watch.isScrolling {
             let number = sentinel
             watch.whenAtRest { [weak self] in self?.scrollingDidEnd(number) }
@@ -316,7 +317,7 @@ extension ImageSlot {
         sentinel += 1
         var request = sizedRequest
         request.priority = priority
-        // Callbacks come from the apply queue, so on the main thread, and never before this returns.
+        // Callbacks run in the apply queue: on the main thread, and never before this returns.
         let operation = current.manager.load(
             request, callbackQueue: ApplyQueue.main,
             progress: { [weak self, sentinel] received, expected in
@@ -335,7 +336,7 @@ extension ImageSlot {
         move(to: .loading(received: 0, expected: nil))
     }
 
-    /// - Parameter keepsWork: whether the work continues for the caches if its request says so.
+    /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues, to fill the caches.
     private func stopLoading(keepsWork: Bool = false) {
         sentinel += 1
         guard let operation = phase.operation else { return }
@@ -368,14 +369,15 @@ extension ImageSlot {
         current.preview?(preview)
     }
 
-    /// Shows a preview. Rows that arrive are drawn over the best there is: a low-resolution image, an earlier version or a placeholder.
+    /// Shows a preview. Arriving rows are drawn over the best available content: a low-resolution image, an earlier version or a
+    /// placeholder.
     ///
     /// - Parameters:
     ///   - showsRows: whether the preview on display has missing rows.
-    ///   - keepsContent: whether what is on display stands for the same image.
+    ///   - keepsContent: whether the content on display represents the same image.
     private func show(_ preview: Image, showsRows: Bool, keepsContent: Bool) {
         let hasMissingRows = preview.hasMissingRows && preview.animation == nil
-        // A low-resolution image that comes after the first rows: those are better.
+        // A low-resolution image that arrives after the first rows is drawn below them, because the rows are better.
         if showsRows, !preview.isPartial { return painter.showBelowRows(preview) }
         image = preview
         if hasMissingRows, showsRows { return painter.showMoreRows(of: preview) }
@@ -422,7 +424,7 @@ extension ImageSlot {
             let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
             let hasTransition = !isFromMemory || options.contains(.forceTransition)
             let effect = hasPreview ? fades ? .fade() : nil : transition ?? (fades ? .fade() : nil)
-            // An animation that has played while it arrived continues.
+            // An animation that has played while it was loading continues.
             let continues = hasPreview && image?.animation?.isComplete == false && response.image.animation != nil
             image = response.image
             if continues {
@@ -439,7 +441,7 @@ extension ImageSlot {
 
     // MARK: More pixels
 
-    /// Loads the image on display with more pixels. No state changes: for the caller, it is there already.
+    /// Loads the image on display with more pixels. The state does not change, because the image is already loaded for the caller.
     private func refine(_ sizedRequest: WebImageRequest) {
         guard let current else { return }
         sentinel += 1
@@ -455,7 +457,7 @@ extension ImageSlot {
     private func refinementDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         guard number == sentinel else { return }
         phase = .ended(isShown: true)
-        // After a failure the image for the smaller view stays.
+        // After a failure the image with fewer pixels stays.
         guard case .success(let response) = result else { return }
         image = response.image
         painter.refine(response.image)
@@ -471,7 +473,8 @@ extension ImageSlot {
 
     // MARK: Ends
 
-    /// Calls out last, in the final state: observer and completion handler may set another URL.
+    /// Ends the request. The observer and the completion handler are called last, in the final state, because they may set another
+    /// URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
         phase = .ended(isShown: isShown)
         let waits = current?.options.contains(.waitTransition) == true
@@ -481,7 +484,7 @@ extension ImageSlot {
         completion?(result)
     }
 
-    /// Later: this happens inside the caller's calls.
+    /// Calls the completion handler later, because this runs inside calls of the app.
     private func cancelRequest() { complete(closeRequest(), with: .cancelled) }
 
     private func complete(_ completion: CompletionHandler?, with error: WebImageError) {
@@ -489,9 +492,9 @@ extension ImageSlot {
         ApplyQueue.main.enqueue { MainActor.assumeIsolated { completion(.failure(error)) } }
     }
 
-    /// Releases the closures of the current request, and returns the completion handler, which is to be called.
+    /// Releases the closures of the current request, and returns the completion handler for the caller to call.
     ///
-    /// - Parameter keepsPlaceholder: whether the placeholder stays for a retry. It also stays where an image is released off screen.
+    /// - Parameter keepsPlaceholder: whether the placeholder stays for a retry. It also stays with ``releasesImageOffscreen``.
     private func closeRequest(keepsPlaceholder: Bool = false) -> CompletionHandler? {
         defer {
             if !keepsPlaceholder, !releasesImageOffscreen { current?.placeholder = nil }
@@ -507,7 +510,7 @@ extension ImageSlot {
 }
 
 extension Image {
-    /// Whether it has the very pixels and frames of `other`.
+    /// Whether the image has the same pixel buffer and frames as `other`.
     fileprivate func isSameImage(as other: Image) -> Bool {
         pixels === other.pixels && animation?.identity == other.animation?.identity
             && animation?.frames.count == other.animation?.frames.count && isPartial == other.isPartial
@@ -515,10 +518,11 @@ extension Image {
 }
 
 extension WebImageRequest {
-    /// Whether its policy asks the server if the cached image is still valid.
+    /// Whether the cache policy may revalidate a cached image with the server.
     fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
 
-    /// Whether a view with the result of `other` has grown, or moved to a screen with more pixels.
+    /// Whether this request decodes more pixels than `other`, because the view has grown or moved to a screen with more pixels per
+    /// point.
     fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
         guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }
         return size.width > known.width || size.height > known.height

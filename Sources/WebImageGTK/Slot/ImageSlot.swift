@@ -2,17 +2,17 @@ public import CWebImageGTK
 internal import FoundationEssentials
 public import WebImage
 
-/// One place of a view that shows the image of a URL: it loads the image, shows it, and reports its state.
+/// A place for an image in a view: loads the image of a URL, shows it, and reports the state.
 ///
-/// A view has one slot for each image it can show: a ``WebPicture`` two, a ``WebButton`` two for each state. Any widget can have
-/// slots by operation key, with a closure that shows the image:
+/// A view has one slot for each image it can show: a ``WebPicture`` has two, a ``WebButton`` two for each state. Any widget can
+/// have slots with operation keys, each with a closure that shows the image:
 ///
 /// ```swift
 /// let slot = ImageSlot(on: window, key: "icon") { image in … }
 /// slot.setImage(url)
 /// ```
 ///
-/// ``ImageSlotOwner`` has everything that slots and views can do.
+/// The functions and properties of slots and views are in ``ImageSlotOwner``.
 ///
 /// ```
 ///    none ──┬─ set ──────────────────────► loading ── end ──► ended ◄──┐
@@ -22,15 +22,15 @@ public import WebImage
 ///    ended ── off screen, if it releases images ──► released ── on screen ──► loading
 /// ```
 ///
-/// Each request has its completion handler called once: when its load ends, or with ``WebImageError/cancelled`` when another
-/// request replaces it, or when it is cancelled or its view destroyed. A pause cancels the load, not the request.
+/// The completion handler of each request is called once: when the load ends, or with ``WebImageError/cancelled`` when the request
+/// is cancelled or replaced or the view is destroyed. A pause cancels the load, not the request.
 @MainActor public final class ImageSlot: ImageSlotOwner {
-    /// Itself.
+    /// The slot itself.
     public var imageSlot: ImageSlot { self }
-    /// The operation key: the name under which the widget keeps the slot. A load in one slot never cancels one in another.
+    /// The operation key, which identifies the slot in its widget. A load in one slot never cancels one in another.
     public let key: String
 
-    // What ImageSlotOwner has in public.
+    // The values of ImageSlotOwner's public properties.
     var onLoadStateChange: (@MainActor (LoadState) -> Void)?
     var transition: ImageTransition?
     var indicator: ImageIndicator? {
@@ -55,9 +55,9 @@ public import WebImage
     var isOnShow = true {
         didSet { if isOnShow != oldValue { visibilityDidChange() } }
     }
-    /// How to decode images for the size of the view; `nil` for whole.
+    /// The mode for decoding at display size; `nil` to decode the whole image.
     var resizeMode: @MainActor () -> ResizeMode? = { .aspectFill }
-    /// Makes the view give its paintable the whole area, which another content mode needs.
+    /// Makes the view give its paintable the whole area, which a different content mode requires.
     var takesWholeArea: (@MainActor () -> Void)?
     private(set) var isRetired = false
 
@@ -65,20 +65,20 @@ public import WebImage
     /// The image on display or a preview of it; never a placeholder.
     var image: Image?
     var state = LoadState.idle
-    /// The last request, also after its end: it tells whether the next one asks for the same.
+    /// The last request. It stays after its end, for comparison with the next request.
     var current: SlotRequest?
-    /// The current request at the size that suits the view, once that is known.
+    /// The current request with the size to decode at, once that is known.
     var sizedRequest: WebImageRequest?
     var phase = Phase.ended(isShown: false)
-    /// Changes whenever the work in progress becomes stale. Results carry the number they were started under, which is compared on
-    /// the main thread when the image is set: a stale image is never set, however late it was cancelled.
+    /// A number that changes when the work in progress becomes stale. Each load captures it, and the slot compares it on the main
+    /// thread before it sets the image. A stale image is never set, even if its load was cancelled late.
     var sentinel = 0
     /// Whether ``image`` is a preview of the current request.
     var hasPreview = false
     /// Whether ``image`` is of the current request or an earlier version of it, not of another URL.
     var showsOwnImage = false
-    /// The completion handlers of earlier requests whose loads continue, by their sentinel. Loads hold it too: they call the
-    /// handlers also when the view has gone.
+    /// The completion handlers of earlier requests whose loads continue, by sentinel. Loads retain it too, so that they call the
+    /// handlers even after the view is destroyed.
     let continuedCompletions = Lock<[Int: CompletionHandler]>([:])
 
     private var stateContinuations: [AsyncStream<LoadState>.Continuation] = []
@@ -89,7 +89,7 @@ public import WebImage
     }
     private var indicatorCall: MainLoopCall?
     private var pauseCall: MainLoopCall?
-    /// Looks for the size once the layout is done.
+    /// Checks the size after the layout.
     private var sizeCall: MainLoopCall?
     private var hasNoSize = false
     private var isHostVisible = false
@@ -100,12 +100,12 @@ public import WebImage
         painter = SlotPainter(host: host, setImage: setImage)
     }
 
-    /// Makes a slot of any widget, which owns the slot. A slot that it has under the same key is cancelled and retired.
+    /// Makes a slot for any widget, which owns the slot. An earlier slot with the same key is cancelled and retired.
     ///
     /// - Parameters:
     ///   - widget: any `GtkWidget`.
     ///   - key: the operation key.
-    ///   - setImage: shows images, previews and placeholders, and nothing for `nil`. A placeholder color is an image of one pixel.
+    ///   - setImage: shows images, previews and placeholders; `nil` clears the image. A placeholder color is an image of one pixel.
     ///     Called on the main thread, and never after the widget was destroyed.
     public convenience init(
         on widget: UnsafeMutablePointer<GtkWidget>, key: String = "image",
@@ -119,17 +119,17 @@ public import WebImage
 
     isolated deinit { abandonLoad() }
 
-    /// The slot that `widget` has under a key; `nil` if there is none.
+    /// Returns the slot of `widget` with a key; `nil` if there is none.
     public static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> ImageSlot? {
         ViewHost.known(of: widget)?.slots[key]
     }
 
-    // MARK: Life
+    // MARK: Visibility
 
-    /// Whether the user can see it, as far as GTK knows.
+    /// Whether the slot is the visible one of a view that is on screen.
     package var isOnScreen: Bool { isOnShow && isViewOnScreen }
 
-    /// Whether its view is on screen, which may show another slot.
+    /// Whether the view is on screen. It may show another slot.
     var isViewOnScreen: Bool { host?.isVisible == true }
 
     func visibilityDidChange() {
@@ -143,7 +143,7 @@ public import WebImage
             pauseCall = nil
             lookForSize()
         } else if wasHostVisible, !loadsOffscreen || releasesImageOffscreen {
-            // A load that was started off screen continues, as in a list's cell that is bound.
+            // A load that was started off screen continues, as in a bound list cell.
             pauseWhenIdle()
         }
         updateIndicatorRedraw()
@@ -151,10 +151,10 @@ public import WebImage
 
     func pauseWhenIdle() { pauseCall = MainLoopCall.whenIdle { [weak self] in self?.pauseLoading() } }
 
-    /// A request that comes off screen is to load there.
+    /// Cancels a scheduled pause, because a request that is set off screen loads there.
     func keepLoadingOffscreen() { pauseCall = nil }
 
-    /// Cancels everything, releases the image, and ends the slot for good.
+    /// Cancels the load, releases the image, and ends the slot permanently.
     func retire() {
         guard !isRetired else { return }
         isRetired = true
@@ -170,8 +170,8 @@ public import WebImage
 
     // MARK: Size
 
-    /// `request` with the size to decode at, where the slot decodes at display size; `nil` while that is unknown. Then
-    /// ``displaySizeDidChange()`` follows.
+    /// Returns `request` with the size to decode at, if the slot decodes at display size; `nil` while that size is unknown. In that
+    /// case ``displaySizeDidChange()`` is called later.
     func sized(_ request: WebImageRequest) -> WebImageRequest? {
         guard decodesAtDisplaySize || primary?.decodesAtDisplaySize == true, request.thumbnail == nil,
             let mode = resizeMode(), let host
@@ -186,7 +186,7 @@ public import WebImage
         return sized
     }
 
-    /// A view without a size of its own, even after the layout, has its images decoded whole.
+    /// Checks the size after the layout. A view without a size then decodes whole images.
     private func lookForSize() {
         guard waitsForSize else { return }
         sizeCall = MainLoopCall.whenIdle { [weak self] in
@@ -243,7 +243,7 @@ public import WebImage
         painter.show(resolved(placeholder), mode: mode)
     }
 
-    /// The image or color of a placeholder; `nil` for nothing, such as an invalid hash.
+    /// Returns the image or color of a placeholder; `nil` if it has none, as with an invalid hash.
     private func resolved(_ placeholder: Placeholder?) -> Placeholder? {
         switch placeholder {
         case .image, .color, nil: return placeholder
@@ -262,9 +262,9 @@ public import WebImage
 
     package var isInTransition: Bool { transitionRun != nil }
 
-    /// Calls `body` at the end of the transition in progress, also when it is interrupted.
+    /// Calls `body` when the transition in progress ends or is interrupted.
     ///
-    /// - Returns: `false` if there is none; then `body` is not called.
+    /// - Returns: `false` if there is no transition. `body` is not called then.
     func waitForTransition(_ body: @escaping @MainActor @Sendable () -> Void) -> Bool {
         guard transitionRun != nil else { return false }
         transitionEnds.append(body)
@@ -292,7 +292,7 @@ public import WebImage
         transitionTicker.stop()
         painter.setProgress(1)
         run.end(isFinished: isFinished)
-        // Later: this happens inside the caller's calls.
+        // The bodies run later, because this runs inside calls of the app.
         let bodies = takeTransitionEnds()
         if !bodies.isEmpty { ApplyQueue.main.enqueue { MainActor.assumeIsolated { for body in bodies { body() } } } }
     }
@@ -331,7 +331,7 @@ public import WebImage
             return
         }
         guard isChanged || indicator.isMoving, indicatorCall == nil else { return }
-        // At a multiple of the interval: indicators that start at different times share their frames.
+        // The time is a multiple of the interval, so that indicators that start at different times share their frames.
         let interval = gint64(indicator.redrawInterval / .microseconds(1))
         let time = (g_get_monotonic_time() / interval + 1) * interval
         indicatorCall = MainLoopCall.at(time) { [weak self] in

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import WebImage
 
-/// Anything that shows the image of a URL: a slot, or a view by its main slot. All members apply to that slot.
+/// An object that shows the image of a URL: a slot, or a view with a main slot. All members apply to that slot.
 @MainActor public protocol ImageSlotOwner: AnyObject {
     /// The slot that shows the image.
     var imageSlot: ImageSlot { get }
@@ -10,23 +10,25 @@ public import WebImage
 extension ImageSlotOwner {
     // MARK: Setting
 
-    /// Shows the image at `url`. The image of an earlier call can't appear any more.
+    /// Shows the image at `url`. Images of earlier calls no longer appear.
     ///
     /// An image in memory is on display when this returns. Otherwise the placeholder, or nothing, is on display until the image has
-    /// loaded. A URL that is on display or in progress is neither blanked nor loaded again. One that failed is loaded again.
+    /// loaded. If the same URL is already on display or loading, it is neither blanked nor loaded again. A failed URL is loaded
+    /// again.
     ///
     /// - Parameters:
-    ///   - url: the image's URL. `nil` fails at once. It shows `placeholder` or nothing; with ``SetImageOptions/delayPlaceholder``
-    ///     when the completion handler is called; with ``SetImageOptions/ignorePlaceholder`` what is on display stays.
-    ///   - placeholder: shown until the image is there, and if the load fails.
+    ///   - url: the image's URL. `nil` fails at once and shows `placeholder` or nothing. With ``SetImageOptions/delayPlaceholder``
+    ///     the placeholder appears when the completion handler is called. With ``SetImageOptions/ignorePlaceholder`` the content on
+    ///     display stays.
+    ///   - placeholder: shown until the image has loaded, and if the load fails.
     ///   - options: how to show the image; none by default.
-    ///   - loadOptions: how to load it; none by default. A `WebImageRequest` says more.
+    ///   - loadOptions: how to load the image; none by default. A `WebImageRequest` has more settings.
     ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes the whole image, or as many pixels as the view
     ///     needs if it ``decodesAtDisplaySize``.
     ///   - processors: applied to the decoded image; none by default.
-    ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the default, leaves it
-    ///     to `loadOptions`, and is `high` if those set none. In a list that is being scrolled, a load with `low` or less starts when
-    ///     scrolling ends.
+    ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the default, uses the
+    ///     priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled, a load with `low` or less
+    ///     starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
     ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is unknown.
     ///   - preview: called on the main thread for each preview, after it was set.
@@ -52,7 +54,7 @@ extension ImageSlotOwner {
             completion: completion)
     }
 
-    /// Shows the image at the URL that `text` spells. Invalid text fails with ``WebImageError/invalidURL(_:)``.
+    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:)``.
     ///
     /// Everything else is as for a `URL`.
     public func setImage(
@@ -89,13 +91,13 @@ extension ImageSlotOwner {
                 preview: preview, completion: completion))
     }
 
-    /// Shows an image that is there already, and cancels the load in progress. An animation plays.
+    /// Shows an image without loading, and cancels the load in progress. An animation plays.
     public func setImage(_ image: Image) { imageSlot.set(image) }
 
     /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is not called
     /// again.
     ///
-    /// - Returns: `false` if the state is not ``LoadState/failed(_:)``, or without a URL.
+    /// - Returns: `false` if the state is not ``LoadState/failed(_:)`` or there is no URL.
     @discardableResult public func retry() -> Bool { imageSlot.retryRequest() }
 
     /// Whether a click or tap on the widget starts a failed load again; `false` by default.
@@ -108,7 +110,7 @@ extension ImageSlotOwner {
     ///
     /// - Parameter keepsURL: whether ``imageURL`` stays, as with SDWebImage's `sd_cancelCurrentImageLoad`. `false`, the default,
     ///   clears it, as YYWebImage's `yy_cancelCurrentImageRequest` does. An image on display then counts as one that was set
-    ///   without a URL: it is not decoded again when the view grows. An image that was released off screen keeps its URL.
+    ///   without a URL, and is not decoded again when the view grows. An image that was released off screen keeps its URL.
     public func cancelCurrentRequest(keepsURL: Bool = false) { imageSlot.cancel(keepsURL: keepsURL) }
 
     /// Resets the slot for reuse: cancels the request and shows nothing.
@@ -128,13 +130,13 @@ extension ImageSlotOwner {
     /// The image on display or a preview of it; `nil` while there is none or only a placeholder.
     public var image: Image? { imageSlot.image }
 
-    /// The current state and each change until the widget is destroyed, for any number of readers. A slow reader gets the latest
-    /// state only.
+    /// Returns a stream of the current state and each change, until the widget is destroyed. Any number of streams can exist. A
+    /// slow reader gets the latest state only.
     public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateStream() }
 
-    /// Called on the main thread after each change of ``loadState``, inside `setImage` for what is known at once. A load starts with
-    /// ``LoadState/loading(received:expected:)`` and 0 bytes. Not called when the widget is destroyed, because its neighbors may be
-    /// gone by then.
+    /// Called on the main thread after each change of ``loadState``, inside `setImage` for changes known at once. A load starts
+    /// with ``LoadState/loading(received:expected:)`` and 0 bytes. Not called when the widget is destroyed, because its neighbors
+    /// may be gone by then.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)? {
         get { imageSlot.onLoadStateChange }
         set { imageSlot.onLoadStateChange = newValue }
@@ -142,7 +144,7 @@ extension ImageSlotOwner {
 
     // MARK: Display
 
-    /// How an image from disk or network replaces what is shown. `nil`, the default, changes at once, or fades with
+    /// How an image from disk or network replaces the content on display. `nil`, the default, changes at once, or fades with
     /// ``SetImageOptions/fadeIn``.
     public var transition: ImageTransition? {
         get { imageSlot.transition }
@@ -162,20 +164,20 @@ extension ImageSlotOwner {
         set { imageSlot.failureImage = newValue }
     }
 
-    /// How ``failureImage`` is laid out; `nil`, the default, as other images.
+    /// How ``failureImage`` is laid out; `nil`, the default, uses the content mode of other images.
     public var failureContentMode: ImageContentMode? {
         get { imageSlot.failureContentMode }
         set { imageSlot.failureContentMode = newValue }
     }
 
-    /// Whether requests without a size of their own are decoded at the size of the view on its screen in pixels, and again when it
-    /// grows; `false` by default. A layout that takes its size from the image needs the whole image.
+    /// Whether requests without a thumbnail size are decoded at the size of the view in pixels, and again when the view grows;
+    /// `false` by default. A layout that takes its size from the image needs the whole image.
     public var decodesAtDisplaySize: Bool {
         get { imageSlot.decodesAtDisplaySize }
         set { imageSlot.decodesAtDisplaySize = newValue }
     }
 
-    /// Whether a load continues with a low priority when the view leaves the screen, as suits lists, which unbind distant items.
+    /// Whether a load continues with low priority when the view leaves the screen. Use it in lists, which unbind distant items.
     ///
     /// `false` by default: the load is cancelled once the main loop is idle, so that moving a widget between containers does not
     /// count, and starts again when the view returns.
@@ -184,12 +186,12 @@ extension ImageSlotOwner {
         set { imageSlot.loadsOffscreen = newValue }
     }
 
-    /// Whether the view releases its image off screen and shows it again when it returns, from memory if it is still cached; `false`
-    /// by default. Loads stop off screen then, whatever ``loadsOffscreen`` says; the result of a load that starts off screen is cached
-    /// only.
+    /// Whether the view releases its image off screen and shows it again when it returns, from memory if it is still cached;
+    /// `false` by default. It takes precedence over ``loadsOffscreen``: loads stop off screen, and the result of a load that starts
+    /// there is only cached.
     ///
-    /// For views that are many and never unbound, such as markers on a map: the memory cache alone bounds their memory. Images
-    /// without a URL stay.
+    /// Use it for many views that are never unbound, such as markers on a map. Only the memory cache then limits their memory.
+    /// Images without a URL are not released.
     public var releasesImageOffscreen: Bool {
         get { imageSlot.releasesImageOffscreen }
         set { imageSlot.releasesImageOffscreen = newValue }
@@ -197,8 +199,8 @@ extension ImageSlotOwner {
 
     // MARK: Animation
 
-    /// Plays the animation on display; `nil` for a still image, and for slots with a closure. Its clock is the window's, and it is
-    /// paused while the view is off screen.
+    /// Plays the animation on display; `nil` for a still image, and for slots with a closure. It uses the window's frame clock and
+    /// pauses while the view is off screen.
     public var player: AnimationPlayer? { imageSlot.painter.player }
 
     /// How animations play, including later ones: order, rate, loops.

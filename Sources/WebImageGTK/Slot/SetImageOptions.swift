@@ -1,6 +1,6 @@
 public import WebImage
 
-/// How a view shows an image; all are off by default.
+/// How a view shows an image. All options are off by default.
 ///
 /// ``ignorePlaceholder`` takes precedence over ``delayPlaceholder``. ``avoidSettingImage`` leaves nothing for ``fadeIn``,
 /// ``forceTransition`` and ``waitTransition`` to do.
@@ -11,11 +11,11 @@ public struct SetImageOptions: OptionSet, Sendable, Hashable {
     /// Makes options from bits.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Fades in an image from disk or network. One from memory appears at once.
+    /// Fades in images from disk or network. Images from memory appear at once.
     public static let fadeIn = SetImageOptions(rawValue: 1 << 0)
     /// Applies the transition to images from memory too.
     public static let forceTransition = SetImageOptions(rawValue: 1 << 1)
-    /// Keeps what is on display until the new image is there.
+    /// Keeps the content on display until the new image has loaded.
     public static let ignorePlaceholder = SetImageOptions(rawValue: 1 << 2)
     /// Shows the placeholder only when the load has failed.
     public static let delayPlaceholder = SetImageOptions(rawValue: 1 << 3)
@@ -26,22 +26,22 @@ public struct SetImageOptions: OptionSet, Sendable, Hashable {
     /// Calls the completion handler when the transition to the image has ended or was interrupted.
     public static let waitTransition = SetImageOptions(rawValue: 1 << 6)
 
-    /// Whether the placeholder is for a failed load only. Without any placeholder there is none then either.
+    /// Whether the placeholder is shown only after a failure. With ``ignorePlaceholder`` no placeholder is shown at all.
     var delaysPlaceholder: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
 }
 
 /// The state of a view's image.
 public enum LoadState: Sendable, Equatable {
-    /// Nothing to do: no URL, cancelled, or paused off screen.
+    /// No URL, cancelled, or paused off screen.
     case idle
-    /// In progress, in bytes. `expected` is `nil` while the length is unknown.
+    /// In progress, with the bytes received and expected. `expected` is `nil` while the length is unknown.
     case loading(received: Int64, expected: Int64?)
     /// The image is on display, from this origin.
     case loaded(ImageOrigin)
     /// The load has failed; see ``ImageSlotOwner/retry()``.
     case failed(WebImageError)
 
-    /// The progress from 0 to 1: 1 when loaded, `nil` while the length is unknown and where nothing is in progress.
+    /// The progress from 0 to 1: 1 when loaded, `nil` while the length is unknown or no load is in progress.
     public var fraction: Double? {
         switch self {
         case .loading(let received, let expected?) where expected > 0:

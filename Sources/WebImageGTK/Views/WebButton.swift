@@ -11,10 +11,10 @@ public import WebImage
 /// button.backgroundSlot(for: .normal).setImage(plate)
 /// ```
 ///
-/// A state without a loaded image shows that of the next state that applies, down to `normal`. Images that are not on show load with
-/// low priority. The widget owns the `WebButton`, as with ``WebPicture``.
+/// A state without a loaded image shows that of the next state that applies, down to `normal`. Hidden images load with low
+/// priority. The widget owns the `WebButton`, as with ``WebPicture``.
 @MainActor public final class WebButton: ImageSlotOwner {
-    /// The `GtkButton`; valid as long as this object.
+    /// The `GtkButton`, valid during the life of this object.
     public let widget: UnsafeMutablePointer<GtkWidget>
 
     private let host: ViewHost
@@ -22,13 +22,13 @@ public import WebImage
     private let backgroundLayer: ButtonLayer
     private let ownership: WidgetOwnership<WebButton>
 
-    /// A state of a button. The first that applies and has an image is shown.
+    /// A state of a button. The button shows the image of the first state that applies and has one.
     public enum State: Sendable, CaseIterable {
         /// The button is insensitive.
         case disabled
         /// The button is being pressed.
         case highlighted
-        /// The button is on, as a `GtkToggleButton` can be.
+        /// The button is on, such as an active `GtkToggleButton`.
         case selected
         /// The button has the keyboard focus, and the user uses the keyboard.
         case focused
@@ -37,7 +37,7 @@ public import WebImage
         /// Any other state.
         case normal
 
-        /// The flags of which one is enough; none for `normal`.
+        /// The flags of the state, any of which is sufficient; 0 for `normal`.
         private var flags: UInt32 {
             switch self {
             case .disabled: GTK_STATE_FLAG_INSENSITIVE.rawValue
@@ -103,7 +103,7 @@ public import WebImage
     /// The slot of the background in a state. Its operation key is `background-` and the name of the state.
     public func backgroundSlot(for state: State) -> ImageSlot { backgroundLayer.slot(for: state) }
 
-    /// The states whose image and background are on show; `nil` where there is none.
+    /// The states whose image and background are visible; `nil` if there is none.
     package var shownStates: (image: State?, background: State?) {
         (imageLayer.shownState, backgroundLayer.shownState)
     }
@@ -138,13 +138,13 @@ public import WebImage
         }
     }
 
-    /// Another `WebButton` takes the widget over.
+    /// Removes the slots, because another `WebButton` takes over the widget.
     private func retire() {
         for layer in [imageLayer, backgroundLayer] { for slot in layer.slots.values { host.remove(slot) } }
     }
 }
 
-/// The images or the backgrounds of a button: a slot for each state, of which one is on show.
+/// The images or the backgrounds of a button. It has a slot for each state, of which one is visible.
 @MainActor private final class ButtonLayer {
     /// A `GtkPicture`.
     let widget: UnsafeMutablePointer<GtkWidget>
@@ -153,7 +153,7 @@ public import WebImage
     private let paintable = PicturePaintable()
     private let emptyPainter: SlotPainter
     private(set) var slots: [WebButton.State: ImageSlot] = [:]
-    /// The state whose image is on show.
+    /// The state whose image is visible.
     private(set) var shownState: WebButton.State?
 
     init(_ name: String, host: ViewHost) {
@@ -163,7 +163,7 @@ public import WebImage
         widget = gtk_picture_new_for_paintable(paintable.reference.pointer.opaque)
     }
 
-    /// The slot of a state, made on first use.
+    /// Returns the slot of a state, which is made on first use.
     func slot(for state: WebButton.State) -> ImageSlot {
         if let slot = slots[state] { return slot }
         let slot = ImageSlot(key: "\(name)-\(state)", host: host)
@@ -184,7 +184,7 @@ public import WebImage
     func update() {
         let flags = host.stateFlags
         let applying = WebButton.State.allCases.filter { $0.applies(to: flags) && slots[$0] != nil }
-        // Without any content the last one may have an indicator to show.
+        // If no slot has content, the last one may have an indicator to show.
         shownState = applying.first { !(slots[$0]?.painter.top.isEmpty ?? true) } ?? applying.last
         let shown = shownState.flatMap { slots[$0] }
         paintable.painter = shown?.painter ?? emptyPainter

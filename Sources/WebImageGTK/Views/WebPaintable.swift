@@ -1,19 +1,19 @@
 public import CWebImageGTK
 public import WebImage
 
-/// The image of a URL as a bare `GdkPaintable`, for any widget, list, cursor or drawing.
+/// The image of a URL as a `GdkPaintable`, for any widget, list, cursor or drawing.
 ///
 /// ```swift
 /// let icon = WebPaintable(in: gtk_image_new())        // a GtkImage; the widget owns it
 /// icon.setImage(url, thumbnail: Thumbnail(width: 32, height: 32))
 ///
-/// let image = WebPaintable()                          // without a widget: keep it while it loads and plays
+/// let image = WebPaintable()                          // without a widget: retain it while it loads and plays
 /// image.setImage(url)
 /// gdk_paintable_snapshot(image.paintable, snapshot, 200, 150)
 /// ```
 ///
-/// One without a widget counts as on screen from its first drawing until its redraw requests have gone unanswered for a second;
-/// animations are paused then. Its loads continue off screen.
+/// A paintable without a widget counts as on screen from its first drawing until its redraw requests go unanswered for a second.
+/// Then its animations pause. Its loads continue off screen.
 @MainActor public final class WebPaintable: ImageSlotOwner {
     /// The slot of the image.
     public let imageSlot: ImageSlot
@@ -22,15 +22,16 @@ public import WebImage
     private let ownHost: ViewHost?
     private var visibilityCall: MainLoopCall?
 
-    /// How long redraw requests may go unanswered.
+    /// How long redraw requests may go unanswered on screen.
     private static let patienceMicroseconds: gint64 = 1_000_000
 
     /// Makes a paintable.
     ///
     /// - Parameters:
-    ///   - widget: the widget that owns it and shows it. Its visibility, frame clock and scale factor apply. A `GtkImage` or
-    ///     `GtkPicture` shows the paintable at once; for others use ``paintable``. `nil`, the default, for none.
-    ///   - key: the operation key of its slot. A slot that the widget has under the same key is retired.
+    ///   - widget: the widget that owns and shows the paintable. Its visibility, frame clock and scale factor apply. A `GtkImage`
+    ///     or `GtkPicture` shows the paintable at once; for others use ``paintable``. `nil`, the default, makes a paintable without
+    ///     a widget.
+    ///   - key: the operation key of the slot. An earlier slot of the widget with the same key is retired.
     public init(in widget: UnsafeMutablePointer<GtkWidget>? = nil, key: String = "image") {
         let host = widget.map { ViewHost.of($0) } ?? ViewHost()
         ownHost = widget == nil ? host : nil
@@ -53,18 +54,18 @@ public import WebImage
         imageSlot.visibilityDidChange()
     }
 
-    /// The paintable that `widget` owns under an operation key; `nil` for none.
+    /// Returns the paintable that `widget` owns under an operation key; `nil` if there is none.
     package static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> WebPaintable? {
         AssociationKey<WebPaintable>("web-image-paintable-\(key)").value(of: ObjectPointer(widget))
     }
 
     isolated deinit { if let ownHost { ownHost.remove(imageSlot) } }
 
-    /// The `GdkPaintable`, valid as long as this object. Callers that keep it take a reference, as widgets do.
+    /// The `GdkPaintable`, valid during the life of this object. Callers that store it must retain it, as widgets do.
     public var paintable: OpaquePointer { picturePaintable.reference.pointer.opaque }
 
-    /// How images are laid out in the area that is drawn. Until it is set they fill it, because widgets draw a paintable with its
-    /// own proportions.
+    /// How images are laid out in the drawing area. By default they fill it, because widgets draw a paintable with its own
+    /// proportions.
     public var contentMode: ImageContentMode {
         get { imageSlot.painter.contentMode ?? .scaleToFill }
         set { imageSlot.painter.contentMode = newValue }
@@ -76,7 +77,7 @@ public import WebImage
         if picturePaintable.undrawnMicroseconds > Self.patienceMicroseconds { setDrawn(false) }
     }
 
-    /// Later: what is drawn must not change during a drawing.
+    /// Applies the change when the main loop is idle, because the content must not change during a drawing.
     private func setDrawn(_ isDrawn: Bool) {
         guard let ownHost, ownHost.isDrawn != isDrawn else { return }
         visibilityCall = MainLoopCall.whenIdle { [weak self] in

@@ -10,17 +10,17 @@ public import WebImage
 /// gtk_box_append(box, picture.widget)
 /// ```
 ///
-/// The widget owns the `WebPicture`, so there is no need to keep it. It lives until the widget is destroyed, which also cancels its
-/// load. Like any new widget, one that is never put into a container is never freed.
+/// The widget owns the `WebPicture`, so callers need not retain it. Destroying the widget cancels the load and releases the
+/// `WebPicture`. Like any new widget, one that is never added to a container is never freed.
 ///
-/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen a low one. When the widget leaves the screen,
-/// its load is cancelled once the main loop is idle, so that moving it between containers does not count. The load starts again when
-/// the widget returns. In a list, set the URL when an item is bound and call ``ImageSlotOwner/prepareForReuse()`` when it is unbound,
-/// or use a ``WebPictureFactory``.
+/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen at most `low`. When the widget leaves the
+/// screen, its load is cancelled once the main loop is idle, so that moving it between containers does not count. The load starts
+/// again when the widget returns. In a list, set the URL when an item is bound and call ``ImageSlotOwner/prepareForReuse()`` when
+/// it is unbound, or use a ``WebPictureFactory``.
 ///
 /// Animations play while the widget is on screen (``ImageSlotOwner/autoplay``).
 @MainActor public final class WebPicture: ImageSlotOwner {
-    /// The `GtkPicture`; valid as long as this object.
+    /// The `GtkPicture`, valid during the life of this object.
     public let widget: UnsafeMutablePointer<GtkWidget>
     /// The slot of the image, with the operation key `image`.
     public let imageSlot: ImageSlot
@@ -97,7 +97,7 @@ public import WebImage
         didSet { updateHighlight() }
     }
 
-    /// The states that highlight.
+    /// The flags of the states that highlight.
     package static let highlightFlags =
         GTK_STATE_FLAG_PRELIGHT.rawValue | GTK_STATE_FLAG_ACTIVE.rawValue | GTK_STATE_FLAG_SELECTED.rawValue
         | GTK_STATE_FLAG_CHECKED.rawValue
@@ -113,13 +113,13 @@ public import WebImage
 
     // MARK: Layout
 
-    /// How images are laid out in the widget, with all modes of UIKit. ``ImageContentMode/scaleAspectFill`` fills the widget and crops
-    /// the image. Until it is set, the widget's `content-fit` applies, which fits the image by default.
+    /// How images are laid out in the widget, with all modes of UIKit. ``ImageContentMode/scaleAspectFill`` fills the widget and
+    /// crops the image. By default the widget's `content-fit` applies, which fits the image unless it is changed.
     public var contentMode: ImageContentMode {
         get { imageSlot.painter.contentMode ?? contentModeOfWidget }
         set {
             for slot in [imageSlot, highlightedSlot] { slot?.painter.contentMode = newValue }
-            // The painter gets the whole area and lays the image out.
+            // The painter gets the whole area and lays out the image.
             gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
         }
     }
@@ -136,7 +136,7 @@ public import WebImage
     public var fixedSize: PointSize? {
         get { paintable.fixedSize }
         set {
-            // The paintable has the proportions of the widget from now on, and lays the image out by itself.
+            // From now on the paintable has the proportions of the widget, and lays out the image itself.
             if newValue != nil { contentMode = contentMode }
             paintable.fixedSize = newValue
             let (width, height) = newValue?.wholePoints ?? (-1, -1)
@@ -144,7 +144,7 @@ public import WebImage
         }
     }
 
-    /// Images at their own size need all their pixels.
+    /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need all pixels.
     private var resizeMode: ResizeMode? {
         switch contentMode {
         case .scaleAspectFit: .aspectFit
@@ -153,11 +153,11 @@ public import WebImage
         }
     }
 
-    /// A layout is over, which may have changed the size. GTK 4 has no signal for that.
+    /// Checks whether a layout has changed the size, because GTK 4 has no signal for that.
     private func willDraw() {
         guard imageSlot.decodesAtDisplaySize, let size = host.displaySize, size != knownSize else { return }
         knownSize = size
-        // Windows grow in many steps. The first size is needed at once.
+        // Waits 100 ms, because windows grow in many steps. The first size is used at once.
         sizeCall = MainLoopCall.after(milliseconds: imageSlot.waitsForSize ? 0 : 100) { [weak self] in
             self?.host.displaySizeDidChange()
         }

@@ -12,21 +12,21 @@ import WebImage
 ///
 /// | list | load |
 /// |---|---|
-/// | bind | starts with low priority: GTK binds many more cells than are visible |
+/// | bind | starts with low priority, because GTK binds many more cells than are visible |
 /// | map | gets its own priority |
 /// | unmap | gets a low priority again |
 /// | unbind | is cancelled, and the image is released |
 ///
-/// The `GtkListItemFactory` owns what it needs, so this object need not be kept.
+/// The `GtkListItemFactory` owns everything it needs, so callers need not retain this object.
 @MainActor public final class WebPictureFactory {
-    /// The `GtkListItemFactory`. A list view takes the reference over, so give it to one list view.
+    /// The `GtkListItemFactory`. A list view takes ownership of the reference, so pass it to one list view only.
     public let factory: OpaquePointer
 
     /// Makes a factory.
     ///
     /// - Parameters:
-    ///   - makeCell: returns the widget of a cell around a new picture; by default the picture's own widget. Set size request, content
-    ///     mode, indicator and transition here.
+    ///   - makeCell: returns the widget of a cell with a new picture; by default the picture's widget. Set the size request,
+    ///     content mode, indicator and transition here.
     ///   - unbind: called before the picture of a cell is reset, with the position of the item.
     ///   - bind: sets the image of an item. It gets the item's position and the `GtkListItem`, whose `gtk_list_item_get_item` is the
     ///     model's object.
@@ -65,7 +65,7 @@ import WebImage
         }
     }
 
-    /// The picture of a cell; `nil` for a list item of another factory.
+    /// Returns the picture of a cell; `nil` for a list item of another factory.
     public static func picture(of listItem: OpaquePointer) -> WebPicture? { key.value(of: ObjectPointer(listItem)) }
 
     private static let key = AssociationKey<WebPicture>("web-image-cell")
