@@ -32,7 +32,7 @@ internal import Glibc
     ///
     /// - Parameters:
     ///   - application: a `GtkApplication`. Windows that are added later count too.
-    ///   - managers: the managers whose caches are trimmed.
+    ///   - managers: the managers whose caches are trimmed. Caches of other types than `ImageCache` are not trimmed.
     ///   - onForegroundChange: called on the main thread after the first window was mapped or the last one unmapped.
     public static func observe(
         _ application: UnsafeMutableRawPointer, managers: [WebImageManager] = [.shared],
