@@ -88,7 +88,7 @@ extension StoredRecord? {
 
 /// The block list: URLs that are not loaded again for now.
 ///
-/// It contains the URLs of requests with ``WebImageOptions/ignoreFailedURL`` that failed with a lasting error
+/// It contains the URLs of requests with ``WebImageRequest/ignoresFailedURLs`` that failed with a lasting error
 /// (``Hooks/shouldBlock``). Each stays for ``Configuration/blockDuration``. The list has at most 10,000 URLs.
 extension WebImageManager {
     /// The URLs on the block list.

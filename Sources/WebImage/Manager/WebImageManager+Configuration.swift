@@ -31,7 +31,7 @@ extension WebImageManager {
         /// Bytes that a loader reads from this machine's disk always stay in memory.
         public var bodyStorage = BodyStorage()
         /// Where interrupted transfers are stored to be resumed, also after the program has ended; by default in the disk
-        /// cache's directory. Transfers of requests with ``WebImageOptions/ignoreDiskCache`` are not stored.
+        /// cache's directory. Transfers of requests that do not store originals are not kept.
         public var resumption = Resumption.besideDiskCache
 
         /// Whether, how often and when a failed load is retried; ``RetryPolicy/none`` by default. A request can have its own
@@ -81,10 +81,10 @@ extension WebImageManager {
         /// for look-ups in memory, so it must return quickly.
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
         /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`, animations
-        /// stay unprocessed unless a request has ``WebImageOptions/transformAnimated``.
+        /// stay unprocessed unless a request has ``WebImageRequest/transformsAnimations``.
         public var transformsAnimations = true
         /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay unprocessed
-        /// unless a request has ``WebImageOptions/transformVector``.
+        /// unless a request has ``WebImageRequest/transformsVectors``.
         public var transformsVectors = true
         /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
         /// decoded at a smaller size, under a cache key of its own. No limit by default.

@@ -29,7 +29,7 @@ extension WebImageManager {
         public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 
         /// Returns whether a URL that failed goes on the block list. It is called only for requests with
-        /// ``WebImageOptions/ignoreFailedURL``, on the thread of the failure.
+        /// ``WebImageRequest/ignoresFailedURLs``, on the thread of the failure.
         ///
         /// By default, URLs with ``WebImageError/isLasting`` errors are blocked, except after 401 and 407, and after errors
         /// that depend on the request's own limits or codecs.

@@ -9,8 +9,7 @@ public import WebImageCore
 /// ```
 ///
 /// Requests for the same image share the work, regardless of the function that started them. Every function may be called from
-/// any thread. None blocks, except ``cachedTier(holding:)``, and loads with ``WebImageOptions/queryDiskSync`` or
-/// ``WebImageOptions/queryMemoryDataSync``.
+/// any thread. None blocks, except ``cachedTier(holding:)`` and loads with ``WebImageOptions/queryDiskSync``.
 ///
 /// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in order
 /// of priority.
