@@ -1,8 +1,8 @@
 /// Limits the memory of bytes that wait to be decoded or encoded.
 ///
-/// Disk and network are faster than codecs. Without a limit, a thousand requests at once would soon hold a thousand whole files
-/// in memory. Above it no file is read from disk, and responses of servers go to temporary files. (A server cannot be kept
-/// waiting, since it is not known beforehand which one is slow.)
+/// Disk and network are faster than codecs. Without a limit, a thousand requests at once would soon hold a thousand
+/// whole files in memory. Above the limit no file is read from disk, and server responses go to temporary files.
+/// (Servers cannot be made to wait, since it is not known beforehand which one is slow.)
 ///
 /// ```
 ///  disk:    admit ──► below the limit? ── yes ──► read ──► settle ──► decode ──► the share is released
@@ -20,7 +20,7 @@ package final class ByteBudget: Sendable {
 
     private struct State {
         var heldByteCount = 0
-        /// The part of it that is only expected.
+        /// The part of `heldByteCount` that is estimated.
         var estimatedByteCount = 0
         var waiters: [Waiter] = []
         var lastID = 0
@@ -30,7 +30,7 @@ package final class ByteBudget: Sendable {
             estimatedByteCount += ByteBudget.estimatedByteCount
         }
 
-        /// The first among those of the highest priority.
+        /// The first waiter of the highest priority.
         mutating func takeFirst() -> Waiter? {
             guard let priority = waiters.lazy.map(\.priority).max(),
                 let index = waiters.firstIndex(where: { $0.priority == priority })
@@ -42,17 +42,17 @@ package final class ByteBudget: Sendable {
     private let byteLimit: Int
     private let state = Lock(State())
 
-    /// - Parameter byteLimit: 256 MiB by default, as much again as the downloader's 32 connections may transfer at once.
+    /// - Parameter byteLimit: 256 MiB by default, equal to what the downloader's 32 connections may transfer at once.
     package init(byteLimit: Int = 256 << 20) { self.byteLimit = byteLimit }
 
-    /// The bytes that are held, including estimates.
+    /// The number of bytes held, including estimates.
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
     /// Whether new bodies should go to files. Reads in progress do not count: images that are loaded for the first time are not
     /// on disk.
     package var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
-    /// How many reads wait.
+    /// The number of waiting reads.
     package var waitingCount: Int { state.withLock { $0.waiters.count } }
 
     /// Counts bytes until the share is released.
@@ -71,11 +71,11 @@ package final class ByteBudget: Sendable {
         return isAdmitted ? Share(budget: self, byteCount: byteCount) : nil
     }
 
-    /// Calls `start` as soon as the held bytes are below the limit: within this call, or later, on the thread that released
-    /// bytes.
+    /// Calls `start` as soon as the held bytes are below the limit: within this call, or later, on the thread that
+    /// released bytes.
     ///
-    /// - Parameter start: receives a share of the budget, which belongs to the holder of the bytes.
-    /// - Returns: the place in the queue, if it has to wait.
+    /// - Parameter start: receives a share of the budget, to be kept by the owner of the bytes.
+    /// - Returns: the place in the queue, if the call has to wait.
     package func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any LoaderTask)? {
         let id = state.withLock { state -> Int? in
             guard state.heldByteCount >= byteLimit else {
@@ -91,14 +91,14 @@ package final class ByteBudget: Sendable {
         return nil
     }
 
-    /// - Parameter replacesEstimate: whether an estimate ends.
+    /// - Parameter replacesEstimate: whether the bytes replace an estimate.
     private func add(_ byteCount: Int, replacesEstimate: Bool = false) {
         state.withLock { state in
             state.heldByteCount += byteCount
             if replacesEstimate { state.estimatedByteCount -= Self.estimatedByteCount }
         }
         guard byteCount < 0 else { return }
-        // Each one that starts may fill the budget again.
+        // Each waiter that starts may fill the budget again.
         while let start = nextStart() { start(Share(budget: self)) }
     }
 
@@ -116,7 +116,7 @@ package final class ByteBudget: Sendable {
     /// A part of the budget, until it is released.
     package final class Share: Sendable {
         private let budget: ByteBudget
-        /// `nil` until it is known.
+        /// `nil` until the size is known.
         private let byteCount: Lock<Int?>
 
         fileprivate init(budget: ByteBudget, byteCount: Int? = nil) {
@@ -124,7 +124,7 @@ package final class ByteBudget: Sendable {
             self.byteCount = Lock(byteCount)
         }
 
-        /// Replaces the estimate, or what was held before.
+        /// Replaces the estimate, or the previous byte count.
         package func settle(_ newByteCount: Int) {
             let last = byteCount.withLock { byteCount in
                 defer { byteCount = newByteCount }

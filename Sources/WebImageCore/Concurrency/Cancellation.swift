@@ -1,31 +1,31 @@
 internal import Synchronization
 
-/// A flag that tells long-running work (a decode, a resize) that nobody wants its result any more.
+/// A flag that tells long-running work (a decode, a resize) that its result is no longer needed.
 ///
-/// Work polls it at its checkpoints: a scan, a batch of rows, a frame. It may be set from any thread and is never
-/// cleared.
+/// Work polls the flag at its checkpoints: a scan, a batch of rows, a frame. The flag may be set from any thread and is
+/// never cleared.
 public final class Cancellation: Sendable {
     private let flag = Atomic(false)
     private let onPoll: (@Sendable (Cancellation) -> Void)?
     private let parent: Cancellation?
-    /// What the work may take before ``check()`` ends it; `nil` for any time.
+    /// The processor time that the work may take before ``check()`` throws; `nil` for no limit.
     package let budget: TimeBudget?
 
-    /// Makes a flag that is not set.
+    /// Creates a flag that is not set.
     public init() {
         onPoll = nil
         parent = nil
         budget = nil
     }
 
-    /// Makes a flag that is set when `parent` is, and also ends work that is out of time.
+    /// Creates a flag that is set when `parent` is set, and that also stops work which exceeds `budget`.
     package init(_ parent: Cancellation?, within budget: TimeBudget) {
         onPoll = nil
         self.parent = parent
         self.budget = budget
     }
 
-    /// Makes a flag that calls `onPoll` before each look at it: a test counts checkpoints with it, or cancels at one.
+    /// Creates a flag that calls `onPoll` before each check. Tests count checkpoints with it, or cancel at one.
     package init(onPoll: @escaping @Sendable (Cancellation) -> Void) {
         self.onPoll = onPoll
         parent = nil
@@ -41,8 +41,8 @@ public final class Cancellation: Sendable {
     /// Asks the work to stop at its next checkpoint.
     public func cancel() { flag.store(true, ordering: .relaxed) }
 
-    /// Throws ``WebImageError/cancelled`` once the flag is set, or ``WebImageError/decodingTimedOut(seconds:)``; a
-    /// checkpoint calls it.
+    /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/decodingTimedOut(seconds:)`` if the
+    /// time is used up. Called at checkpoints.
     public func check() throws(WebImageError) {
         if isCancelled { throw .cancelled }
         if let budget, budget.isSpent { throw .decodingTimedOut(seconds: budget.seconds) }

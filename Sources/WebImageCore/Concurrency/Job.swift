@@ -1,10 +1,10 @@
-/// What a job reports on its way, such as progress. A late subscriber receives it merged.
+/// What a job reports before it ends, such as progress. A late subscriber receives it merged.
 package protocol JobNews: Sendable {
-    /// Adds what `newer` says; it replaces what was said before about the same thing.
+    /// Merges newer news, which replaces older news about the same thing.
     mutating func merge(_ newer: Self)
 }
 
-/// The news of jobs that report nothing but their result.
+/// The news type of jobs that report only their result.
 package enum NoNews: JobNews {
     package mutating func merge(_ newer: NoNews) {}
 }
@@ -22,18 +22,18 @@ package enum NoNews: JobNews {
 /// once to every subscriber that has not left. There is one exception to the order: a late subscriber is told about earlier events on its own
 /// thread, which may overlap newer events, including the last.
 ///
-/// A second step may run beside the first, to make a provisional result.
+/// A second step may run concurrently, to produce a provisional result.
 package final class Job<Output: Sendable, News: JobNews>: Sendable {
     package enum Event: Sendable {
         case news(News)
-        /// A result that serves until the end, such as a stale image while the server is asked. Numbers rise: one on its way
-        /// to a late subscriber may arrive after one with a higher number.
+        /// A result that serves until the end, such as a stale image during revalidation. Numbers increase. A result
+        /// that is being delivered to a late subscriber may arrive after one with a higher number.
         case provisional(Output, number: Int)
         case finished(Result<Output, WebImageError>)
     }
 
     package typealias Handler = @Sendable (Event) -> Void
-    /// Returns why a subscriber does not want a loader to be asked; `nil` if it has no objection.
+    /// Returns why a subscriber does not allow a loader to be asked; `nil` if it has no objection.
     package typealias Objection = @Sendable () -> WebImageError?
 
     private let state = Lock(State())
@@ -48,7 +48,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     }
 
     private struct State {
-        /// In the order of subscription.
+        /// In order of subscription.
         var subscribers: [Subscriber] = []
         /// The highest among the subscribers.
         var priority = LoadPriority.veryLow
@@ -67,7 +67,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the same.
         var isRefused = false
 
-        /// From the end: most subscribers that are looked up have just arrived.
+        /// Searches from the end, since most subscribers that are looked up have just joined.
         func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
 
         mutating func updatePriority() {
@@ -104,7 +104,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     /// Joins; returns `nil` when the job has ended. What has happened before is not told.
     ///
     /// - Parameters:
-    ///   - wantsResult: `false` for the job of the next stage, which makes something else from the result.
+    ///   - wantsResult: `false` for the job of the next stage, which produces something else from the result.
     ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another subscriber
     ///     allows that first.
     package func subscribe(
@@ -198,7 +198,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
-    /// Starts a step beside the other. It is cancelled when the job ends and when another takes its place.
+    /// Starts a step concurrently with the main one. It is cancelled when the job ends, and when another side step replaces it.
     ///
     /// - Parameter start: as for ``run(_:)``.
     package func runBeside(_ start: (LoadPriority) -> (any LoaderTask)?) {
@@ -226,7 +226,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
             let newSubscribers = state.withLock { state -> [Subscriber] in
                 guard state.isLive, !state.mayLoad else { return [] }
                 let subscribers = state.subscribers.filter { $0.id > lastID }
-                // Under the lock, so that no subscriber joins that was not asked.
+                // Under the lock, so that no subscriber can join without having been asked.
                 if subscribers.isEmpty, first != nil { state.isRefused = true }
                 return subscribers
             }
@@ -245,7 +245,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     /// Lets subscribers join again, because a loader is asked although all subscribers objected.
     package func allowJoining() { state.withLock { $0.isRefused = false } }
 
-    /// Tells all subscribers.
+    /// Reports news to all subscribers.
     package func report(_ news: News) {
         // The news so far is released outside the lock: it may hold bytes.
         let (subscribers, last) = state.withLock { state in
@@ -259,7 +259,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         withExtendedLifetime(last) {}
     }
 
-    /// Gives all subscribers a result that serves until the end.
+    /// Reports a result that serves until the end to all subscribers.
     package func report(provisional output: Output) {
         let (subscribers, number, last) = state.withLock { state -> ([Subscriber], Int, Output?) in
             guard state.isLive else { return ([], 0, nil) }
@@ -280,7 +280,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         for subscriber in ended.subscribers { subscriber.handler(.finished(result)) }
     }
 
-    /// Passes the priority on to the steps. A step that starts meanwhile takes it by itself.
+    /// Passes the priority on to the steps. A step that starts meanwhile reads the priority itself.
     private func passPriorityOn() {
         let (step, sideStep) = state.withLock { ($0.step, $0.sideStep) }
         step?.follow { priority }
@@ -299,7 +299,7 @@ package struct JobSubscription<Output: Sendable, News: JobNews>: LoaderTask {
     package func setPriority(_ priority: LoadPriority) { job.setPriority(priority, of: id) }
 }
 
-/// Jobs in progress by key, so that subscribers that want the same join.
+/// Jobs in progress by key, so that subscribers to the same work join.
 package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: JobNews>: Sendable {
     package typealias Work = Job<Output, News>
 
@@ -307,7 +307,7 @@ package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: J
 
     package init() {}
 
-    /// How many jobs are in progress.
+    /// The number of jobs in progress.
     package var count: Int { jobs.withLock { $0.count } }
 
     /// The number of subscribers of all jobs.
@@ -415,7 +415,7 @@ package final class Waiter<Value: Sendable>: Sendable {
         if let value { continuation.resume(returning: value) }
     }
 
-    /// Returns whether it was the first.
+    /// Returns whether this was the first call.
     @discardableResult
     package func resume(_ value: Value) -> Bool {
         let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in

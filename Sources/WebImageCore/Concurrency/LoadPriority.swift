@@ -1,19 +1,19 @@
-/// How urgent a load is, compared with the others that wait for the same slot, thread or disk.
+/// The urgency of a load, compared with others that wait for the same slot, thread or disk.
 ///
-/// It orders queues; it never interrupts work that has started. Work that several requests share runs at the highest
-/// priority among them.
+/// Priorities order queues; they never interrupt work that has started. Work shared by several requests runs at the
+/// highest priority among them.
 public enum LoadPriority: Int, Sendable, Comparable, CaseIterable, Codable {
-    /// Work nobody waits for yet.
+    /// Work whose result is not needed yet.
     case veryLow
-    /// Prefetching, pictures outside the visible part of a list.
+    /// Prefetching, and images outside the visible part of a list.
     case low
-    /// What a request has unless it says otherwise.
+    /// The default.
     case normal
-    /// Pictures on screen.
+    /// Images on screen.
     case high
-    /// Pictures the user asked for just now.
+    /// Images that the user has just asked for.
     case veryHigh
 
-    /// Compares by urgency.
+    /// Compares the urgency.
     public static func < (first: LoadPriority, second: LoadPriority) -> Bool { first.rawValue < second.rawValue }
 }

@@ -34,8 +34,8 @@ extension LoaderTask {
 
 /// Controls a task that may not have started yet.
 ///
-/// Calls that arrive before ``attach(_:)`` take effect then. The task is called outside the lock, by one thread at a time,
-/// until it has the last state that was asked for.
+/// Calls that arrive before ``attach(_:priority:)`` take effect then. The task is called outside the lock, by one
+/// thread at a time, until it has the latest requested state.
 package final class DeferredTask: LoaderTask {
     private struct State {
         var task: (any LoaderTask)?

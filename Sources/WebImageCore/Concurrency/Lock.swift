@@ -5,18 +5,18 @@
     public import Synchronization
 #endif
 
-// `@usableFromInline`: of a class that is no more than `package` nothing is inlined in other modules, whatever its methods say,
-// and a use of the lock would take ten times as long.
+// `@usableFromInline`: methods of a class that is only `package` are never inlined into other modules, and using the
+// lock would take ten times as long.
 
-/// A value that only the holder of a lock can touch.
+/// A value protected by a lock.
 ///
-/// The lock is `Synchronization.Mutex`. ThreadSanitizer does not see that lock's futex on Linux and reports races that
-/// are none, so a build for it (`WEBIMAGE_TSAN=1`) takes a pthread mutex instead.
+/// The lock is `Synchronization.Mutex`. ThreadSanitizer does not see that lock's futex on Linux and reports false
+/// races, so a build for it (`WEBIMAGE_TSAN=1`) uses a pthread mutex instead.
 ///
-/// Nothing may call out to a client's code while it holds a lock.
+/// Client code must never be called while a lock is held.
 @usableFromInline package final class Lock<Value>: @unchecked Sendable {
-    // `@unchecked`: `value` is reached in `withLock` only, where the mutex is held; so there is no need to watch over its
-    // exclusive use at run time either.
+    // `@unchecked`: `value` is accessed only in `withLock`, where the mutex is held. This also makes the exclusivity
+    // check at run time unnecessary.
     @exclusivity(unchecked) @usableFromInline package var value: Value
 
     #if WEBIMAGE_TSAN
@@ -26,7 +26,7 @@
     #endif
 
     #if WEBIMAGE_TSAN
-        /// Makes a lock that guards `value`.
+        /// Creates a lock that guards `value`.
         package init(_ value: sending Value) {
             self.value = value
             mutex.initialize(to: pthread_mutex_t())
@@ -38,7 +38,7 @@
             mutex.deallocate()
         }
 
-        /// Runs `body` with the value, alone.
+        /// Runs `body` with exclusive access to the value.
         package func withLock<Result, Failure: Error>(
             _ body: (inout Value) throws(Failure) -> Result
         ) throws(Failure) -> Result {
@@ -47,10 +47,10 @@
             return try body(&value)
         }
     #else
-        /// Makes a lock that guards `value`.
+        /// Creates a lock that guards `value`.
         @inlinable package init(_ value: sending Value) { self.value = value }
 
-        /// Runs `body` with the value, alone.
+        /// Runs `body` with exclusive access to the value.
         @inlinable package func withLock<Result, Failure: Error>(
             _ body: (inout Value) throws(Failure) -> Result
         ) throws(Failure) -> Result {

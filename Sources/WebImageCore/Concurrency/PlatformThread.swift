@@ -1,20 +1,20 @@
 internal import CWebImageSystem
 internal import Glibc
 
-/// A detached POSIX thread: Foundation's `Thread` would pull in all of Foundation.
+/// A detached POSIX thread. Foundation's `Thread` would pull in all of Foundation.
 package enum PlatformThread {
-    /// How many threads can run at once: the processors there are, at least 1.
+    /// The number of threads that can run at once: the number of processors, at least 1.
     package static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// Runs `body` on a new thread; `false` when the system has none to give.
+    /// Runs `body` on a new thread; returns `false` if the system has no thread available.
     ///
     /// - Parameter name: shown by debuggers and `top -H`; the kernel keeps its first 15 bytes.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        // Where address space is short, 8 MiB by default are too much; the second is what threads on a Mac have.
+        // The default of 8 MiB can be too much where address space is scarce; 512 KiB is the size of threads on macOS.
         start(name: name, stackByteCounts: [nil, 512 << 10], body)
     }
 
-    /// Tries one stack size after the other, `nil` for the system's default.
+    /// Tries the stack sizes in order; `nil` is the system's default.
     static func start(name: String, stackByteCounts: [Int?], _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         for stackByteCount in stackByteCounts {

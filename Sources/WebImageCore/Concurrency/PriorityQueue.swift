@@ -1,10 +1,10 @@
-/// A queue that gives the most urgent element first, and equally urgent ones in the order in which they were inserted.
+/// A queue that returns the most urgent element first, and equally urgent ones in the order of their insertion.
 ///
 /// Each priority has a doubly linked list in one array, so that inserting, removing and moving an element take constant time
 /// and leave nothing behind. The array grows to the largest number of elements that waited at once, and is released when the
 /// queue becomes empty.
 ///
-/// `@inlinable`: unspecialized, its operations would take ten times as long in other modules.
+/// `@inlinable`: unspecialized, the operations would take ten times as long in other modules.
 @usableFromInline package struct PriorityQueue<Element> {
     /// The order of elements with the same priority.
     @usableFromInline package enum Order: Sendable {
@@ -30,7 +30,7 @@
         @usableFromInline var position: Int64
         @usableFromInline var priority: LoadPriority
         @usableFromInline var previous: Int32 = -1
-        /// The next slot of the list, or the next free one; -1 for none.
+        /// The next slot of the list, or the next free slot; -1 for none.
         @usableFromInline var next: Int32 = -1
 
         @inlinable init(_ element: Element, number: Int64, position: Int64, priority: LoadPriority) {
@@ -50,14 +50,14 @@
 
     @usableFromInline let order: Order
     @usableFromInline var slots: [Slot] = []
-    /// By priority.
+    /// One list for each priority.
     @usableFromInline var lists = InlineArray<5, List>(repeating: List())
     @usableFromInline var firstFree: Int32 = -1
     @usableFromInline var lastNumber: Int64 = 0
     /// The number of waiting elements.
     @usableFromInline package internal(set) var count = 0
 
-    /// Makes an empty queue.
+    /// Creates an empty queue.
     @inlinable package init(order: Order = .firstInFirstOut) { self.order = order }
 
     /// Whether no element waits.
@@ -68,8 +68,8 @@
 
     /// Inserts an element as the latest of its priority.
     ///
-    /// - Parameter position: the element's place among those of its priority, lowest first, for a caller that numbers all
-    ///   its elements itself. The cost is then the number of elements between the place and the nearer end.
+    /// - Parameter position: the element's position among those of its priority, lowest first, for callers that number
+    ///   all elements themselves. The cost is then the number of elements between the position and the nearer end.
     @inlinable @discardableResult
     package mutating func insert(_ element: Element, priority: LoadPriority = .normal, position: Int64? = nil) -> Ticket
     {
@@ -107,15 +107,15 @@
         return index < 0 ? nil : slots[Int(index)].priority
     }
 
-    /// Removes and returns the ticket's element; `nil` when it does not wait any more.
+    /// Removes and returns the ticket's element; `nil` if it no longer waits.
     @inlinable @discardableResult package mutating func remove(_ ticket: Ticket) -> Element? {
         isWaiting(ticket) ? take(ticket.index) : nil
     }
 
-    /// Moves the ticket's element to another priority, as its latest. Returns `false`, and moves nothing, when the element has
-    /// this priority already or does not wait any more.
+    /// Moves the ticket's element to another priority, as its latest. Returns `false`, and moves nothing, if the
+    /// element already has this priority or no longer waits.
     ///
-    /// - Parameter position: as for ``insert(_:priority:position:)``.
+    /// - Parameter position: see ``insert(_:priority:position:)``.
     @inlinable @discardableResult
     package mutating func setPriority(_ priority: LoadPriority, of ticket: Ticket, position: Int64? = nil) -> Bool {
         let index = Int(ticket.index)

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Processor time that a piece of work may take, counted while it runs: what waits for its next bytes spends none, and a
-/// busy machine refuses nothing that an idle one takes.
+/// The processor time that a piece of work may take, counted while it runs. Waiting for bytes uses none, and a busy
+/// machine accepts the same work as an idle one.
 package final class TimeBudget: Sendable {
-    /// How much it is.
+    /// The size of the budget.
     package let seconds: Double
     private let now: @Sendable () -> Double
     private let usage = Lock(Usage())
@@ -13,7 +13,7 @@ package final class TimeBudget: Sendable {
         var runningSince: Double?
     }
 
-    /// - Parameter now: the time in seconds that the calling thread has used.
+    /// - Parameter now: returns the processor time that the calling thread has used, in seconds.
     package init(seconds: Double, now: @escaping @Sendable () -> Double = TimeBudget.threadTime) {
         self.seconds = seconds
         self.now = now
@@ -35,13 +35,13 @@ package final class TimeBudget: Sendable {
         return try body()
     }
 
-    /// Whether nothing is left; asked by the thread that runs.
+    /// Whether the budget is used up; called by the thread that does the work.
     package var isSpent: Bool {
         let now = now()
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }
 
-    /// What the calling thread has used.
+    /// The processor time of the calling thread, in seconds.
     package static let threadTime: @Sendable () -> Double = {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

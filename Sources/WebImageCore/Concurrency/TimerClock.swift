@@ -6,13 +6,14 @@ internal import Dispatch
 /// programs that render frames use a ``ManualTimerClock``. A clock may be used while the caller holds a lock, so it
 /// must never call back inside a call.
 public protocol TimerClock: Sendable {
-    /// The time since an arbitrary moment; it never goes back. May be called on any thread.
+    /// The time since an arbitrary moment; never decreases. May be called on any thread.
     var now: Duration { get }
 
     /// Calls `body` once, at `time` or as soon after it as possible.
     ///
-    /// May be called on any thread, also by a body. Bodies run on a thread of the clock's choice, one after the other,
-    /// in the order of their times and then of scheduling; never inside this call, and never under a lock of the clock.
+    /// May be called on any thread, also by a scheduled body. Bodies run on a thread chosen by the clock, one after the
+    /// other, in the order of their times and then of scheduling. They never run inside this call or under a lock of
+    /// the clock.
     func schedule(at time: Duration, _ body: @escaping @Sendable () -> Void) -> ScheduledCall
 }
 

@@ -22,7 +22,7 @@ package final class WorkQueue: Sendable {
     ///   - label: the threads' name in debuggers; the kernel keeps its first 15 bytes.
     ///   - threadCount: at least 1.
     ///   - niceness: added to each thread's nice value; above 0, the main thread takes precedence over this pool.
-    ///   - startThread: makes the threads; only tests pass one.
+    ///   - startThread: starts the threads; replaced only in tests.
     package init(
         label: String, threadCount: Int, niceness: Int32 = 0,
         startThread: @escaping ThreadStart = { PlatformThread.start(name: $0, $1) }
@@ -59,8 +59,8 @@ package final class WorkQueue: Sendable {
             while true { monitor.nextBody()() }
         }
         guard !isStarted else { return }
-        // The system is out of threads. The ones that run do the work; where there are none, one of Dispatch's threads does
-        // until nothing waits. It keeps its nice value, which it could not lower again.
+        // The system is out of threads, so existing threads do the work. Without any, a Dispatch thread works until
+        // nothing waits. Its nice value is not changed, since it could not be lowered again.
         let isAlone = monitor.withLock { state in
             if state.threadCount == 1 { return true }
             state.threadCount -= 1
@@ -81,12 +81,12 @@ package struct WorkItem: Sendable {
     /// Removes the body from the queue; returns `false` when it has started or was cancelled before.
     @discardableResult
     package func cancel() -> Bool {
-        // The closure is released outside the lock: what it captures may run code when it goes.
+        // The closure is released outside the lock, since values it captures may run code when they are deallocated.
         let body = monitor.withLock { $0.waiting.remove(ticket) }
         return body != nil
     }
 
-    /// Moves the body behind those that wait at `priority`; does nothing once it has started.
+    /// Moves the body after those that wait at `priority`; does nothing once it has started.
     package func setPriority(_ priority: LoadPriority) {
         monitor.withLock { _ = $0.waiting.setPriority(priority, of: ticket) }
     }
@@ -98,7 +98,7 @@ private final class Monitor: @unchecked Sendable {
         var waiting = PriorityQueue<WorkQueue.Body>()
         var threadCount = 0
         var idleThreadCount = 0
-        /// Whether a thread was woken that has not looked for work since.
+        /// Whether a thread was woken and has not looked for work since.
         var isWaking = false
 
         /// Returns `true` to the caller that has to wake a thread. Only one does at a time, since waking takes longer than
@@ -110,7 +110,7 @@ private final class Monitor: @unchecked Sendable {
         }
     }
 
-    // `@unchecked`: `state` is reached in `withLock` and `nextBody` only, where the mutex is held.
+    // `@unchecked`: `state` is accessed only in `withLock` and `nextBody`, where the mutex is held.
     private var state = State()
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -154,7 +154,7 @@ private final class Monitor: @unchecked Sendable {
         }
     }
 
-    /// Takes the most urgent work. When none waits, it gives the thread's place up in the same step, so that work submitted
+    /// Takes the most urgent work. If none waits, gives up the thread's place in the same step, so that work submitted
     /// later gets a new thread.
     func nextBodyOrLeave() -> WorkQueue.Body? {
         withLock { state in

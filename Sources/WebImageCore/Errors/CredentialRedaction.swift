@@ -1,9 +1,9 @@
-/// Takes names and passwords out of texts with URLs in them, so that logs and windows do not show them.
+/// Removes user names and passwords from texts that contain URLs, so that logs and windows do not show them.
 package enum CredentialRedaction {
     /// Removes `user:password@` from every URL in `text`.
     ///
-    /// An authority begins after `//` and ends before the next `/`, `?` or `#` (RFC 3986 §3.2); here also before what can
-    /// stand around a URL in a sentence.
+    /// An authority begins after `//` and ends before the next `/`, `?` or `#` (RFC 3986 §3.2). Here it also ends
+    /// before characters that can follow a URL in a sentence.
     package static func removingUserInformation(from text: String) -> String {
         var shown = ""
         var rest = text.utf8[...]
@@ -16,7 +16,8 @@ package enum CredentialRedaction {
         return shown + String(text[rest.startIndex...])
     }
 
-    /// As above for a text that is no URL, where a password may hold anything: everything before the last `@` goes.
+    /// Redacts a text that is not a URL, in which a password may contain anything. Removes everything up to the last
+    /// `@`.
     static func removingAll(from text: String) -> String {
         guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
         let head = text[..<at]

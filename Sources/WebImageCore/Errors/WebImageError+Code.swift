@@ -1,5 +1,5 @@
 extension WebImageError {
-    /// A number for logs and scripts, the same in every release: 1xx the request, 2xx loading, 3xx coding, 4xx caching.
+    /// A number for logs and scripts, stable across releases: 1xx request, 2xx loading, 3xx coding, 4xx caching.
     public var code: Int {
         switch self {
         case .invalidURL: 100

@@ -1,7 +1,7 @@
 internal import CWebImageSystem
 
 extension WebImageError: CustomStringConvertible {
-    /// What happened, and what to do about it. Never shows the name and password that a URL may hold.
+    /// What happened, and what to do about it. Never contains the user name or password of a URL.
     public var description: String {
         CredentialRedaction.removingUserInformation(from: fullDescription)
     }
@@ -163,7 +163,7 @@ extension WebImageError: CustomStringConvertible {
             + (shown.isEmpty ? "nothing." : shown.joined(separator: " ") + ".")
     }
 
-    /// The C library's words for an error number, such as "No such file or directory".
+    /// The C library's message for an error number, such as "No such file or directory".
     package static func systemMessage(_ errno: Int32) -> String {
         cwi_error_description(errno).map { String(cString: $0) } ?? "system error \(errno)"
     }
@@ -187,7 +187,7 @@ extension WebImageError.CertificateFailure: CustomStringConvertible {
 }
 
 extension WebImageError.TimeoutReason {
-    /// The reason with its limit, and how to change that.
+    /// The reason with its limit, and how to change the limit.
     fileprivate func description(seconds: Double) -> String {
         switch self {
         case .connecting:
@@ -204,7 +204,7 @@ extension WebImageError.TimeoutReason {
 }
 
 extension WebImageError.BlockCause: CustomStringConvertible {
-    /// What is forbidden.
+    /// What is blocked.
     public var description: String {
         switch self {
         case .scheme(let scheme): "the scheme '\(scheme)'"

@@ -1,283 +1,284 @@
 public import FoundationEssentials
 
-/// Everything that can go wrong between a URL and its picture: one case a cause, with its facts.
+/// All errors of the library, one case for each cause, with the relevant facts.
 ///
-/// ``description`` says in words what happened and what to do; ``code`` is a number that stays the same between
-/// releases.
+/// ``description`` says what happened and what to do about it. ``code`` is a number that is stable across releases.
 public enum WebImageError: Error, Sendable, Equatable {
     // MARK: The request
 
-    /// The text is no URL, or one without a host.
+    /// The text is not a URL, or is a URL without a host.
     case invalidURL(String)
-    /// A `data:` URL breaks the rules for them, in the way the text says.
+    /// A `data:` URL is malformed; the text says how.
     case invalidDataURL(String)
     /// No loader handles this URL's scheme.
     case unsupportedScheme(String, url: URL)
-    /// A request header's name is no token, or its value has a line break or NUL in it.
+    /// The name of a request header is not a token, or its value contains a line break or NUL.
     case invalidHeader(name: String)
-    /// The loader for this URL does nothing of that name; `hasBody`: not with a body.
+    /// The loader for this URL does not support the method; if `hasBody`, it does not support the method with a body.
     case unsupportedMethod(String, hasBody: Bool, url: URL)
-    /// The caller gave up, or everybody did who shared the load.
+    /// The caller cancelled, or all callers that shared the load did.
     case cancelled
 
     // MARK: Loading
 
-    /// The server answered with a status that is no success.
+    /// The server responded with an error status.
     case httpStatus(code: Int, url: URL)
-    /// The connection failed; `code` and `message` are the transport's (libcurl's) own.
+    /// The connection failed; `code` and `message` are from the transport (libcurl).
     case transport(code: Int, message: String, url: URL)
-    /// The load reached a time limit of `seconds`; `reason` tells which.
+    /// The load reached a time limit of `seconds`; `reason` says which.
     case timedOut(reason: TimeoutReason = .idle, seconds: Double, url: URL)
-    /// There was no network, and none came up within `seconds`.
+    /// No network was available, and none became available within `seconds`.
     case offline(seconds: Double, url: URL)
-    /// The server's redirects did not end within `limit` hops.
+    /// The server redirected more than `limit` times.
     case tooManyRedirects(limit: Int, url: URL)
-    /// The body ended early; `expected` is `nil` where the length was not announced.
+    /// The body ended early; `expected` is `nil` if the length was not announced.
     case truncated(expected: Int64?, received: Int64, url: URL)
-    /// A success without a body.
+    /// The response was a success without a body.
     case emptyBody(url: URL)
     /// The body is, or claims to be, longer than allowed.
     case responseTooLarge(byteCount: Int64, limit: Int64, url: URL)
-    /// The server could not prove to be the one asked for.
+    /// The server's identity could not be verified.
     case certificate(reason: CertificateFailure, url: URL)
-    /// The redirect policy forbids a redirect.
+    /// The redirect policy does not allow a redirect.
     case redirectDenied(from: URL, to: URL, reason: RedirectFailure)
-    /// The address policy forbids the connection, or the URL is on a manager's block list; nothing was sent.
+    /// The address policy does not allow the connection, or the URL is on a manager's block list; nothing was sent.
     case blocked(url: URL, cause: BlockCause)
-    /// The downloader's request modifier would not let the request go out, or a manager's hook would not load it.
+    /// The downloader's request modifier refused the request, or a manager's hook did.
     case requestRefused(url: URL)
-    /// The downloader's response modifier did not want the answer.
+    /// The downloader's response modifier refused the response.
     case responseRefused(url: URL)
-    /// The answer is of a kind that the configuration does not accept.
+    /// The configuration does not accept the response's content type.
     case unacceptableContentType(String, url: URL)
-    /// The body came in a content or transfer coding that was not asked for, or that nothing here decodes. The string names it.
+    /// The body has a content or transfer coding that was not requested, or that is not supported. The string names it.
     case unsupportedContentCoding(String, url: URL)
-    /// The decryptor could make nothing of the body.
+    /// The decryptor could not decrypt the body.
     case decryptionFailed(url: URL)
-    /// A large body, or the coefficients of a large JPEG, could not be kept in a temporary file; `errno` is the system's number.
+    /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the
+    /// system's number.
     case temporaryFile(directory: String, errno: Int32)
-    /// The environment's `variable` names no proxy that can be used; nothing was sent, to nobody directly either.
+    /// The environment's `variable` does not name a usable proxy. Nothing was sent, not even directly.
     case invalidProxy(variable: String, url: URL)
-    /// The system has no thread left to load on.
+    /// The system has no thread available for the load.
     case noThread(url: URL)
-    /// The closure that a request names for its bytes failed; its own words.
+    /// The closure that provides a request's bytes failed; `reason` is its message.
     case dataProvider(id: String, reason: String)
-    /// The head of the answer is longer than `limit` bytes: more than any server has to say.
+    /// The response's head is longer than `limit` bytes.
     case headersTooLarge(limit: Int, url: URL)
-    /// The server sent more informational (1xx) responses than `limit`, and no answer.
+    /// The server sent more than `limit` informational (1xx) responses and no final one.
     case tooManyInformationalResponses(limit: Int, url: URL)
     /// A file could not be read or written; `errno` is the system's number.
     case file(path: String, errno: Int32)
 
     // MARK: Coding
 
-    /// The bytes begin like no registered format. `contentType` is what the server called them.
+    /// The leading bytes match no registered format. `contentType` is the type that the server declared.
     case unrecognizedFormat(contentType: String?, leadingBytes: [UInt8])
-    /// The bytes are damaged or use something the decoder can't read.
+    /// The bytes are damaged, or use a feature that the decoder does not support.
     case decoding(format: ImageFormat, reason: DecodingFailure)
-    /// The picture could not be written in that format.
+    /// The image could not be encoded in that format.
     case encoding(format: ImageFormat, reason: EncodingFailure)
-    /// The picture claims more pixels than allowed; nothing was allocated for it.
+    /// The image has more pixels than allowed; nothing was allocated for it.
     case imageTooLarge(size: PixelSize, pixelLimit: Int)
     /// The animation has more frames than allowed.
     case tooManyFrames(limit: Int)
-    /// The frames of the animation take more bytes than allowed, once they are unpacked.
+    /// The unpacked frames of the animation take more bytes than allowed.
     case animationTooLarge(byteCount: Int, limit: Int)
-    /// A progressive picture has more scans than allowed.
+    /// A progressive image has more scans than allowed.
     case tooManyScans(limit: Int)
-    /// The picture took more than the processor time allowed, and was given up.
+    /// Decoding took more processor time than allowed and was stopped.
     case decodingTimedOut(seconds: Double)
-    /// What the file holds beside its pictures takes more bytes than allowed: `byteCount` as far as it was read.
+    /// The file's metadata takes more bytes than allowed; `byteCount` is the number of bytes read so far.
     case metadataTooLarge(byteCount: Int, limit: Int)
-    /// Decoding takes more memory than allowed: `byteCount` at a time, at the most. Nothing was allocated for it.
+    /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
     case decodingMemoryExceeded(byteCount: Int, limit: Int)
-    /// A side below 1 or above what a buffer can have.
+    /// A side is below 1, or above the limit of a buffer.
     case invalidSize(width: Int, height: Int)
-    /// The system has no block of that size.
+    /// The system could not allocate a block of that size.
     case outOfMemory(byteCount: Int)
-    /// No animation can be made of these frames.
+    /// The frames cannot form an animation.
     case invalidAnimation(reason: AnimationFault)
 
     // MARK: Processing
 
-    /// The processor with that identifier could not do its work.
+    /// The processor with that identifier failed.
     case processing(identifier: String, reason: ProcessingFailure)
-    /// The text or bytes are no BlurHash or ThumbHash.
+    /// The text or bytes are not a valid BlurHash or ThumbHash.
     case invalidPlaceholderHash(String, reason: PlaceholderHashFailure)
-    /// A picture could not be drawn.
+    /// An image could not be drawn.
     case drawing(DrawingFailure)
 
     // MARK: Caching
 
-    /// The picture is not in the cache, and the request allows no other source.
+    /// The image is not cached, and the request allows no other source.
     case notInCache(key: String)
-    /// The disk cache can't be used for now; loads go on without it.
+    /// The disk cache cannot be used at present; loads continue without it.
     case diskCache(path: String, reason: DiskCacheFailure)
-    /// A value could not be turned into bytes for the disk; the archiver's own words.
+    /// A value could not be converted to bytes for the disk; `reason` is the archiver's message.
     case archiving(key: String, reason: String)
-    /// What a cache held on disk could not be turned back into a value. It was removed, unless it lay in a read-only file.
+    /// Cached bytes on disk could not be converted back to a value. They were removed, unless the file is read-only.
     case damagedCacheEntry(key: String, reason: String)
 
     /// The time limit that a load reached.
     public enum TimeoutReason: Sendable, Hashable {
-        /// There was no connection in time.
+        /// The connection was not established in time.
         case connecting
         /// Nothing arrived for too long.
         case idle
-        /// Fewer bytes a second arrived than this.
+        /// The transfer rate was below this limit.
         case slow(bytesPerSecond: Int)
         /// The load took too long in total.
         case total
     }
 
-    /// Why a server was not trusted.
+    /// Why a certificate was rejected.
     public enum CertificateFailure: Sendable, Hashable {
-        /// Its certificate's time has passed, or that of one it is signed with.
+        /// The certificate, or one in its chain, has expired.
         case expired
-        /// Its certificate's time has not come.
+        /// The certificate is not valid yet.
         case notYetValid
-        /// The certificate is for other names.
+        /// The certificate is for other host names.
         case wrongHost
-        /// It has signed its certificate itself.
+        /// The certificate is self-signed.
         case selfSigned
-        /// Nobody who is trusted has signed its certificate.
+        /// No trusted authority has signed the certificate.
         case unknownIssuer
-        /// Its public key is none of those pinned.
+        /// The public key does not match a pinned key.
         case publicKeyNotPinned
-        /// The trusted authorities can't be read; the TLS library's words.
+        /// The trusted authorities could not be read; the TLS library's message.
         case authoritiesUnreadable(String)
-        /// Another one; the TLS library's words.
+        /// Another cause; the TLS library's message.
         case other(String)
     }
 
     /// Why a redirect was not followed.
     public enum RedirectFailure: String, Sendable, Hashable {
-        /// It leads from https to http.
+        /// The redirect leads from https to http.
         case downgrade
-        /// The configured closure said so.
+        /// The configured closure denied it.
         case denied
     }
 
-    /// What an address policy took exception to.
+    /// The part of a URL that an address policy blocked.
     public enum BlockCause: Sendable, Hashable {
         /// The URL's scheme is not allowed.
         case scheme(String)
         /// The URL's host is not allowed.
         case host(String)
-        /// The address is not allowed that the host stands for, in numbers.
+        /// The host resolves to a disallowed IP address.
         case address(String)
-        /// The address that the host stands for can't be judged, since a proxy connects to it.
+        /// The host's address cannot be checked, since a proxy connects to it.
         case unresolvedHost(String)
-        /// The URL is on a manager's block list: it has failed before, with the error of that ``WebImageError/code``.
+        /// The URL is on a manager's block list, since it failed before with the error of that ``WebImageError/code``.
         case failedBefore(code: Int)
     }
 
-    /// Why a decoder gave up.
+    /// Why decoding failed.
     public enum DecodingFailure: Sendable, Hashable {
-        /// The data ends before the picture does.
+        /// The data ends before the image does.
         case truncated
-        /// The data breaks the format's rules; the codec library's own words.
+        /// The data violates the format; the codec library's message.
         case corrupt(String)
-        /// A valid file that uses a feature the decoder lacks.
+        /// The file is valid, but uses a feature that the decoder does not support.
         case unsupported(String)
     }
 
-    /// Why an encoder gave up.
+    /// Why encoding failed.
     public enum EncodingFailure: Sendable, Hashable {
-        /// No registered encoder writes the format.
+        /// No registered encoder supports the format.
         case noEncoder
-        /// The picture is larger than the format can hold.
+        /// The image is larger than the format allows.
         case tooLarge(PixelSize, maximumDimension: Int)
-        /// The format holds no animation.
+        /// The format does not support animation.
         case noAnimation
-        /// There is no frame to write.
+        /// There are no frames.
         case noFrames
-        /// The duration of the frame with this number is negative, or no number.
+        /// The duration of this frame is negative or not a number.
         case duration(Double, frame: Int)
-        /// The frame with this number has another size than the first.
+        /// The size of this frame differs from that of the first.
         case frameSize(PixelSize, frame: Int, expected: PixelSize)
-        /// There is no frame of this number, counted from 1.
+        /// No frame has this number. Numbers start at 1.
         case frameNumber(Int, frameCount: Int)
-        /// Not even the smallest file that was tried is short enough.
+        /// Even the smallest file that was tried is too long.
         case tooLong(byteCount: Int, limit: Int)
-        /// The codec library failed; its own words.
+        /// The codec library failed; its message.
         case codec(String)
     }
 
-    /// What is wrong with frames that are to make an animation.
+    /// Why frames cannot form an animation.
     public enum AnimationFault: Sendable, Hashable {
-        /// There are none.
+        /// There are no frames.
         case noFrames
-        /// There are not as many durations as frames.
+        /// The number of durations differs from the number of frames.
         case durationCount(Int, frameCount: Int)
-        /// A frame's duration, in seconds, is negative or no number.
+        /// The duration of this frame, in seconds, is negative or not a number.
         case duration(Double, frame: Int)
-        /// A frame is not as large as the first one.
+        /// The size of this frame differs from that of the first.
         case frameSize(PixelSize, frame: Int, expected: PixelSize)
-        /// A frame's rectangle does not lie in the sheet, or is empty.
+        /// The rectangle of this frame is empty or not inside the sheet.
         case outsideSheet(PixelRect, frame: Int, sheet: PixelSize)
     }
 
-    /// Why a processor gave up.
+    /// Why a processor failed.
     public enum ProcessingFailure: Sendable, Hashable {
-        /// A parameter is out of the range in which it means something, or no number.
+        /// A parameter is out of range or not a number.
         case invalidParameter(name: String, value: String)
-        /// Nothing of the picture is left, as when it is cropped to a place outside.
+        /// No pixels are left, for example after cropping to a rectangle outside the image.
         case emptyResult
-        /// The result would have more pixels than both its input and `pixelLimit`; no memory was taken for it.
+        /// The result would have more pixels than the input and more than `pixelLimit`; no memory was allocated for it.
         case resultTooLarge(PixelSize, pixelLimit: Int)
-        /// A processor of the program's own failed; its own words.
+        /// A custom processor failed; its message.
         case failed(String)
     }
 
-    /// What is wrong with a BlurHash or ThumbHash.
+    /// Why a BlurHash or ThumbHash is invalid.
     public enum PlaceholderHashFailure: Error, Sendable, Hashable {
-        /// Its length, in bytes, is not the one that its beginning asks for, or too short for a beginning.
+        /// The length in bytes differs from the length that the first bytes specify, or is too short for those.
         case wrongLength(byteCount: Int, expected: Int)
-        /// The byte at `offset` stands for nothing.
+        /// The byte at `offset` is not a valid character.
         case invalidCharacter(offset: Int)
-        /// What stands at `offset` is a number that no encoder writes there.
+        /// The value at `offset` is one that encoders never write.
         case valueOutOfRange(offset: Int)
     }
 
-    /// Why a drawing came to nothing.
+    /// Why drawing failed.
     public enum DrawingFailure: Sendable, Hashable {
-        /// A coordinate, length or other number is not finite, or out of the range in which it means something.
+        /// A coordinate, length or other number is not finite or out of range.
         case invalidNumber(name: String, value: String)
-        /// The picture is larger than cairo can draw on.
+        /// The image is larger than cairo supports.
         case tooLarge(PixelSize, maximumDimension: Int)
-        /// A state was restored that had not been saved.
+        /// A state was restored without having been saved.
         case unbalancedRestore
-        /// The text is longer than is laid out.
+        /// The text is longer than the layout limit.
         case textTooLong(byteCount: Int, limit: Int)
-        /// The text is not one emoji.
+        /// The text is not a single emoji.
         case notAnEmoji(String)
         /// No font is installed.
         case noFont
-        /// No installed font has the emoji in colour.
+        /// No installed font has the emoji in color.
         case noColorFont(emoji: String)
-        /// cairo failed: its status and its own words.
+        /// cairo failed; its status and message.
         case cairo(status: Int, message: String)
-        /// The program's closure threw an error of its own; its words.
+        /// The program's closure threw an error; its message.
         case failed(String)
     }
 
-    /// Why a disk cache stands aside.
+    /// Why a disk cache cannot be used, or what it had to repair.
     public enum DiskCacheFailure: Sendable, Hashable {
-        /// The directory can't be made or written; the system's number.
+        /// The directory cannot be created or written; the system's number.
         case system(errno: Int32)
-        /// The index was damaged and moved aside; the cache began anew.
+        /// The index was damaged and moved aside; a new one was started.
         case corruptIndex(movedTo: String)
-        /// The index can't be read or written: SQLite's code and words.
+        /// The index cannot be read or written; SQLite's code and message.
         case index(code: Int, message: String)
-        /// Bytes in this file are not those that were stored; their entry was removed. Told for the first of them only.
+        /// The bytes in this file are not those that were stored; the entry was removed. Reported for the first such
+        /// file only.
         case corruptValue(path: String)
-        /// Something else than a regular file had the name of one of the cache's files. It was moved aside, and the cache
-        /// goes on.
+        /// One of the cache's file names was taken by something that is not a regular file. It was moved aside, and the
+        /// cache continues.
         case obstructed(movedTo: String)
-        /// Another user has made the directory and may put anything into it; the number of that user.
+        /// The directory was created by another user, who could put anything into it; the number of that user.
         case foreignDirectory(owner: Int)
-        /// What a program wanted to keep beside the bytes is longer than the cache takes; the entry was not stored.
+        /// The attributes to be stored with the bytes are longer than the cache allows; the entry was not stored.
         case attributesTooLarge(byteCount: Int, limit: Int)
     }
 }

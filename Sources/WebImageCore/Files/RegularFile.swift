@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// Calls of the system on files that somebody else may have replaced.
+/// System calls for files that another process may have replaced.
 package enum RegularFile {
-    /// What the system refused, by its number.
+    /// A failed system call, with its error number.
     package struct Failure: Error {
         package let errno: Int32
 
         package init(errno: Int32) { self.errno = errno }
 
-        /// Whether something else than a regular file has the name: a link, a directory, a pipe.
+        /// Whether the name belongs to something other than a regular file: a link, a directory, a pipe.
         package var isObstacle: Bool { [ELOOP, EISDIR, ENXIO, EOPNOTSUPP].contains(errno) }
     }
 
-    /// Opens a regular file. It never follows a link that has the file's name, and never waits for a pipe.
+    /// Opens a regular file. Never follows a symbolic link with that name, and never blocks on a pipe.
     ///
-    /// - Parameter flags: those of `open`; files that it makes are for this user only.
-    /// - Throws: a failure that ``Failure/isObstacle`` where the name is not that of a regular file.
+    /// - Parameter flags: the flags of `open`. New files are accessible to this user only.
+    /// - Throws: a failure with ``Failure/isObstacle`` set if the name does not belong to a regular file.
     package static func open(_ path: String, _ flags: Int32) throws(Failure) -> Int32 {
         let descriptor = Glibc.open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(errno: errno) }
@@ -29,7 +29,7 @@ package enum RegularFile {
         return descriptor
     }
 
-    /// Whether something has the name that is not a regular file.
+    /// Whether the name belongs to something other than a regular file.
     package static func isObstructed(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
@@ -37,8 +37,8 @@ package enum RegularFile {
 
     /// Writes all bytes.
     ///
-    /// - Parameter write: writes the first bytes of what it is given, which begin at that offset of all bytes, and
-    ///   returns how many it wrote, or -1 and sets `errno`.
+    /// - Parameter write: writes the first bytes of its argument, which start at `offset` of all bytes. Returns the
+    ///   number of bytes written, or -1 and sets `errno`.
     package static func writeAll(
         _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ offset: Int) -> Int
     ) throws(Failure) {
@@ -46,7 +46,7 @@ package enum RegularFile {
         while offset < bytes.count {
             let count = write(UnsafeRawBufferPointer(rebasing: bytes[offset...]), offset)
             if count < 0, errno == EINTR { continue }
-            // A call that writes nothing sets no number.
+            // A call that writes nothing does not set `errno`.
             guard count > 0 else { throw Failure(errno: count < 0 ? errno : EIO) }
             offset += count
         }

@@ -1,34 +1,34 @@
-/// How a picture lies in a rectangle of another size: what UIKit calls a view's content mode.
+/// How an image is placed in a rectangle of another size, like UIKit's content mode of a view.
 public enum ImageContentMode: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Exactly the rectangle, whatever that does to the proportions.
+    /// Fills the rectangle exactly, without regard to the proportions.
     case scaleToFill
-    /// As large as possible inside the rectangle, with the picture's own proportions, in the middle.
+    /// As large as possible inside the rectangle, with the image's proportions, centered.
     case scaleAspectFit
-    /// As small as possible while covering the rectangle, with the picture's own proportions, in the middle; it sticks out at
-    /// two sides.
+    /// As small as possible while covering the rectangle, with the image's proportions, centered. The image extends
+    /// beyond two sides.
     case scaleAspectFill
-    /// As ``scaleToFill``.
+    /// Same as ``scaleToFill``.
     case redraw
-    /// At its own size in the middle.
+    /// At its own size, centered.
     case center
-    /// At its own size at the middle of the top edge.
+    /// At its own size, centered at the top edge.
     case top
-    /// At its own size at the middle of the bottom edge.
+    /// At its own size, centered at the bottom edge.
     case bottom
-    /// At its own size at the middle of the left edge.
+    /// At its own size, centered at the left edge.
     case left
-    /// At its own size at the middle of the right edge.
+    /// At its own size, centered at the right edge.
     case right
-    /// At its own size in the left top corner.
+    /// At its own size in the top left corner.
     case topLeft
-    /// At its own size in the right top corner.
+    /// At its own size in the top right corner.
     case topRight
-    /// At its own size in the left bottom corner.
+    /// At its own size in the bottom left corner.
     case bottomLeft
-    /// At its own size in the right bottom corner.
+    /// At its own size in the bottom right corner.
     case bottomRight
 
-    /// Where a picture of `size` lies in `rect`, in the same units; it may reach beyond `rect`.
+    /// Returns the rectangle of an image of `size` placed in `rect`, in the same units. It may extend beyond `rect`.
     public func rect(of size: PointSize, in rect: PointRect) -> PointRect {
         let factor: (x: Double, y: Double)
         switch self {
@@ -50,7 +50,7 @@ public enum ImageContentMode: String, Sendable, Hashable, Codable, CaseIterable 
             height: height)
     }
 
-    /// The share of what is left over that goes to the left and to the top.
+    /// The fraction of the remaining space that goes to the left and to the top.
     private var anchor: (x: Double, y: Double) {
         switch self {
         case .scaleToFill, .scaleAspectFit, .scaleAspectFill, .redraw, .center: (0.5, 0.5)

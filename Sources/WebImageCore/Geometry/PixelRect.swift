@@ -1,15 +1,15 @@
-/// A rectangle of whole pixels, from the top left corner of a picture.
+/// A rectangle of whole pixels, relative to the top left corner of an image.
 public struct PixelRect: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Pixels left of it.
+    /// The left edge.
     public var x: Int
-    /// Pixels above it.
+    /// The top edge.
     public var y: Int
-    /// Pixels across.
+    /// The width in pixels.
     public var width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public var height: Int
 
-    /// Makes a rectangle of `width` by `height` pixels whose left top pixel is at `x`, `y`.
+    /// Creates a rectangle of `width` by `height` pixels whose top left pixel is at `x`, `y`.
     public init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -17,10 +17,10 @@ public struct PixelRect: Sendable, Hashable, Codable, CustomStringConvertible {
         self.height = height
     }
 
-    /// Width and height.
+    /// The width and height.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
-    /// The part of it that lies in a picture of `size`; `nil` for none.
+    /// Returns the part inside an image of `size`; `nil` if there is none.
     public func clamped(to size: PixelSize) -> PixelRect? {
         guard let columns = Self.overlap(x, width, size.width), let rows = Self.overlap(y, height, size.height) else {
             return nil
@@ -29,7 +29,7 @@ public struct PixelRect: Sendable, Hashable, Codable, CustomStringConvertible {
     }
 
     private static func overlap(_ start: Int, _ length: Int, _ limit: Int) -> Range<Int>? {
-        // Where a sum is too large for an `Int`, it is behind every picture's end.
+        // A sum too large for an `Int` is beyond the end of every image.
         let (end, isTooLarge) = start.addingReportingOverflow(length)
         let lower = max(start, 0)
         let upper = min(isTooLarge && length > 0 ? .max : end, limit)

@@ -1,23 +1,23 @@
 /// A width and height in pixels.
 public struct PixelSize: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Pixels across.
+    /// The width in pixels.
     public var width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public var height: Int
 
-    /// Makes a size of `width` by `height` pixels.
+    /// Creates a size of `width` by `height` pixels.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }
 
-    /// How many pixels that is, or `Int.max` when the product does not fit.
+    /// The number of pixels, or `Int.max` if the product overflows.
     public var pixelCount: Int {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow ? .max : product
     }
 
-    /// The same size lying on its side.
+    /// The size with width and height exchanged.
     public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
     /// For example `640×480`.

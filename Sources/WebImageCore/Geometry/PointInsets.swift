@@ -1,15 +1,15 @@
-/// Distances in points from the edges of a picture inwards; negative ones reach outwards.
+/// Distances in points from the edges of an image inwards; negative distances extend outwards.
 public struct PointInsets: Sendable, Hashable, Codable {
-    /// From the top edge.
+    /// The distance from the top edge.
     public var top: Double
-    /// From the left edge.
+    /// The distance from the left edge.
     public var left: Double
-    /// From the bottom edge.
+    /// The distance from the bottom edge.
     public var bottom: Double
-    /// From the right edge.
+    /// The distance from the right edge.
     public var right: Double
 
-    /// Makes insets; an edge that is not named stays where it is.
+    /// Creates insets; omitted edges are 0.
     public init(top: Double = 0, left: Double = 0, bottom: Double = 0, right: Double = 0) {
         self.top = top
         self.left = left
@@ -17,6 +17,6 @@ public struct PointInsets: Sendable, Hashable, Codable {
         self.right = right
     }
 
-    /// The same distance from all edges.
+    /// Creates insets with the same distance from all edges.
     public init(_ all: Double) { self.init(top: all, left: all, bottom: all, right: all) }
 }

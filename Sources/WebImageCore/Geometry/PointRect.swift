@@ -1,15 +1,15 @@
-/// A rectangle in points, from the top left corner of a picture: `x` grows to the right, `y` downwards.
+/// A rectangle in points, relative to the top left corner of an image: `x` increases to the right, `y` downwards.
 public struct PointRect: Sendable, Hashable, Codable {
-    /// Its left edge.
+    /// The left edge.
     public var x: Double
-    /// Its top edge.
+    /// The top edge.
     public var y: Double
-    /// Points across.
+    /// The width in points.
     public var width: Double
-    /// Points down.
+    /// The height in points.
     public var height: Double
 
-    /// Makes a rectangle of `width` by `height` points whose left top corner is at `x`, `y`.
+    /// Creates a rectangle of `width` by `height` points whose top left corner is at `x`, `y`.
     public init(x: Double, y: Double, width: Double, height: Double) {
         self.x = x
         self.y = y
@@ -17,6 +17,6 @@ public struct PointRect: Sendable, Hashable, Codable {
         self.height = height
     }
 
-    /// Width and height.
+    /// The width and height.
     public var size: PointSize { PointSize(width: width, height: height) }
 }

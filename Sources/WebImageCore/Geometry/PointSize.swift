@@ -1,11 +1,11 @@
-/// A width and height in points: pixels divided by the scale of the picture or the screen.
+/// A width and height in points: pixels divided by the scale of the image or the screen.
 public struct PointSize: Sendable, Hashable, Codable {
-    /// Points across.
+    /// The width in points.
     public var width: Double
-    /// Points down.
+    /// The height in points.
     public var height: Double
 
-    /// Makes a size of `width` by `height` points.
+    /// Creates a size of `width` by `height` points.
     public init(width: Double, height: Double) {
         self.width = width
         self.height = height

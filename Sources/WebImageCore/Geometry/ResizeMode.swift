@@ -1,28 +1,28 @@
-/// How a picture is brought into a box of another shape.
+/// How an image is fitted to a box with other proportions.
 public enum ResizeMode: String, Sendable, Hashable, Codable, CaseIterable {
-    /// As large as possible inside the box, with the picture's own proportions.
+    /// As large as possible inside the box, with the image's proportions.
     case aspectFit
-    /// As small as possible while covering the box, with the picture's own proportions; nothing is cut off.
+    /// As small as possible while covering the box, with the image's proportions; nothing is cropped.
     case aspectFill
-    /// Exactly the box, whatever that does to the proportions.
+    /// Exactly the box, without regard to the proportions.
     case stretch
 }
 
 extension ResizeMode {
-    /// The size a picture of `size` gets in `box`, at least one pixel each way.
+    /// Returns the size of an image of `size` fitted to `box`, at least one pixel in each direction.
     ///
-    /// A box side of 0 or less counts as "any": the other side alone decides. A result too large for an `Int` is
-    /// `Int.max`.
+    /// A box side of 0 or less means no limit: the other side alone determines the size. A result too large for an
+    /// `Int` is `Int.max`.
     ///
-    /// - Parameter allowsUpscaling: `false` returns `size` where the result would be larger; a thumbnail never gains
-    ///   pixels. `stretch` then limits each side on its own.
+    /// - Parameter allowsUpscaling: if `false`, returns `size` where the result would be larger, since thumbnails are
+    ///   never enlarged. `stretch` then limits each side separately.
     public func size(of size: PixelSize, in box: PixelSize, allowsUpscaling: Bool = false) -> PixelSize {
         guard size.width > 0, size.height > 0, box.width > 0 || box.height > 0 else { return size }
         let horizontal = box.width > 0 ? Double(box.width) / Double(size.width) : nil
         let vertical = box.height > 0 ? Double(box.height) / Double(size.height) : nil
         let limit = allowsUpscaling ? Double.infinity : 1
         func scaled(_ length: Int, by factor: Double) -> Int {
-            // `nil` is too large for an `Int`; no factor is negative.
+            // `nil` is too large for an `Int`; factors are never negative.
             max(1, Int(exactly: (Double(length) * min(factor, limit)).rounded()) ?? .max)
         }
 

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Text that something is found by, compared by its bytes.
+/// Text used as a key, compared by its bytes.
 ///
-/// `String` takes texts for equal that Unicode calls canonically equivalent, such as "é" in one and in two scalars.
-/// Servers and disks do not.
+/// `String` treats canonically equivalent texts as equal, such as "é" as one scalar and as two. Servers and disks do
+/// not.
 package struct KeyText: Sendable, Hashable {
     package let text: String
 
@@ -11,12 +11,12 @@ package struct KeyText: Sendable, Hashable {
 
     package static func == (first: KeyText, second: KeyText) -> Bool { first.text.hasSameBytes(as: second.text) }
 
-    /// Texts of the same bytes have the same hash, although others may have it too.
+    /// Texts with the same bytes have the same hash; others may have it, too.
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension String {
-    /// Whether both are the same UTF-8 bytes.
+    /// Whether both texts have the same UTF-8 bytes.
     package func hasSameBytes(as other: String) -> Bool {
         let isSame = utf8.withContiguousStorageIfAvailable { first in
             other.utf8.withContiguousStorageIfAvailable { second in

@@ -1,7 +1,7 @@
-/// SHA-256 (FIPS 180-4), for cache keys: credentials must be told apart without being readable on disk, long URLs and
-/// pictures without being kept. That does not pay for linking a cryptography library.
+/// SHA-256 (FIPS 180-4), for cache keys. Hashes distinguish credentials without storing them on disk, and replace long
+/// URLs and images. This does not justify linking a cryptography library.
 package enum SHA256 {
-    /// The digest of `message` in lower-case hexadecimal.
+    /// Returns the digest of `message` in lowercase hexadecimal.
     package static func hexDigest(of message: [UInt8]) -> String {
         digest(of: message).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -1,4 +1,4 @@
-/// A colour in sRGB with straight (not premultiplied) alpha; each component runs from 0 to 1.
+/// A color in sRGB with straight (not premultiplied) alpha; components range from 0 to 1.
 public struct Color: Sendable, Hashable, Codable {
     /// Red, 0 to 1.
     public var red: Double
@@ -6,10 +6,10 @@ public struct Color: Sendable, Hashable, Codable {
     public var green: Double
     /// Blue, 0 to 1.
     public var blue: Double
-    /// Opacity: 0 is clear, 1 is solid.
+    /// Opacity: 0 is transparent, 1 is opaque.
     public var alpha: Double
 
-    /// Makes a colour from components between 0 and 1.
+    /// Creates a color from components between 0 and 1.
     public init(red: Double, green: Double, blue: Double, alpha: Double = 1) {
         self.red = red
         self.green = green
@@ -19,8 +19,8 @@ public struct Color: Sendable, Hashable, Codable {
 
     /// Fully transparent.
     public static let clear = Color(red: 0, green: 0, blue: 0, alpha: 0)
-    /// Solid black.
+    /// Opaque black.
     public static let black = Color(red: 0, green: 0, blue: 0)
-    /// Solid white.
+    /// Opaque white.
     public static let white = Color(red: 1, green: 1, blue: 1)
 }

@@ -1,57 +1,57 @@
 public import FoundationEssentials
 
-/// A decoded picture: pixels and what is known about where they came from.
+/// A decoded image: its pixels and what is known about their origin.
 ///
-/// It is a value that shares its pixels, cheap to copy and safe to send between threads. Its EXIF orientation is
-/// already applied.
+/// A value that shares its pixels, so copies are cheap and can be sent between threads. The EXIF orientation is already
+/// applied.
 public struct Image: Sendable {
     /// The pixels: RGBA, premultiplied, sRGB.
     public var pixels: PixelBuffer
-    /// Pixels in a point: 2 for a picture made for a screen with twice the density.
+    /// Pixels per point: 2 for an image made for a screen with twice the density.
     public var scale: Double
-    /// The format it was decoded from; `nil` for one that was made in memory.
+    /// The format that the image was decoded from; `nil` for images made in memory.
     public var format: ImageFormat? {
         get { rare?.format }
         set { changeRare { $0.format = newValue } }
     }
-    /// How many frames the file holds; this picture is the first of them.
+    /// The number of frames in the file; this image is the first.
     public var frameCount: Int
-    /// The bytes it was decoded from, where they were kept: those of an animation are.
+    /// The encoded bytes, if they were kept, as for animations.
     public var data: Data? {
         get { keptBytes?.data }
         set { keptBytes = newValue.map(KeptBytes.init) }
     }
-    /// They are in an object so that somebody can refer to them without keeping them in memory.
+    /// The bytes are in an object so that weak references to them are possible.
     package var keptBytes: KeptBytes? {
         get { rare?.keptBytes }
         set { changeRare { $0.keptBytes = newValue } }
     }
-    /// The frames of a moving picture, of which ``pixels`` are the first; `nil` for a still, or where only the first
-    /// frame was wanted.
+    /// The frames of an animated image, of which ``pixels`` are the first; `nil` for a still image, or if only the
+    /// first frame was requested.
     public var animation: (any AnimationSource)? {
         get { rare?.animation }
         set { changeRare { $0.animation = newValue } }
     }
-    /// The caller's own, kept with the picture by caches, on disk too.
+    /// Custom data of the program, which caches store with the image, also on disk.
     public var extendedData: Data? {
         get { rare?.extendedData }
         set { changeRare { $0.extendedData = newValue } }
     }
     /// Whether rows or detail are still missing.
     public var isPartial: Bool
-    /// Whether it was decoded at a smaller size than the file's own.
+    /// Whether the image was decoded at a smaller size than the file's.
     public var isThumbnail: Bool
-    /// Whether a processor has changed it.
+    /// Whether a processor has changed the image.
     public var isTransformed: Bool
-    /// Keeps an image at 40 bytes and two references to copy, instead of 160 and eight.
+    /// Reduces the cost of copying an image from 160 bytes and eight references to 40 bytes and two.
     private var rare: RareProperties?
-    /// What is known about where its bytes came from; `nil` for one that no manager has loaded.
+    /// What is known about the origin of the bytes; `nil` for images that were not loaded by a manager.
     package var provenance: (any ImageProvenance)? {
         get { rare?.provenance }
         set { changeRare { $0.provenance = newValue } }
     }
 
-    /// Makes a picture of `pixels`.
+    /// Creates an image of `pixels`.
     public init(
         pixels: PixelBuffer, scale: Double = 1, format: ImageFormat? = nil, frameCount: Int = 1, data: Data? = nil,
         animation: (any AnimationSource)? = nil, isPartial: Bool = false, isThumbnail: Bool = false,
@@ -71,25 +71,25 @@ public struct Image: Sendable {
         }
     }
 
-    /// Pixels across.
+    /// The width in pixels.
     public var width: Int { pixels.width }
-    /// Pixels down.
+    /// The height in pixels.
     public var height: Int { pixels.height }
-    /// Width and height in points: pixels divided by ``scale``.
+    /// The size in points: pixels divided by ``scale``.
     public var size: PointSize {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
     }
-    /// The memory it takes, in bytes: pixels, the file, once where ``data`` and ``animation`` both keep it, and
-    /// ``extendedData``.
+    /// The memory used, in bytes: pixels, ``extendedData`` and the file. A file shared by ``data`` and ``animation``
+    /// counts once.
     public var memoryCost: Int {
         pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) + (extendedData?.count ?? 0)
     }
 }
 
 extension Image {
-    /// The properties that most copies of an image share. Immutable once it belongs to an image.
+    /// The properties that most copies of an image share. Immutable once they belong to an image.
     fileprivate final class RareProperties: @unchecked Sendable {
-        // `@unchecked`: it only changes before other threads can see it.
+        // `@unchecked`: properties only change before other threads can see the object.
         var format: ImageFormat?
         var keptBytes: KeptBytes?
         var animation: (any AnimationSource)?
@@ -111,7 +111,7 @@ extension Image {
     }
 }
 
-/// The bytes of ``Image/data``, which all copies of a picture share.
+/// The bytes of ``Image/data``, which all copies of an image share.
 package final class KeptBytes: Sendable {
     package let data: Data
     package init(_ data: Data) { self.data = data }

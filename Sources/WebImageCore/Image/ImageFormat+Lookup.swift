@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
 extension ImageFormat {
-    /// The formats this package knows.
+    /// The formats that this package supports.
     public static let known: [ImageFormat] = [.jpeg, .png, .gif, .webp]
 
-    /// The format whose signature `data` begins with; a file's name and its server's opinion do not count.
+    /// Detects the format from the signature at the beginning of `data`. File names and content types are ignored.
     ///
     /// 12 bytes are enough for every known format.
     public init?(signatureOf data: Data) {
@@ -23,7 +23,7 @@ extension ImageFormat {
         }
     }
 
-    /// The known format with that name or file extension, in any case, with or without a leading dot: `png`, `.JPG`,
+    /// Finds a known format by its name or file extension, in any case, with or without a leading dot: `png`, `.JPG`,
     /// `jpeg`.
     public init?(named name: String) {
         let wanted = (name.hasPrefix(".") ? String(name.dropFirst()) : name).lowercased()

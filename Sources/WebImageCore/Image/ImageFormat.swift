@@ -1,6 +1,6 @@
 /// A kind of image file.
 ///
-/// Formats are values, not cases, so that a codec outside this package can add its own:
+/// Formats are values, not enum cases, so that a codec outside this package can add its own:
 ///
 /// ```swift
 /// extension ImageFormat {
@@ -8,14 +8,14 @@
 /// }
 /// ```
 public struct ImageFormat: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The short name programs print, such as `jpeg`; two formats are the same if their names are.
+    /// A short name, such as `jpeg`. Formats are equal if their names are.
     public let name: String
     /// The registered media type, such as `image/jpeg`.
     public let mimeType: String
     /// The usual file extension without its dot, such as `jpg`.
     public let fileExtension: String
 
-    /// Makes a format; `name` identifies it.
+    /// Creates a format that is identified by `name`.
     public init(name: String, mimeType: String, fileExtension: String) {
         self.name = name
         self.mimeType = mimeType

@@ -1,25 +1,25 @@
-/// What a file says about itself before any pixel is decoded.
+/// The properties of a file that are known before any pixel is decoded.
 public struct ImageInfo: Sendable, Hashable {
-    /// Its format.
+    /// The format.
     public var format: ImageFormat
-    /// Its size as shown: with ``orientation`` applied.
+    /// The size with ``orientation`` applied.
     public var size: PixelSize
-    /// How many frames it holds, at least 1.
+    /// The number of frames, at least 1.
     public var frameCount: Int
-    /// How often an animation plays; 0 means for ever, `nil` that it is no animation.
+    /// How often the animation plays; 0 means forever, `nil` that it is not an animation.
     public var loopCount: Int?
-    /// How long each frame is shown, in seconds; empty for a still.
+    /// The duration of each frame, in seconds; empty for a still image.
     public var frameDurations: [Double]
     /// Whether pixels may be transparent.
     public var hasAlpha: Bool
-    /// How the stored pixels are turned.
+    /// The orientation of the stored pixels.
     public var orientation: ImageOrientation
-    /// Whether a colour profile is embedded.
+    /// Whether a color profile is embedded.
     public var hasColorProfile: Bool
-    /// What the colour profile calls itself, such as `Display P3`; `nil` without one, or one that can't be read.
+    /// The name in the color profile, such as `Display P3`; `nil` without a profile that can be read.
     public var colorProfileName: String?
 
-    /// Makes a description of a file.
+    /// Creates a description of a file.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
         frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,

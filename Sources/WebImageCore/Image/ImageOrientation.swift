@@ -1,25 +1,25 @@
-/// How a stored picture must be turned to stand upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).
+/// How a stored image must be transformed to be upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).
 public enum ImageOrientation: Int, Sendable, Hashable, Codable, CaseIterable {
-    /// Stored as it is shown.
+    /// Stored upright.
     case up = 1
-    /// Stored mirrored left to right.
+    /// Stored mirrored horizontally.
     case upMirrored = 2
-    /// Stored upside down: turn it by 180°.
+    /// Stored upside down: rotate by 180°.
     case down = 3
-    /// Stored upside down and mirrored left to right: flip it top to bottom.
+    /// Stored upside down and mirrored horizontally: flip vertically.
     case downMirrored = 4
-    /// Stored with its rows as columns: transpose it.
+    /// Stored with rows and columns exchanged: transpose.
     case leftMirrored = 5
-    /// Stored turned left: turn it clockwise by 90°.
+    /// Stored rotated counterclockwise: rotate clockwise by 90°.
     case right = 6
-    /// Stored mirrored and turned: flip along the other diagonal.
+    /// Stored rotated and mirrored: flip along the other diagonal.
     case rightMirrored = 7
-    /// Stored turned right: turn it counter-clockwise by 90°.
+    /// Stored rotated clockwise: rotate counterclockwise by 90°.
     case left = 8
 
-    /// Whether turning it upright exchanges width and height.
+    /// Whether making the image upright exchanges width and height.
     public var swapsSides: Bool { rawValue >= 5 }
 
-    /// The size a stored picture of `size` has when it stands upright.
+    /// Returns the upright size of an image stored with `size`.
     public func upright(_ size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
 }

@@ -1,9 +1,9 @@
-/// Where a picture's bytes came from. All pictures made of the same bytes share one, whatever their size, so that what
-/// becomes known about the bytes is known about all of them.
+/// The origin of an image's bytes. All images made from the same bytes share one provenance, whatever their size, so
+/// that new knowledge about the bytes applies to all of them.
 package protocol ImageProvenance: AnyObject, Sendable {
-    /// Whether newer bytes have come from the same place: then no cache may answer with such a picture any more.
+    /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
     var isSuperseded: Bool { get }
-    /// Whether it may be the answer to some requests for that place and not to others. Mostly it is the answer to all, and then
-    /// nobody has to look at their header fields.
+    /// Whether the image may be valid for only some requests to its source. Usually it is valid for all of them, and
+    /// header fields need not be compared.
     var mayDependOnRequest: Bool { get }
 }

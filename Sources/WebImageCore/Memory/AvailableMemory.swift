@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// How much memory there is for the process, and how much of it is left, read from the kernel's accounts.
+/// The memory that the process may use, and how much of it is free, as reported by the kernel.
 ///
-/// Where a control group of the process (as containers have) allows less than the machine has, that counts.
+/// A lower limit of a control group of the process (as in containers) takes precedence over the machine's memory.
 package enum AvailableMemory {
     static let warningFraction = 0.1
     static let criticalFraction = 0.05
@@ -10,17 +10,17 @@ package enum AvailableMemory {
     /// The machine's memory, in bytes.
     package static var physicalBytes: Int { sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE)) }
 
-    /// All that the process may ever have, in bytes.
+    /// The total memory that the process may use, in bytes.
     ///
-    /// - Parameter fileSystemRoot: put in front of `/proc` and `/sys`, for tests.
+    /// - Parameter fileSystemRoot: a prefix for `/proc` and `/sys`, for tests.
     package static func totalBytes(
         physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
     ) -> Int {
         ControlGroup.ofProcess(fileSystemRoot: fileSystemRoot).reduce(physicalBytes) { min($0, $1.limit ?? $0) }
     }
 
-    /// What it could take now without anybody's having to wait, in bytes; ``totalBytes(physicalBytes:fileSystemRoot:)``
-    /// where nothing is known.
+    /// The memory that the process can allocate now without stalls, in bytes;
+    /// ``totalBytes(physicalBytes:fileSystemRoot:)`` if unknown.
     package static func freeBytes(
         physicalBytes: Int = AvailableMemory.physicalBytes, fileSystemRoot: String = ""
     ) -> Int {
@@ -34,7 +34,7 @@ package enum AvailableMemory {
         return max(0, free)
     }
 
-    /// What that means: nothing while a tenth is left.
+    /// The pressure level of the current fraction; `nil` while a tenth is free.
     static func level(fileSystemRoot: String) -> MemoryPressureLevel? {
         switch fraction(fileSystemRoot: fileSystemRoot) {
         case ..<criticalFraction: .critical
@@ -43,8 +43,8 @@ package enum AvailableMemory {
         }
     }
 
-    /// The part that is left of the machine's memory, or of the limit of one of the process's control groups: the least of
-    /// these; 1 where nothing is known.
+    /// The smallest free fraction among the machine's memory and the limits of the process's control groups; 1 if
+    /// unknown.
     static func fraction(fileSystemRoot: String) -> Double {
         var fraction = 1.0
         // Both in kB.

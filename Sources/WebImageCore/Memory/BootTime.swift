@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The time since the machine's start, sleep included.
+/// The time since the machine was booted, including sleep.
 package enum BootTime {
-    /// In nanoseconds; the kernel answers without a system call.
+    /// The time in nanoseconds; reading it takes no system call.
     package static var nanoseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -1,16 +1,16 @@
 /// What ``CacheMaintenance`` knows about a cache.
 package protocol MaintainedCache: AnyObject, Sendable {
     var isEmpty: Bool { get }
-    /// When an entry goes by time, in nanoseconds; `.max` if none does.
+    /// When the next entry expires, in nanoseconds; `.max` if none does.
     var nextSweep: Int64 { get }
-    /// Removes what has gone by time, and asks for the next sweep.
+    /// Removes expired entries, and schedules the next sweep.
     func sweep()
-    /// Gives memory back.
+    /// Releases memory.
     func respond(to level: MemoryPressureLevel)
 }
 
-/// The one thread that looks after the memory caches of a process: it waits for memory pressure, and for the time when
-/// entries are to be swept out.
+/// The single thread that maintains the memory caches of a process. It waits for memory pressure, and for the time at
+/// which entries expire.
 ///
 /// ```
 ///               observePressure, schedule                       nothing left to wait for
@@ -19,7 +19,7 @@ package protocol MaintainedCache: AnyObject, Sendable {
 ///                                             └─┘◀────────────────────────────────────────┘ something again
 /// ```
 ///
-/// It lingers so that a cache that goes from none to one entry and back does not start a thread each time.
+/// The thread lingers so that a cache which alternates between zero entries and one does not start a thread each time.
 package final class CacheMaintenance: Sendable {
     package static let shared = CacheMaintenance()
 
@@ -28,7 +28,7 @@ package final class CacheMaintenance: Sendable {
         var due: Int64
     }
 
-    /// What the thread is to wait for.
+    /// What the thread has to wait for.
     private struct Wait: Equatable {
         var until: Int64
         var watchesPressure: Bool
@@ -53,7 +53,7 @@ package final class CacheMaintenance: Sendable {
     private let state = Lock(State())
     private let now: @Sendable () -> Int64
     private let sensors: any PressureSensing
-    /// How long the thread stays without anything to wait for, in nanoseconds.
+    /// How long the thread stays when there is nothing to wait for, in nanoseconds.
     package let lingering: Int64
     private let startThread: WorkQueue.ThreadStart
 
@@ -79,15 +79,15 @@ package final class CacheMaintenance: Sendable {
         }
     }
 
-    /// Sweeps the cache at that time, or a little later; `.max` for not at all.
+    /// Sweeps the cache at `due` or a little later; `.max` for never.
     package func schedule(_ cache: any MaintainedCache, at due: Int64) {
         change { $0.clients[ObjectIdentifier(cache)] = due == .max ? nil : Client(cache: cache, due: due) }
     }
 
-    /// For a cache that is empty, or about to be gone.
+    /// Stops maintaining a cache that is empty or about to be released.
     package func forget(_ cache: ObjectIdentifier) { change { $0.clients[cache] = nil } }
 
-    /// Whether the thread is there.
+    /// Whether the thread exists.
     package var isRunning: Bool { state.withLock { $0.isRunning } }
 
     private enum Reaction { case none, wake, start }
@@ -110,14 +110,14 @@ package final class CacheMaintenance: Sendable {
         case .none: break
         case .wake: sensors.wake()
         case .start:
-            // Without a thread, caches still keep their limits; the next change tries again.
+            // Without a thread, caches still enforce their limits; the next change tries again.
             let isStarted = startThread("webimage-caches") { while self.turn() {} }
             if !isStarted { state.withLock { $0.isRunning = false } }
         }
         return result
     }
 
-    /// Waits once, and does what there is to do then; `false` when the thread is to end.
+    /// Waits once and does the work that is due; returns `false` if the thread should end.
     package func turn() -> Bool {
         let wait: Wait? = state.withLock { state in
             if let needed = state.neededWait {
@@ -129,7 +129,7 @@ package final class CacheMaintenance: Sendable {
                 sensors.close()
             } else {
                 state.isLingering = true
-                // Whoever comes back now finds everything as it was.
+                // A client that arrives now can use the existing sensors.
                 state.wait = Wait(until: now() + lingering, watchesPressure: true)
             }
             return state.wait

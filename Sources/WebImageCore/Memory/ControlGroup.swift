@@ -1,13 +1,13 @@
-/// A control group that the process is in, directly or by one below it, and its account of memory.
+/// A control group that contains the process, directly or through a subgroup, with its memory accounting.
 struct ControlGroup {
-    /// The folder with its files.
+    /// The directory with the group's files.
     let folder: String
     /// Whether it is of version 2, the unified hierarchy.
     let isUnified: Bool
 
-    /// The process's own group, last, and all groups above it.
+    /// Returns all groups above the process's own group, and that group last.
     ///
-    /// - Parameter fileSystemRoot: put in front of `/proc` and `/sys`, for tests.
+    /// - Parameter fileSystemRoot: a prefix for `/proc` and `/sys`, for tests.
     static func ofProcess(fileSystemRoot: String) -> [ControlGroup] {
         var groups: [ControlGroup] = []
         // A line is "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
@@ -26,14 +26,13 @@ struct ControlGroup {
         return groups
     }
 
-    /// The most memory it may use, in bytes.
+    /// The memory limit in bytes.
     var limit: Int? {
-        // Version 2 writes "max" for no limit, version 1 a number near 2^63.
+        // Version 2 uses "max" for no limit, version 1 a number near 2^63.
         number(in: isUnified ? "memory.max" : "memory.limit_in_bytes")
     }
 
-    /// The memory that it could not give back easily, in bytes: all that it uses, without the file pages that have not been
-    /// touched for long.
+    /// The memory that the group cannot easily release, in bytes: its usage without inactive file pages.
     var workingSet: Int? {
         guard let used = number(in: isUnified ? "memory.current" : "memory.usage_in_bytes") else { return nil }
         let inactive = TextFile.numbers("\(folder)/memory.stat")[isUnified ? "inactive_file" : "total_inactive_file"]

@@ -1,28 +1,28 @@
-/// How short memory is.
+/// The severity of a memory shortage.
 public enum MemoryPressureLevel: Int, Sendable, Hashable, Comparable {
-    /// Getting short: what is easily made again should go.
+    /// Memory is getting low: data that can easily be recreated should be released.
     case warning
-    /// Nearly out: everything that can be spared must go.
+    /// Memory is nearly exhausted: everything that is not essential must be released.
     case critical
 
-    /// Whether `first` is the less urgent one.
+    /// Whether `first` is less severe.
     public static func < (first: MemoryPressureLevel, second: MemoryPressureLevel) -> Bool {
         first.rawValue < second.rawValue
     }
 }
 
-/// Something that knows when memory gets short.
+/// A source of memory pressure notifications.
 ///
-/// ``SystemMemoryPressure`` asks the kernel. A program that hears of it in another way, as from GLib's `GMemoryMonitor`,
-/// passes it on with a ``ManualMemoryPressure``.
+/// ``SystemMemoryPressure`` uses the kernel. Programs with another source, such as GLib's `GMemoryMonitor`, report its
+/// signals with a ``ManualMemoryPressure``.
 public protocol MemoryPressureSource: Sendable {
-    /// Calls `receive` whenever memory gets short, on any thread, until the observation is cancelled or released.
+    /// Calls `receive` whenever memory gets low, on any thread, until the observation is cancelled or released.
     ///
-    /// Caches observe while they have entries. One shortage may be reported many times: caches heed it once.
+    /// Caches observe while they have entries. A shortage may be reported many times; caches respond to it once.
     func observe(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation
 }
 
-/// Ends an observation of memory pressure, at the latest when it is released.
+/// An observation of memory pressure. Ends when it is cancelled or released.
 public final class MemoryPressureObservation: Sendable {
     private let onCancel: Lock<(@Sendable () -> Void)?>
 
@@ -31,7 +31,7 @@ public final class MemoryPressureObservation: Sendable {
 
     deinit { cancel() }
 
-    /// Ends it. A call that is under way on another thread may still finish.
+    /// Ends the observation. A call in progress on another thread may still finish.
     public func cancel() {
         let onCancel = onCancel.withLock { onCancel in
             defer { onCancel = nil }
@@ -45,19 +45,19 @@ public final class MemoryPressureObservation: Sendable {
 public final class ManualMemoryPressure: MemoryPressureSource {
     private let observers = Lock(PressureObservers())
 
-    /// Makes a source that has nothing to report yet.
+    /// Creates a source.
     public init() {}
 
-    /// How many observe it: caches that are not empty.
+    /// The number of observers, which are the caches that are not empty.
     public var observerCount: Int { observers.withLock { $0.receivers.count } }
 
-    /// Tells all observers, before it returns.
+    /// Notifies all observers before it returns.
     public func report(_ level: MemoryPressureLevel) {
         let receivers = observers.withLock { $0.receivers }
         for receive in receivers.values { receive(level) }
     }
 
-    /// Calls `receive` with what is reported.
+    /// Calls `receive` with each level that is reported.
     public func observe(_ receive: @escaping @Sendable (MemoryPressureLevel) -> Void) -> MemoryPressureObservation {
         let number = observers.withLock { $0.add(receive) }
         return MemoryPressureObservation { [weak self] in
@@ -66,7 +66,7 @@ public final class ManualMemoryPressure: MemoryPressureSource {
     }
 }
 
-/// Closures under numbers, for a lock.
+/// Closures by number, to be protected by a lock.
 struct PressureObservers {
     private(set) var lastNumber = 0
     var receivers: [Int: @Sendable (MemoryPressureLevel) -> Void] = [:]

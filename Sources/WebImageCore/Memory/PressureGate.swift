@@ -1,17 +1,17 @@
-/// Lets one report of each shortage pass.
+/// Passes one report of each shortage.
 ///
-/// While memory is short, reports come in quick succession. To empty a cache again and again would make what is
-/// still wanted be loaded again and again, and so prolong the shortage.
+/// Reports come in quick succession while memory is low. Emptying a cache each time would cause images in use to be
+/// loaded again and again, which would prolong the shortage.
 package struct PressureGate {
-    /// How long after a report others of the same shortage are ignored, in nanoseconds: 10 s.
+    /// How long further reports of the same shortage are ignored, in nanoseconds: 10 s.
     package static let coolDown: Int64 = 10_000_000_000
 
-    /// Makes a gate that lets the first report pass.
+    /// Creates a gate that passes the first report.
     package init() {}
 
     private var last: (level: MemoryPressureLevel, time: Int64)?
 
-    /// Whether a report is to be heeded: the first one, one that is more urgent, or one after the cool-down.
+    /// Whether to respond to a report: the first, a more severe one, or one after the cool-down.
     package mutating func admits(_ level: MemoryPressureLevel, at now: Int64) -> Bool {
         if let last, now - last.time < Self.coolDown, level <= last.level { return false }
         last = (level, now)

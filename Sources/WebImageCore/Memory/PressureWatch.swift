@@ -1,27 +1,28 @@
 internal import Glibc
 
-/// The kernel's files that tell of memory pressure, open. Used by one thread at a time.
+/// The kernel's memory pressure files, opened. Used by one thread at a time.
 ///
-/// | where | tells | and that is |
+/// | source | event | level |
 /// |---|---|---|
-/// | `memory.pressure` of the control group, else `/proc/pressure/memory` | some task waited for memory for 150 ms of 2 s | a warning |
+/// | `memory.pressure` of the control group, else `/proc/pressure/memory` | some task waited for memory for 150 ms of 2 s | warning |
 /// | the same | all tasks did, for 100 ms | critical |
-/// | `memory.events` of the control group | it ran out of memory | critical |
-/// | the same | it met a limit | what ``AvailableMemory`` makes of it: file pages alone fill a group as well |
-/// | nothing, for want of the first | every 5 s | what ``AvailableMemory`` makes of it |
+/// | `memory.events` of the control group | the group ran out of memory | critical |
+/// | the same | the group reached a limit | according to ``AvailableMemory``, since file pages alone can fill a group |
+/// | none, without the first | every 5 s | according to ``AvailableMemory`` |
 final class PressureWatch: @unchecked Sendable {
-    // `@unchecked`: passed on between the threads of `CacheMaintenance`, of which there is one at a time.
+    // `@unchecked`: passed between the threads of `CacheMaintenance`, of which one exists at a time.
 
     private enum Sensor {
         case stall(MemoryPressureLevel)
         case events
     }
 
-    /// A window of 2 s is the least for which the kernel does not ask for privileges.
+    /// A window of 2 s is the shortest for which the kernel requires no privileges.
     private static let triggers: [(level: MemoryPressureLevel, text: String)] = [
         (.warning, "some 150000 2000000"), (.critical, "full 100000 2000000"),
     ]
-    /// How often the accounts are read for want of events, and how long those of the control group are ignored after one.
+    /// The interval between readings without events, and the time for which the control group's events are ignored
+    /// after one.
     private static let (accountInterval, eventInterval): (Int64, Int64) = (5_000_000_000, 1_000_000_000)
 
     private let fileSystemRoot: String
@@ -43,7 +44,7 @@ final class PressureWatch: @unchecked Sendable {
 
     deinit { for (_, descriptor) in sensors { close(descriptor) } }
 
-    /// What to wait for.
+    /// The descriptors to poll.
     var polled: [pollfd] {
         let mutesEvents = Self.now < earliestEvent
         return sensors.map { sensor, descriptor in
@@ -54,16 +55,16 @@ final class PressureWatch: @unchecked Sendable {
         }
     }
 
-    /// How long to wait at most, in nanoseconds; `nil` for ever.
+    /// The longest time to wait, in nanoseconds; `nil` for no limit.
     var pollInterval: Int64? {
         let now = Self.now
         let rest = earliestEvent > now ? earliestEvent - now : nil
         return seesStalls ? rest : min(rest ?? .max, max(0, nextAccount - now))
     }
 
-    /// The most urgent level that a wait brought to light.
+    /// Returns the most severe level after a wait.
     ///
-    /// - Parameter polled: ``polled`` after it; empty if nothing happened.
+    /// - Parameter polled: ``polled`` after the wait; empty if nothing happened.
     func level(after polled: [pollfd]) -> MemoryPressureLevel? {
         var levels: [MemoryPressureLevel] = []
         for ((sensor, _), result) in zip(sensors, polled) where result.revents != 0 {
@@ -73,7 +74,7 @@ final class PressureWatch: @unchecked Sendable {
             case .events: if let level = levelOfEvents() { levels.append(level) }
             }
         }
-        // The control group of that file is gone.
+        // The control group of that file no longer exists.
         let broken = Int16(POLLERR | POLLNVAL | POLLHUP)
         for (index, result) in polled.enumerated().reversed() where result.revents & broken != 0 {
             if case .stall = sensors[index].sensor { seesStalls = false }
@@ -105,8 +106,8 @@ final class PressureWatch: @unchecked Sendable {
             for (level, text) in Self.triggers {
                 let descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
                 guard descriptor >= 0 else { continue }
-                // With the 0 at its end, as the kernel wants it. Where stalls can't be told from "some" to "full", the
-                // second one fails.
+                // The kernel requires the terminating 0. The second trigger fails where "some" and "full" stalls cannot
+                // be distinguished.
                 let length = text.utf8.count + 1
                 guard isStallFile(descriptor), write(descriptor, text, length) == length else {
                     close(descriptor)
@@ -118,7 +119,7 @@ final class PressureWatch: @unchecked Sendable {
         }
     }
 
-    /// Whether it is the kernel's and not a file that anybody may write to.
+    /// Whether this is the kernel's file, and not one that other users may write to.
     private func isStallFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_size == 0

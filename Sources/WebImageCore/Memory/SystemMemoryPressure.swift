@@ -1,16 +1,18 @@
-/// Memory pressure as the Linux kernel tells of it.
+/// Memory pressure as reported by the Linux kernel.
 ///
-/// The kernel itself wakes the library where it can: by pressure stall information (`/proc/pressure/memory`, or the
-/// control group's `memory.pressure`), when tasks have waited for memory for 150 ms within 2 s (a warning), or all of them
-/// at once for 100 ms (critical); and when the process's control group runs into its limit. Where there is no stall
-/// information, or the process may not ask for it, the memory that is left is looked at every 5 s: less than 10 % are a
-/// warning, less than 5 % critical.
+/// The library uses pressure stall information (`/proc/pressure/memory`, or the control group's `memory.pressure`) if
+/// possible. The level is a warning when tasks have waited for memory for 150 ms within 2 s, and critical when all
+/// tasks have waited at once for 100 ms. The library is also notified when the process's control group reaches its
+/// limit.
 ///
-/// All caches of a process share one thread for it, which is there only while one of them has entries.
+/// Without stall information, or without permission to use it, the free memory is checked every 5 s. Less than 10 % is
+/// a warning, less than 5 % is critical.
+///
+/// All caches of a process share one thread for this, which exists only while one of them has entries.
 public struct SystemMemoryPressure: MemoryPressureSource {
     private let maintenance: CacheMaintenance
 
-    /// Makes a source; all of them are alike.
+    /// Creates a source; all instances are equivalent.
     public init() { self.init(maintenance: .shared) }
 
     package init(maintenance: CacheMaintenance) { self.maintenance = maintenance }

@@ -1,16 +1,16 @@
 internal import Glibc
 /// What wakes ``CacheMaintenance``'s thread.
 package protocol PressureSensing: AnyObject, Sendable {
-    /// Waits until so much time has passed, memory is short, or somebody calls ``wake()``. Called on the thread only.
+    /// Waits until the time has passed, memory is low, or ``wake()`` is called. Called on the thread only.
     ///
     /// - Parameters:
-    ///   - nanoseconds: `nil` for ever.
-    ///   - watchesPressure: whether to look out for pressure at all.
-    /// - Returns: the level, if memory is short.
+    ///   - nanoseconds: `nil` for no limit.
+    ///   - watchesPressure: whether to watch for memory pressure.
+    /// - Returns: the level, if memory is low.
     func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel?
-    /// Ends the wait that is under way, or the next one. May be called from any thread.
+    /// Ends the current wait, or the next one. May be called from any thread.
     func wake()
-    /// Gives up what the waits held open, until the next one.
+    /// Closes the files opened by waits. The next wait opens them again.
     func close()
 }
 
@@ -19,14 +19,14 @@ package final class SystemPressureSensors: PressureSensing {
     private struct State {
         var alarm: Alarm?
         var watch: PressureWatch?
-        /// Somebody called `wake` while there was no alarm.
+        /// Whether `wake` was called while there was no alarm.
         var isWoken = false
     }
 
     private let fileSystemRoot: String
     private let state = Lock(State())
 
-    /// - Parameter fileSystemRoot: put in front of `/proc` and `/sys`, for tests.
+    /// - Parameter fileSystemRoot: a prefix for `/proc` and `/sys`, for tests.
     package init(fileSystemRoot: String = "") { self.fileSystemRoot = fileSystemRoot }
 
     package func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
@@ -39,9 +39,10 @@ package final class SystemPressureSensors: PressureSensing {
         if isWoken { return nil }
         var polled = [pollfd(fd: alarm?.receiver ?? -1, events: Int16(POLLIN), revents: 0)]
         polled += watch?.polled ?? []
-        // Without an alarm, it looks around once a second.
+        // Without an alarm, checks once a second.
         let limits = [nanoseconds, watch?.pollInterval, alarm == nil ? 1_000_000_000 : nil].compactMap { $0 }
-        // Rounded up, so that what it waits for has come; a day at a time, as `poll` has no more than 24 of them.
+        // Rounded up, so that the time has passed when the wait ends. At most a day, since `poll` is limited to 24
+        // days.
         let milliseconds = limits.min().map { Int32(min($0, 86_400_000_000_000) / 1_000_000 + 1) }
         let count = poll(&polled, nfds_t(polled.count), milliseconds ?? -1)
         if count > 0, polled[0].revents != 0 { alarm?.reset() }
@@ -56,7 +57,7 @@ package final class SystemPressureSensors: PressureSensing {
 
     package func close() { state.withLock { $0 = State() } }
 
-    /// Two ends of a line: what is written into one wakes who polls the other.
+    /// A pair of connected descriptors: writing to one wakes the thread that polls the other.
     private final class Alarm: Sendable {
         private let sender: Int32
         let receiver: Int32
@@ -75,7 +76,7 @@ package final class SystemPressureSensors: PressureSensing {
 
         func ring() {
             var byte: UInt8 = 1
-            // It fails only where so many rings wait that one more makes no difference.
+            // Writing fails only while many wake-ups are pending, so that one more makes no difference.
             _ = write(sender, &byte, 1)
         }
 

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The kernel's small text files.
+/// Reads the kernel's small text files.
 package enum TextFile {
-    /// The text, 16 KiB of it at most; `nil` when it can't be read.
+    /// Returns the text, at most 16 KiB; `nil` if the file cannot be read.
     package static func contents(_ path: String) -> String? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
@@ -11,7 +11,7 @@ package enum TextFile {
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
 
-    /// The numbers of a file with a name and a number in each line, with or without a colon between them.
+    /// Returns the numbers of a file whose lines contain a name and a number, with or without a colon between them.
     package static func numbers(_ path: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in contents(path)?.split(separator: "\n") ?? [] {

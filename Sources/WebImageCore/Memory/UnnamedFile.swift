@@ -2,14 +2,14 @@ internal import CWebImageSystem
 internal import FoundationEssentials
 internal import Glibc
 
-/// A temporary file without a name: it is gone with this object, also when the process is killed.
+/// A temporary file without a name. It is deleted with this object, also when the process is killed.
 package final class UnnamedFile: Sendable {
-    /// Open for reading and writing as long as this object lives.
+    /// The descriptor, open for reading and writing while this object exists.
     package let descriptor: Int32
-    /// Where it lies.
+    /// The directory of the file.
     package let directory: String
 
-    /// Makes an empty file.
+    /// Creates an empty file.
     ///
     /// - Throws: ``WebImageError/temporaryFile(directory:errno:)``.
     package init(in directory: String = UnnamedFile.defaultDirectory) throws(WebImageError) {
@@ -21,10 +21,10 @@ package final class UnnamedFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether the file system keeps its files in memory, so that nothing is gained by writing there.
+    /// Whether the file system keeps its files in memory, so that writing there saves none.
     package var isInMemory: Bool { cwi_is_in_memory(descriptor) == 1 }
 
-    /// `TMPDIR` where that is set, else `/var/tmp`: `/tmp` is in memory on many systems.
+    /// `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
     package static var defaultDirectory: String {
         let path = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         return path.isEmpty ? "/var/tmp" : path

@@ -1,10 +1,10 @@
 extension MutablePixelBuffer {
-    /// The pixels of `buffer`, to be changed; `buffer` becomes `nil`.
+    /// Makes the pixels of `buffer` mutable; `buffer` becomes `nil`.
     ///
-    /// They stay in their memory if nothing else refers to `buffer`, as with Swift's own collections, and are copied
-    /// if something does, or if they are a part of a larger picture's memory.
+    /// The memory is reused if nothing else refers to `buffer`, as with Swift's own collections. It is copied
+    /// otherwise, or if the buffer is part of a larger image's memory.
     ///
-    /// - Returns: `nil` for no buffer.
+    /// - Returns: `nil` if `buffer` is `nil`.
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
     package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
         if let part = buffer, part.isPart {
@@ -15,8 +15,8 @@ extension MutablePixelBuffer {
         guard let size = buffer?.size, let bytesPerRow = buffer?.bytesPerRow, var storage = buffer?.storage else {
             return nil
         }
-        // A buffer of which nobody else has more than a weak reference could come back while its pixels change, as caches
-        // remember pictures. So it goes first; then whoever got hold of it in time counts as an owner of its memory.
+        // Weak references to the buffer, as in caches, could bring it back while its pixels change. Therefore it is
+        // released first: a strong reference made before that counts as another owner of its memory.
         buffer = nil
         if !isKnownUniquelyReferenced(&storage) { storage = try PixelStorage(copying: storage) }
         self.init(size: size, bytesPerRow: bytesPerRow, storage: storage)

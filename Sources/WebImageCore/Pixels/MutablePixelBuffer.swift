@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Pixels in the making: one owner writes them, then freezes them into a ``PixelBuffer`` that can be shared.
+/// Writable pixels with one owner, which freezes them into a ``PixelBuffer`` that can be shared.
 ///
 /// ```swift
 /// var pixels = try MutablePixelBuffer(width: 2, height: 2)
@@ -8,28 +8,28 @@ internal import Glibc
 /// let image = Image(pixels: pixels.freeze(isOpaque: true))
 /// ```
 public struct MutablePixelBuffer: ~Copyable, Sendable {
-    /// The longest side it takes: what GTK, cairo and most codecs can address.
+    /// The longest side in pixels, which GTK, cairo and most codecs can address.
     public static let maximumDimension = 65_535
 
-    /// Pixels across.
+    /// The width in pixels.
     public let width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public let height: Int
-    /// From one row's first byte to the next row's, in bytes.
+    /// The distance between the beginnings of two rows, in bytes.
     public let bytesPerRow: Int
 
     private let storage: PixelStorage
 
-    /// Takes memory for `width` by `height` pixels from `pool`. Its content is **not** cleared: write every pixel.
+    /// Allocates memory for `width` by `height` pixels from `pool`. The memory is **not** cleared: write every pixel.
     ///
-    /// - Throws: ``WebImageError/invalidSize(width:height:)`` when a side is below 1 or above ``maximumDimension``,
-    ///   ``WebImageError/outOfMemory(byteCount:)`` when the system has no such block.
+    /// - Throws: ``WebImageError/invalidSize(width:height:)`` if a side is below 1 or above ``maximumDimension``,
+    ///   ``WebImageError/outOfMemory(byteCount:)`` if the system has no such block.
     public init(width: Int, height: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
         try self.init(width: width, height: height, spareByteCount: 0, pool: pool)
     }
 
-    /// Takes memory with `spareByteCount` bytes behind the last row, for a decoder that unpacks into the memory it then
-    /// writes pixels to; ``withUnsafeMutableMemory(_:)`` reaches them.
+    /// Allocates memory with `spareByteCount` bytes after the last row, for decoders that unpack into the memory to
+    /// which they then write pixels. ``withUnsafeMutableMemory(_:)`` gives access to them.
     package init(
         width: Int, height: Int, spareByteCount: Int, pool: PixelBufferPool = .shared
     ) throws(WebImageError) {
@@ -43,7 +43,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         self.storage = storage
     }
 
-    /// Goes on with memory that nobody else writes, or reads while it is written.
+    /// Uses existing memory that has no other writer, and no reader while it is written.
     init(size: PixelSize, bytesPerRow: Int, storage: PixelStorage) {
         width = size.width
         height = size.height
@@ -51,25 +51,25 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         self.storage = storage
     }
 
-    /// Width and height.
+    /// The width and height.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
-    /// Calls `body` with all rows; the pointer is good until `body` returns.
+    /// Calls `body` with all rows; the pointer is valid until `body` returns.
     public mutating func withUnsafeMutableBytes<Result, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: bytesPerRow * height))
     }
 
-    /// Calls `body` with all rows and the spare bytes behind them; the pointer is good until `body` returns.
+    /// Calls `body` with all rows and the spare bytes after them; the pointer is valid until `body` returns.
     package mutating func withUnsafeMutableMemory<Result, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeMutableRawBufferPointer(start: storage.address, count: storage.byteCount))
     }
 
-    /// The address of the top row, good until this value is frozen or dropped: for C libraries that write rows as their
-    /// input arrives.
+    /// The address of the top row, valid until this value is frozen or destroyed. For C libraries that write rows as
+    /// their input arrives.
     package var baseAddress: UnsafeMutableRawPointer { storage.address }
 
     /// Sets every byte to 0: transparent black.
@@ -77,7 +77,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         memset(storage.address, 0, bytesPerRow * height)
     }
 
-    /// Ends the writing and hands the memory over.
+    /// Ends writing and returns the pixels as an immutable buffer.
     ///
     /// - Parameter isOpaque: whether every pixel's alpha is 255.
     public consuming func freeze(isOpaque: Bool) -> PixelBuffer {

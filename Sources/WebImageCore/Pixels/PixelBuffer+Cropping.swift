@@ -1,26 +1,26 @@
 internal import Glibc
 
 extension PixelBuffer {
-    /// The pixels of `rect`; those of them that lie in the picture, if it sticks out.
+    /// Returns the pixels of `rect` that are inside the image.
     ///
-    /// At least half of the picture is not copied: the result shows a part of this buffer's memory and keeps all of it, as
-    /// its ``byteCount`` says. Less than half gets memory of its own, so that no small picture keeps a big one.
+    /// At least half of the image is not copied: the result shares this buffer's memory and retains all of it, as its
+    /// ``byteCount`` says. Less than half is copied, so that small images do not retain large ones.
     ///
-    /// - Returns: `nil` where no pixel lies in `rect`; this object where all do.
+    /// - Returns: `nil` if no pixel is in `rect`; this object if all are.
     /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
     public func cropped(to rect: PixelRect) throws(WebImageError) -> PixelBuffer? {
         guard let rect = rect.clamped(to: size) else { return nil }
         guard rect.size != size else { return self }
         let part = PixelBuffer(rect, of: self)
-        // Measured with the memory that is kept, of which this may be a part already.
+        // Compared with the retained memory, of which this buffer may already be a part.
         guard rect.size.pixelCount * 4 < byteCount / 2 else { return part }
         return try part.copied().freeze(isOpaque: isOpaque)
     }
 
-    /// Whether its memory belongs to a larger picture.
+    /// Whether the memory belongs to a larger image.
     var isPart: Bool { byteCount > rowsByteCount }
 
-    /// The same pixels in memory of their own, without gaps.
+    /// Returns a copy of the pixels, without gaps between rows.
     func copied() throws(WebImageError) -> MutablePixelBuffer {
         var copy = try MutablePixelBuffer(width: width, height: height, pool: storage.pool)
         let rowByteCount = copy.bytesPerRow

@@ -1,27 +1,29 @@
-/// The pixels of one picture: **RGBA, 8 bits each, premultiplied, sRGB**, top row first, in that byte order.
+/// The pixels of one image: **RGBA, 8 bits each, premultiplied, sRGB**, top row first, in that byte order.
 ///
-/// It is immutable and shared freely between threads; a ``MutablePixelBuffer`` makes one. The memory comes from a
-/// ``PixelBufferPool``, to which it returns when the last reference goes: touching fresh pages costs as much as decoding a
-/// JPEG into them. It starts at a multiple of 64 bytes, except in a buffer that shows a part of another's memory, as
-/// ``cropped(to:)`` may make: that starts at a multiple of 4, and has gaps between its rows.
+/// Buffers are immutable and can be shared between threads; a ``MutablePixelBuffer`` makes them. The memory comes from
+/// a ``PixelBufferPool`` and returns to it with the last reference, since touching fresh pages costs as much as
+/// decoding a JPEG into them.
+///
+/// The memory is aligned to 64 bytes. A buffer that shares part of another's memory, as from ``cropped(to:)``, is
+/// aligned to 4 bytes and has gaps between its rows.
 public final class PixelBuffer: Sendable {
-    /// Pixels across.
+    /// The width in pixels.
     public let width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public let height: Int
-    /// From one row's first byte to the next row's, in bytes: a multiple of 4, at least `4 * width`.
+    /// The distance between the beginnings of two rows, in bytes: a multiple of 4, at least `4 * width`.
     public let bytesPerRow: Int
-    /// Whether every pixel is known to be opaque: its alpha is 255.
+    /// Whether every pixel is known to be opaque (alpha 255).
     public let isOpaque: Bool
-    /// The memory it keeps, in bytes: the cost a cache counts. A buffer that shows a part of another's memory keeps all of
-    /// it.
+    /// The memory retained, in bytes, which is the cost in caches. A buffer that shares part of another's memory
+    /// retains all of it.
     public let byteCount: Int
 
     let storage: PixelStorage
-    /// From the memory's first byte to the first pixel, in bytes.
+    /// The distance from the beginning of the memory to the first pixel, in bytes.
     private let offset: Int
 
-    /// All of the memory that was made for a picture of this size.
+    /// Creates a buffer of all the memory allocated for an image of this size.
     init(width: Int, height: Int, bytesPerRow: Int, isOpaque: Bool, storage: PixelStorage) {
         self.width = width
         self.height = height
@@ -32,9 +34,9 @@ public final class PixelBuffer: Sendable {
         offset = 0
     }
 
-    /// A part of `whole`, in its memory.
+    /// Creates a buffer that shares a part of `whole`'s memory.
     ///
-    /// - Precondition: `rect` lies inside it.
+    /// - Precondition: `rect` is inside `whole`.
     init(_ rect: PixelRect, of whole: PixelBuffer) {
         precondition(rect.clamped(to: whole.size) == rect, "\(rect) is outside \(whole.size)")
         width = rect.width
@@ -46,32 +48,32 @@ public final class PixelBuffer: Sendable {
         offset = whole.offset + rect.y * whole.bytesPerRow + rect.x * 4
     }
 
-    /// Width and height.
+    /// The width and height.
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
-    /// From the first byte of the first row to the last of the last row, with the gaps between them, in bytes.
+    /// The distance from the first byte of the first row to the end of the last row, including gaps, in bytes.
     package var rowsByteCount: Int { bytesPerRow * (height - 1) + width * 4 }
 
-    /// Calls `body` with all rows, from the first byte of the first to the last of the last; the pointer is good until `body`
-    /// returns. There are gaps between rows where ``bytesPerRow`` is more than 4 bytes a pixel.
+    /// Calls `body` with all rows, from the first byte of the first to the last byte of the last. The pointer is valid
+    /// until `body` returns. There are gaps between rows if ``bytesPerRow`` is more than 4 bytes per pixel.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(start: baseAddress, count: rowsByteCount))
     }
 
-    /// The address of the top row, good as long as this object lives: for C libraries that keep the object alive
+    /// The address of the top row, valid while this object exists. For C libraries that keep the object alive
     /// themselves.
     package var baseAddress: UnsafeRawPointer { UnsafeRawPointer(storage.address + offset) }
 
-    /// The first byte of a row, which has `4 * width` of them; good as long as this object lives.
+    /// Returns the first of the `4 * width` bytes of a row, valid while this object exists.
     package func row(_ y: Int) -> UnsafePointer<UInt8> {
         (baseAddress + y * bytesPerRow).assumingMemoryBound(to: UInt8.self)
     }
 
     /// The red, green, blue and alpha bytes of a pixel, premultiplied.
     ///
-    /// - Precondition: `x` and `y` lie inside the picture.
+    /// - Precondition: `x` and `y` are inside the image.
     public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
         return baseAddress.load(fromByteOffset: y * bytesPerRow + x * 4, as: SIMD4<UInt8>.self)

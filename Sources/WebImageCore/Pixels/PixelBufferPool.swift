@@ -1,31 +1,31 @@
 internal import Glibc
 
-/// Keeps freed pixel memory for the next picture of about the same size.
+/// Keeps freed pixel memory for the next image of about the same size.
 ///
-/// A fresh block costs a page fault for each 4 KiB, which doubles the time of a JPEG decode (32 ms into reused memory,
-/// 53 ms into fresh, for 12 megapixels). Blocks of 8 MiB and more ask the kernel for huge pages, which helps where a
-/// block is fresh nevertheless.
+/// A fresh block costs a page fault for each 4 KiB, which doubles the time of decoding a JPEG (32 ms into reused
+/// memory, 53 ms into fresh memory, for 12 megapixels). Blocks larger than 8 MiB use huge pages, which reduces the cost
+/// of fresh blocks.
 public final class PixelBufferPool: Sendable {
-    /// The pool every picture uses unless told otherwise.
+    /// The default pool of all images.
     public static let shared = PixelBufferPool()
 
-    /// The most bytes of free blocks it keeps.
+    /// The maximum size of free blocks, in bytes.
     public let capacity: Int
 
     private let free = Lock(FreeBlocks())
 
-    /// - Parameter capacity: the most bytes of free blocks it keeps, in bytes. 96 MiB by default: two 12-megapixel
-    ///   photographs, so that a decode and the resize that follows find their memory again.
+    /// - Parameter capacity: the maximum size of free blocks, in bytes. The default of 96 MiB is two 12-megapixel
+    ///   photos, so that a decode and the following resize find their memory again.
     public init(capacity: Int = 96 << 20) {
         self.capacity = capacity
     }
 
     deinit { removeAll() }
 
-    /// How many bytes lie free in it.
+    /// The size of the free blocks, in bytes.
     public var freeByteCount: Int { free.withLock { $0.byteCount } }
 
-    /// Gives all free blocks back to the system, as on memory pressure.
+    /// Returns all free blocks to the system, as on memory pressure.
     public func removeAll() {
         let blocks = free.withLock { free in
             defer { free = FreeBlocks() }
@@ -49,20 +49,21 @@ public final class PixelBufferPool: Sendable {
         dropped.forEach { $0.release() }
     }
 
-    /// Huge pages pay from here on: below, filling them costs more than the faults (7.1 against 5.4 ms at 8 MiB).
+    /// The smallest size for huge pages. Below it, filling them costs more than the page faults (7.1 against 5.4 ms at
+    /// 8 MiB).
     private static let hugeThreshold = (8 << 20) + 1
 
-    /// Rounds up to an eighth of the power of two below, so that pictures of almost one size share blocks and at most
-    /// an eighth is wasted.
+    /// Rounds up to a multiple of an eighth of the power of two below, so that images of almost the same size share
+    /// blocks and at most an eighth is wasted.
     static func roundedCapacity(for byteCount: Int) -> Int {
         let minimum = max(byteCount, 4096)
         let step = max(64, (1 << (Int.bitWidth - 1 - minimum.leadingZeroBitCount)) >> 3)
         return (minimum + step - 1) / step * step
     }
 
-    /// One piece of memory; who holds it must recycle or release it exactly once.
+    /// A block of memory. Its owner must recycle or release it exactly once.
     struct Block: @unchecked Sendable {
-        // `@unchecked`: a plain address; a `PixelStorage` or the pool owns what it points to.
+        // `@unchecked`: a plain address; a `PixelStorage` or the pool owns the memory.
         let address: UnsafeMutableRawPointer
         let capacity: Int
 
@@ -80,7 +81,7 @@ public final class PixelBufferPool: Sendable {
             return blocks.remove(at: index)
         }
 
-        /// Adds `block` and returns what must go to stay within `capacity`, oldest first.
+        /// Adds `block` and returns the blocks to be released to stay within `capacity`, oldest first.
         mutating func insert(_ block: Block, capacity: Int) -> [Block] {
             guard block.capacity <= capacity else { return [block] }
             blocks.append(block)
@@ -94,7 +95,7 @@ public final class PixelBufferPool: Sendable {
             return Array(blocks.prefix(dropCount))
         }
 
-        /// Bounds the linear search; small blocks come cheap from malloc anyway.
+        /// Bounds the linear search; small blocks are cheap to allocate with malloc anyway.
         private static let countLimit = 64
     }
 }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Owns one block of pixel memory and returns it to its pool at the end.
+/// Owns a block of pixel memory and returns it to its pool when released.
 final class PixelStorage: @unchecked Sendable {
-    // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed when
-    // it hands this object to an immutable `PixelBuffer`.
+    // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed
+    // when it passes this object to an immutable `PixelBuffer`.
     private let block: PixelBufferPool.Block
     let pool: PixelBufferPool
-    /// As asked for.
+    /// The requested size, which may be smaller than the block.
     let byteCount: Int
 
     init(byteCount: Int, pool: PixelBufferPool) throws(WebImageError) {
@@ -15,7 +15,7 @@ final class PixelStorage: @unchecked Sendable {
         self.byteCount = byteCount
     }
 
-    /// The same bytes, in a block of the same pool.
+    /// Copies the bytes to another block of the same pool.
     convenience init(copying other: PixelStorage) throws(WebImageError) {
         try self.init(byteCount: other.byteCount, pool: other.pool)
         memcpy(address, other.address, byteCount)

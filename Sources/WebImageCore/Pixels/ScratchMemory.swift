@@ -1,7 +1,7 @@
-/// Memory for what a decoder needs in between, taken from the pool of pixel memory and given back to it at the end.
+/// Temporary memory for a decoder, taken from the pool of pixel memory and returned to it when released.
 ///
-/// The frames of an animation need the same memory again and again; from malloc, where it lies at the heap's end, it can
-/// be fresh each time, with a page fault for each 4 KiB. It is **not** cleared.
+/// The frames of an animation need the same memory again and again. From malloc, memory at the end of the heap can be
+/// fresh each time, with a page fault for each 4 KiB. The memory is **not** cleared.
 package final class ScratchMemory {
     private let storage: PixelStorage
 
@@ -10,6 +10,6 @@ package final class ScratchMemory {
         storage = try PixelStorage(byteCount: byteCount, pool: pool)
     }
 
-    /// Its first byte, at a multiple of 64, good as long as this object lives.
+    /// The first byte, aligned to 64 bytes, valid while this object exists.
     package var address: UnsafeMutableRawPointer { storage.address }
 }
