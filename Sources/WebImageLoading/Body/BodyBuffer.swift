@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Bytes in memory that only grow at their end, so that what is there can be read while more arrive, without copies.
+/// Bytes in memory that are only appended to, so that existing ones can be read without a copy while more arrive.
 struct BodyBuffer {
     private(set) var count = 0
-    /// `nil` as long as there is nothing, and nobody has said how much there will be.
+    /// `nil` while the buffer is empty and its final size is unknown.
     private var block: Block?
 
-    /// Makes room for so many bytes; 0 for an unknown number.
+    /// Allocates memory for a number of bytes; 0 if unknown.
     init(capacity: Int) { block = capacity > 0 ? Block(capacity: max(capacity, Self.minimumCapacity)) : nil }
 
     private static let minimumCapacity = 512
@@ -27,20 +27,21 @@ struct BodyBuffer {
         return larger
     }
 
-    /// The first bytes, in the same memory, which lives as long as they do; to be read and not changed.
+    /// Returns the first bytes without a copy. They keep the memory alive and must not be changed.
     func prefix(_ byteCount: Int) -> Data {
         let byteCount = min(byteCount, count)
         guard byteCount > 0, let block else { return Data() }
         return Data(bytesNoCopy: block.start, count: byteCount, deallocator: .custom { [block] _, _ in _ = block })
     }
 
-    /// `@unchecked`: a byte is written once, by the only owner of the buffer, before anybody can see it; the rest is fixed.
+    /// `@unchecked`: each byte is written once, by the buffer's only owner, before other threads can see it. The rest
+    /// is constant.
     private final class Block: @unchecked Sendable {
         let start: UnsafeMutableRawPointer
         let capacity: Int
 
         init(capacity: Int) {
-            // A larger one would take a slower way than `malloc`, which aligns to 16 anyway.
+            // A larger alignment would be slower than `malloc`, which aligns to 16 anyway.
             start = .allocate(byteCount: capacity, alignment: 1)
             self.capacity = capacity
         }

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Puts a body together as it arrives: in memory up to a limit, beyond it in a temporary file.
+/// Collects a body as it arrives: in memory up to a limit, in a temporary file above it.
 ///
 ///     loader's thread                         spool thread
 ///     ───────────────                         ────────────
@@ -13,27 +13,28 @@ package final class BodyCollector: Sendable {
     private struct State {
         var byteCount = 0
         var buffer = BodyBuffer(capacity: 0)
-        /// Set once the body is too long for memory; the buffer is then of no more use.
+        /// Set once the body is too long for memory; the buffer is then no longer used.
         var spool: Spool?
-        /// Kept once it was given: `Data` changes memory in place that it alone refers to, and here others look at it.
+        /// Retained once it was returned. `Data` mutates memory in place if it has the only reference, but this memory
+        /// has other readers.
         var wholeBody: Data?
     }
 
-    /// What happens to a body on its way to a file.
+    /// A body that is being written to a file.
     private struct Spool {
         var file: SpoolFile?
         var waiting: [Data] = []
-        /// With those that are being written.
+        /// Includes pieces that are being written.
         var waitingByteCount = 0
         var writtenByteCount = 0
-        /// A thread is at it, or about to be.
+        /// Whether a thread is writing, or about to.
         var isWriting = false
         var failure: WebImageError?
         var completion: (@Sendable (Result<Data, WebImageError>) -> Void)?
 
         var isLow: Bool { waitingByteCount < BodyCollector.lowWater }
 
-        /// `true` for the caller that has to start a thread.
+        /// Returns `true` to the caller that has to start a thread.
         mutating func claimWriting() -> Bool {
             defer { isWriting = true }
             return !isWriting
@@ -53,20 +54,21 @@ package final class BodyCollector: Sendable {
     package static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
     private static let highWater = 1 << 20
     private static let lowWater = 256 << 10
-    /// A server may claim any length; beyond this the buffer grows with what really comes.
+    /// Servers may announce any length. Above this limit the buffer grows as data arrives.
     private static let believedByteCount: Int64 = 32 << 20
 
     package init(_ storage: BodyStorage) { self.storage = storage }
 
-    /// Names the load whose body it is, so that it can be paused.
+    /// Sets the load of the body, so that it can be paused.
     package func attach(_ task: any LoaderTask) { load.attach(task) }
 
-    /// Says that the load has ended, well or not.
+    /// Called when the load has ended, successfully or not.
     package func loadDidEnd() { load.end() }
 
-    /// Makes room as far as the announced length can be believed.
+    /// Allocates memory for the announced length, up to a limit.
     ///
-    /// - Parameter isMemoryScarce: whether the body goes to a file however short it is, unless it belongs in memory always.
+    /// - Parameter isMemoryScarce: whether the body goes to a file regardless of its length. Has no effect if
+    ///   ``BodyStorage/memoryByteLimit`` is unlimited.
     package func begin(_ response: LoaderResponse, isMemoryScarce: Bool = false) {
         let expected = response.expectedByteCount ?? 0
         state.withLock { state in
@@ -78,7 +80,7 @@ package final class BodyCollector: Sendable {
         }
     }
 
-    /// Adds the next piece.
+    /// Appends the next piece.
     package func append(_ bytes: Data) {
         let (startsWriting, isFull) = state.withLock { state -> (Bool, Bool) in
             state.byteCount += bytes.count
@@ -103,20 +105,21 @@ package final class BodyCollector: Sendable {
 
     private func pauseLoad() {
         load.pause()
-        // What waited may have been written, and the load resumed, since the look at it.
+        // Checks again, since waiting pieces may have been written and the load resumed in between.
         if state.withLock({ $0.spool?.isLow ?? true }) { load.resume() }
     }
 
-    /// Whether the body is in a file, or on its way there.
+    /// Whether the body is in a file, or being written to one.
     package var isInFile: Bool { state.withLock { $0.spool != nil } }
 
-    /// How many bytes have come.
+    /// The number of bytes received.
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
-    /// Why the body could not be kept; the load is cancelled for it.
+    /// Why the body could not be stored; the load is then cancelled.
     package var failure: WebImageError? { state.withLock { $0.spool?.failure } }
 
-    /// The beginning of the body, to be read and not changed: it is no copy; of one in a file, what has been written.
+    /// Returns the beginning of the body without a copy; it must not be changed. For a body in a file, only bytes
+    /// already written are returned.
     package func prefix(_ byteCount: Int) -> Data {
         let (data, file, writtenByteCount) = state.withLock { state in
             (
@@ -128,7 +131,7 @@ package final class BodyCollector: Sendable {
         return (try? file?.map(min(byteCount, writtenByteCount ?? 0))) ?? Data()
     }
 
-    /// Gives the whole body: at once if it is in memory, else once all of it is written, on another thread.
+    /// Returns the whole body: immediately if it is in memory, otherwise on another thread once it is written.
     package func end(_ completion: @escaping @Sendable (Result<Data, WebImageError>) -> Void) {
         let (data, startsWriting) = state.withLock { state -> (Data?, Bool) in
             guard state.spool == nil else {
@@ -164,7 +167,8 @@ package final class BodyCollector: Sendable {
 
     private typealias Batch = (pieces: [Data], file: SpoolFile?, offset: Int)
 
-    /// The pieces that wait; `nil`, and the writing over, when none do: who adds one from now on starts another thread.
+    /// Returns the waiting pieces. If there are none, ends writing and returns `nil`; the next piece starts another
+    /// thread.
     private func takeBatch() -> Batch? {
         state.withLock { state in
             guard let spool = state.spool, !spool.waiting.isEmpty else {
@@ -192,7 +196,7 @@ package final class BodyCollector: Sendable {
         if isLow { load.resume() }
     }
 
-    /// Hands the file over, if the body has ended and all of it is written.
+    /// Returns the file if the body has ended and is written completely.
     private func complete() {
         let (completion, file, byteCount, failure): Handover = state.withLock { state in
             let spool = state.spool

@@ -1,22 +1,22 @@
 public import FoundationEssentials
 
-/// Where the body of a load is kept while it arrives, and after.
+/// Where the bodies of loads are stored.
 public struct BodyStorage: Sendable, Hashable {
-    /// The longest body kept in memory, in bytes; 8 MiB.
+    /// The longest body stored in memory, in bytes; 8 MiB by default.
     ///
-    /// Longer ones go to a temporary file without a name, and are handed over as `Data` mapped from it. Nearly every picture
-    /// on the web is shorter, and 32 transfers at once then hold at most 256 MiB.
+    /// Longer bodies go to a temporary file without a name, and are returned as `Data` mapped from it. Nearly all
+    /// images on the web are shorter. With this limit 32 concurrent transfers use at most 256 MiB.
     public var memoryByteLimit: Int
-    /// Where temporary files lie; ``defaultTemporaryDirectory``.
+    /// The directory of temporary files; ``defaultTemporaryDirectory`` by default.
     public var temporaryDirectory: URL
 
-    /// Makes one; the defaults suit most programs.
+    /// Creates a configuration; the defaults suit most programs.
     public init(memoryByteLimit: Int = 8 << 20, temporaryDirectory: URL = Self.defaultTemporaryDirectory) {
         self.memoryByteLimit = memoryByteLimit
         self.temporaryDirectory = temporaryDirectory
     }
 
-    /// `TMPDIR` where that is set, else `/var/tmp`: `/tmp` is in memory on many systems.
+    /// `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
     public static var defaultTemporaryDirectory: URL {
         let path = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         return URL(filePath: path.isEmpty ? "/var/tmp" : path, directoryHint: .isDirectory)

@@ -3,7 +3,8 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// A temporary file without a name: it is gone with its last descriptor and mapping, also when the process is killed.
+/// A temporary file without a name. It is deleted with its last descriptor and mapping, also when the process is
+/// killed.
 final class SpoolFile: Sendable {
     private let descriptor: Int32
     private let directory: String
@@ -32,11 +33,11 @@ final class SpoolFile: Sendable {
         guard failure == 0 else { throw .temporaryFile(directory: directory, errno: failure) }
     }
 
-    /// The first bytes, which must have been written; the mapping lives as long as they do.
+    /// Maps the first bytes, which must have been written. The mapping lives as long as the data.
     func map(_ byteCount: Int) throws(WebImageError) -> Data {
         guard byteCount > 0 else { return Data() }
-        // Writable and private: nobody can write through `Data`'s copy-on-write, and if somebody did, the pages would be
-        // their own.
+        // Writable and private: `Data` is copied on write, so nothing writes to the mapping. If something did, only
+        // private pages would change.
         let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0)
         guard let start, start != MAP_FAILED else { throw .temporaryFile(directory: directory, errno: errno) }
         return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { start, count in munmap(start, count) })

@@ -1,15 +1,15 @@
 extension HTTPField {
-    /// Whether a request header field carries no credential and selects no different content. `Vary` tells the answers to the
-    /// `Accept` fields apart.
+    /// Whether a request header field carries no credential and does not select other content. `Vary` distinguishes
+    /// responses by the `Accept` fields.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: the field name in lowercase.
     package static func isHarmless(_ name: String) -> Bool {
         name == "accept" || name.hasPrefix("accept-") || conditionNames.contains(name) || harmlessNames.contains(name)
             || tracingNames.contains(name) || RequestHeaders.bodyNames.contains(name)
             || RequestHeaders.framingNames.contains(name)
     }
 
-    /// Fields that follow a request through servers, different for each request: W3C Trace Context, request numbers, B3, and
+    /// Fields that trace a request across servers and differ for each request: W3C Trace Context, request IDs, B3, and
     /// the formats of Jaeger, AWS, Google Cloud, Datadog and Sentry.
     package static let tracingNames: Set = [
         "traceparent", "tracestate", "x-request-id", "request-id", "x-correlation-id", "correlation-id", "b3",

@@ -1,35 +1,35 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Turns a URL into bytes: from a server, from a file, from anything.
+/// Loads the bytes of a URL from a server, a file or any other source.
 public protocol ImageLoader: Sendable {
-    /// Whether it handles `url`; told from the URL alone, without touching network or disk.
+    /// Whether the loader handles `url`. Decided from the URL alone, without access to network or disk.
     func canLoad(_ url: URL) -> Bool
 
-    /// Whether what it loads from `url` is worth a copy in the disk cache; `false` for what is on the disk anyway.
+    /// Whether data loaded from `url` should be stored in the disk cache; `false` for data that is already on disk.
     func isCacheable(_ url: URL) -> Bool
 
-    /// The header fields that it would send for `request`, without those of the connection: what a Vary of the answer is
-    /// compared with. Asked from any thread; touches neither network nor disk.
+    /// Returns the header fields that the loader would send for `request`, except those of the connection. They are
+    /// compared with the `Vary` field of the response. Called on any thread, so it must not access network or disk.
     ///
-    /// By default the request's own, which suits a loader that adds none.
+    /// The default returns the request's own fields, for loaders that add none.
     func requestHeaders(for request: LoaderRequest) -> [HTTPField]
 
-    /// Starts to load; returns at once, from any thread.
+    /// Starts a load and returns immediately. May be called on any thread.
     ///
-    /// - Parameter handler: gets the events on a thread of the loader's, one at a time; the last is `.finished`, exactly
-    ///   once, also after a cancel (then with ``WebImageError/cancelled``). It must return soon: it may hold up every
-    ///   other transfer.
+    /// - Parameter handler: receives the events on a thread of the loader, one at a time. The last is `.finished`,
+    ///   exactly once, also after a cancellation (then with ``WebImageError/cancelled``). The handler must return soon,
+    ///   since it may block all other transfers.
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask
 }
 
 extension ImageLoader {
-    /// `true`: what came over the network is kept.
+    /// Returns `true`: data from the network is cached.
     public func isCacheable(_ url: URL) -> Bool { true }
 
-    /// The request's own, in the order of their names.
+    /// Returns the request's own fields, sorted by name.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { request.headers.sortedFields }
 }
 
@@ -49,8 +49,8 @@ public enum LoaderEvent: Sendable {
     case response(LoaderResponse)
     /// The next bytes of the body.
     case bytes(Data)
-    /// The head of a response that is an error; at most once, right before the metrics and the end, which is then
-    /// ``WebImageError/httpStatus(code:url:)``. None of its body is delivered.
+    /// The head of an error response; at most once, right before the metrics and the end, which is then
+    /// ``WebImageError/httpStatus(code:url:)``. Its body is not delivered.
     case refused(LoaderResponse)
     /// The metrics of the transfer, for a loader that has any; once, right before the end.
     case metrics(LoaderMetrics)

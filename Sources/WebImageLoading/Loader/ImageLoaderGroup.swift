@@ -1,25 +1,25 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Several loaders as one: each URL goes to the one added last of those that can load it.
+/// Combines several loaders. Each URL goes to the most recently added loader that can load it.
 ///
 /// ```swift
 /// let token = ImageLoaderGroup.shared.add(ThumbnailLoader())
 /// ImageLoaderGroup.shared.remove(token)
 /// ```
 ///
-/// Loaders can be added and removed at any time, from any thread; loads under way stay with the loader they began with.
+/// Loaders can be added and removed at any time, from any thread. Loads in progress continue with their loader.
 public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
-    /// The group the library uses unless told otherwise: http and https, files, `data:` URLs.
+    /// The library's default group: http and https, files, `data:` URLs.
     public static let shared = ImageLoaderGroup([DataURLLoader(), FileLoader(), ImageDownloader.shared])
 
-    /// Names a loader in its group, to remove it.
+    /// Identifies a loader in its group, for its removal.
     public struct Token: Hashable, Sendable {
         fileprivate let number: Int
     }
 
     private let members: Lock<Members>
-    /// For the one answer the group gives itself, that there is no loader.
+    /// Reports that no loader was found.
     private static let queue = WorkQueue(label: "webimage-group", threadCount: 1)
 
     private struct Members {
@@ -33,46 +33,46 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Makes a group of `loaders`, in the order in which they are added.
+    /// Creates a group of `loaders`, added in that order.
     public init(_ loaders: [any ImageLoader] = []) {
         var members = Members()
         for loader in loaders { _ = members.add(loader) }
         self.members = Lock(members)
     }
 
-    /// Makes a group, in the order in which they are added.
+    /// Creates a group of loaders, added in that order.
     public convenience init(arrayLiteral loaders: any ImageLoader...) { self.init(loaders) }
 
-    /// Adds a loader, which is asked before those already there.
+    /// Adds a loader, which takes precedence over the existing ones.
     @discardableResult
     public func add(_ loader: any ImageLoader) -> Token { members.withLock { $0.add(loader) } }
 
-    /// Removes a loader; does nothing if it is gone already.
+    /// Removes a loader; does nothing if it was removed before.
     public func remove(_ token: Token) { members.withLock { $0.loaders.removeAll { $0.token == token } } }
 
-    /// The loaders, those asked first last.
+    /// The loaders; later ones take precedence.
     public var loaders: [any ImageLoader] { members.withLock { $0.loaders.map(\.loader) } }
 
-    /// The one that gets `url`; `nil` when none can load it.
+    /// Returns the loader for `url`; `nil` if none can load it.
     public func loader(for url: URL) -> (any ImageLoader)? {
         members.withLock { $0.loaders }.last { $0.loader.canLoad(url) }?.loader
     }
 
-    /// Whether any of its loaders can load `url`.
+    /// Whether any of the loaders can load `url`.
     public func canLoad(_ url: URL) -> Bool { loader(for: url) != nil }
 
-    /// As the loader that gets `url` has it.
+    /// Asks the loader for `url`.
     public func isCacheable(_ url: URL) -> Bool { loader(for: url)?.isCacheable(url) ?? false }
 
-    /// As the loader that gets the URL has them.
+    /// Asks the loader for the request's URL.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         loader(for: request.url)?.requestHeaders(for: request) ?? []
     }
 
-    /// Lets the loader for the URL load; see ``ImageLoader/load(_:priority:handler:)``.
+    /// Loads with the loader for the URL; see ``ImageLoader/load(_:priority:handler:)``.
     ///
-    /// Without one it reports ``WebImageError/unsupportedScheme(_:url:)``, or ``WebImageError/invalidURL(_:)`` for a URL
-    /// that has no scheme, or none of http and https that a server can be asked for.
+    /// If there is none, reports ``WebImageError/unsupportedScheme(_:url:)``, or ``WebImageError/invalidURL(_:)`` for a
+    /// URL without a scheme and for an invalid http or https URL.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
@@ -84,7 +84,7 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
         return EndedTask()
     }
 
-    /// Why no loader takes `url`.
+    /// Returns why no loader can load `url`.
     package static func error(forUnloadable url: URL) -> WebImageError {
         let url = url.separatedFromUserInfo.url
         guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
@@ -92,7 +92,7 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
     }
 }
 
-/// A load that is over before it is returned.
+/// A load that has already ended.
 private final class EndedTask: LoaderTask {
     func cancel() {}
     func setPriority(_ priority: LoadPriority) {}

@@ -2,20 +2,20 @@ public import FoundationEssentials
 public import WebImageCore
 
 extension ImageLoader {
-    /// Loads `request` piece by piece, no faster than the pieces are read.
+    /// Loads `request` in pieces, no faster than they are read.
     ///
     /// ```swift
     /// let bytes = try await ImageDownloader.shared.bytes(for: LoaderRequest(url: url))
     /// for try await piece in bytes { try file.write(contentsOf: piece) }
     /// ```
     ///
-    /// Over HTTP/1.1 memory is flat. Over HTTP/2, libcurl itself takes up to 32 MiB, the window it announces, each time it goes
-    /// on: about 128 MB were measured for one paused transfer, whatever its length.
+    /// Over HTTP/1.1 memory use is constant. Over HTTP/2, libcurl itself buffers up to 32 MiB, its announced window,
+    /// each time the transfer resumes. About 128 MB were measured for one paused transfer, regardless of its length.
     ///
-    /// - Parameter bufferByteLimit: how many bytes may wait to be read; 512 KiB, and a piece or two more. Beyond it the
-    ///   transfer is paused, and the server with it, until a quarter is left.
-    /// - Returns: as soon as the head of the answer is there. Dropping it, or cancelling the task that reads it, cancels the
-    ///   load.
+    /// - Parameter bufferByteLimit: the number of bytes that may wait to be read; 512 KiB by default, exceeded by a
+    ///   piece or two. Above it the transfer is paused, and with it the server, until a quarter is left.
+    /// - Returns: the bytes, as soon as the response's head has arrived. Releasing them, or cancelling the task that
+    ///   reads them, cancels the load.
     public func bytes(
         for request: LoaderRequest, priority: LoadPriority = .normal, bufferByteLimit: Int = 512 << 10
     ) async throws(WebImageError) -> LoaderBytes {
@@ -31,31 +31,31 @@ extension ImageLoader {
     }
 }
 
-/// The body of an answer in pieces, for one reader; see ``ImageLoader/bytes(for:priority:bufferByteLimit:)``.
+/// The body of a response in pieces, for one reader; see ``ImageLoader/bytes(for:priority:bufferByteLimit:)``.
 public struct LoaderBytes: AsyncSequence, Sendable {
-    /// The head of the answer.
+    /// The head of the response.
     public let response: LoaderResponse
     let session: Session
 
-    /// How the transfer went; `nil` until its last piece is there, and for a loader that does not measure.
+    /// The metrics of the transfer; `nil` until its last piece has arrived, and for loaders without metrics.
     public var metrics: LoaderMetrics? { session.inbox.metrics }
 
-    /// Reads on from where the last iterator stopped.
+    /// Continues where the last iterator stopped.
     public func makeAsyncIterator() -> Iterator { Iterator(session: session) }
 
-    /// Reads the pieces.
+    /// Iterates over the pieces.
     public struct Iterator: AsyncIteratorProtocol {
         let session: Session
 
-        /// The next piece; `nil` after the last.
+        /// Returns the next piece; `nil` after the last.
         ///
-        /// - Throws: what went wrong, ``WebImageError/cancelled`` after a cancel; the pieces before it are good, but the
-        ///   body is not complete.
+        /// - Throws: the error of the load, ``WebImageError/cancelled`` after a cancellation. Earlier pieces are valid,
+        ///   but the body is incomplete.
         public mutating func next() async throws(WebImageError) -> Data? {
             try await next(isolation: nil)
         }
 
-        /// The next piece; see ``next()``.
+        /// Returns the next piece; see ``next()``.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebImageError) -> Data? {
             let inbox = session.inbox
             let result = await withTaskCancellationHandler(
@@ -64,7 +64,8 @@ public struct LoaderBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// Ties a load to its readers: when they go, it is given up. A load that has ended does not mind.
+    /// Ties a load to its readers: the load is cancelled when they are released. Has no effect on a load that has
+    /// ended.
     final class Session: Sendable {
         let inbox: ByteInbox
 
@@ -74,7 +75,7 @@ public struct LoaderBytes: AsyncSequence, Sendable {
     }
 }
 
-/// Bytes that one reader has not read yet.
+/// Bytes that the one reader has not read yet.
 final class ByteInbox: Sendable {
     typealias Piece = Result<Data?, WebImageError>
     typealias Head = Result<LoaderResponse, WebImageError>
@@ -89,13 +90,13 @@ final class ByteInbox: Sendable {
         var headReader: CheckedContinuation<Head, Never>?
         var reader: CheckedContinuation<Piece, Never>?
 
-        /// What its reader gets of the head; `nil` when it must wait.
+        /// What the reader receives of the head; `nil` if it must wait.
         var head: Head? {
             if let response { return .success(response) }
             return end.map { end in end.flatMap { .failure(.cancelled) } }
         }
 
-        /// What the reader gets next; `nil` when it must wait.
+        /// Returns what the reader receives next; `nil` if it must wait.
         mutating func take() -> Piece? {
             guard firstIndex < pieces.count else { return end.map { $0.map { nil } } }
             let piece = pieces[firstIndex]
@@ -155,7 +156,7 @@ final class ByteInbox: Sendable {
         }
     }
 
-    /// The next piece. One reader at a time: a second one gets ``WebImageError/cancelled``.
+    /// Returns the next piece. Only one reader at a time: a second one receives ``WebImageError/cancelled``.
     func next() async -> Piece {
         await withCheckedContinuation { continuation in
             let (piece, isLow) = state.withLock { state -> (Piece?, Bool) in
@@ -168,7 +169,7 @@ final class ByteInbox: Sendable {
         }
     }
 
-    /// The reader may have emptied the buffer, and resumed the load, between the look at it and this.
+    /// Checks again after pausing, since the reader may have emptied the buffer and resumed the load in between.
     private func pauseWhileFull() {
         task.pause()
         if state.withLock({ $0.byteCount <= highWater / 4 }) { task.resume() }

@@ -1,26 +1,26 @@
 public import FoundationEssentials
 
-/// How a load over HTTP went: every exchange with a server, and sums over all of them.
+/// The metrics of a load over HTTP: every exchange with a server, and totals.
 ///
 ///     load ── queue ──► exchange (302) ── queue ──► exchange (200) ──► end
 ///             └──────── queueDuration ────┘
 ///     └────────────────────── totalDuration ─────────────────────────┘
 public struct LoaderMetrics: Sendable, Hashable {
-    /// The exchanges in order; the last brought the answer, those before it led there.
+    /// The exchanges in order. The last is the response; those before it led to it, such as redirects.
     public var exchanges: [Exchange]
-    /// How many redirects were followed.
+    /// The number of redirects that were followed.
     public var redirectCount: Int
-    /// The time spent waiting for a slot, before the first exchange and between any two.
+    /// The total time spent waiting for a slot, before the first exchange and between exchanges.
     public var queueDuration: Duration
-    /// From the call of `load` to the end.
+    /// The time from the call of `load` to the end.
     public var totalDuration: Duration
-    /// The bytes of all bodies that were wanted, after decoding: what the caller got.
+    /// The number of decoded bytes delivered to the caller.
     public var decodedByteCount: Int64
-    /// How long the exchanges took, without the time during which the reader held them back: what counts against
+    /// The duration of the exchanges, without the time during which the reader paused them. Counts towards
     /// ``LoaderRequest/totalTimeout``.
     package var activeDuration = Duration.zero
 
-    /// Makes metrics.
+    /// Creates metrics.
     public init(
         exchanges: [Exchange] = [], redirectCount: Int = 0, queueDuration: Duration = .zero,
         totalDuration: Duration = .zero, decodedByteCount: Int64 = 0
@@ -32,39 +32,39 @@ public struct LoaderMetrics: Sendable, Hashable {
         self.decodedByteCount = decodedByteCount
     }
 
-    /// The bytes of all headers and bodies received, as they came over the wire; without the framing of chunks, HTTP/2
-    /// and TLS.
+    /// The size of all headers and bodies received, in bytes on the wire, without the framing of chunks, HTTP/2 and
+    /// TLS.
     public var wireByteCount: Int64 { exchanges.reduce(0) { $0 + $1.headerByteCount + $1.bodyByteCount } }
 
-    /// One request and its answer.
+    /// One request and its response.
     public struct Exchange: Sendable, Hashable {
-        /// What was asked for.
+        /// The requested URL.
         public var url: URL
-        /// The status; `nil` where no head arrived.
+        /// The status; `nil` if no head arrived.
         public var statusCode: Int?
-        /// How long the name look-up took; zero on a connection used again.
+        /// The duration of the name lookup; zero on a reused connection.
         public var nameLookupDuration: Duration
-        /// How long the connection then took, without TLS; zero on a connection used again.
+        /// The duration of connecting after the lookup, without TLS; zero on a reused connection.
         public var connectDuration: Duration
-        /// How long TLS then took; zero without it, and on a connection used again.
+        /// The duration of the TLS handshake after that; zero without TLS, and on a reused connection.
         public var secureDuration: Duration
-        /// From the start of the exchange to the first byte of the answer; zero where none arrived.
+        /// The time from the start of the exchange to the first byte of the response; zero if none arrived.
         public var firstByteDuration: Duration
-        /// From the start of the exchange to its end.
+        /// The time from the start of the exchange to its end.
         public var totalDuration: Duration
-        /// Whether the connection was there already.
+        /// Whether an existing connection was reused.
         public var isConnectionReused: Bool
-        /// The protocol spoken; `nil` where no head arrived.
+        /// The HTTP version; `nil` if no head arrived.
         public var httpVersion: HTTPVersion?
-        /// The server's, or a proxy's, address and port; `nil` where no connection came about.
+        /// The address and port of the server, or of a proxy; `nil` if no connection was established.
         public var remoteAddress: String?, remotePort: Int?
-        /// The bytes of the answer's head, decompressed.
+        /// The size of the response's head in bytes, decompressed.
         public var headerByteCount: Int64
-        /// The bytes of the body as they came over the wire: coded, where a content coding was in use.
+        /// The size of the body in bytes on the wire, that is, before content decoding.
         public var bodyByteCount: Int64
     }
 
-    /// A version of HTTP.
+    /// An HTTP version.
     public enum HTTPVersion: String, Sendable, Hashable {
         /// HTTP/1.0.
         case http1_0 = "HTTP/1.0"
@@ -78,7 +78,7 @@ public struct LoaderMetrics: Sendable, Hashable {
 }
 
 extension LoaderMetrics.Exchange {
-    /// Takes the phases apart: the transport counts them all from the start.
+    /// Computes the duration of each phase. The transport measures all of them from the start.
     init(url: URL, statusCode: Int?, _ transfer: TransferMetrics) {
         self.url = url
         self.statusCode = statusCode
@@ -94,7 +94,7 @@ extension LoaderMetrics.Exchange {
         headerByteCount = transfer.headerByteCount
         bodyByteCount = transfer.bodyByteCount
         if transfer.isConnectionReused {
-            // libcurl counts the moments it takes to find the connection.
+            // libcurl also measures the moments that it takes to find the connection.
             (nameLookupDuration, connectDuration, secureDuration) = (.zero, .zero, .zero)
         }
     }

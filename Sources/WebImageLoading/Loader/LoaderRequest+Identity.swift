@@ -1,6 +1,6 @@
 extension LoaderRequest {
-    /// The same for two requests that get the same answer, so that one transfer serves both: everything but the time limits,
-    /// the fragment and the fields for tracing, with header names in lower case.
+    /// The request's identity: equal for requests with the same response, which can share a transfer. It contains
+    /// everything except the time limits, the fragment and the tracing fields, with header names in lowercase.
     package var identity: LoaderRequest {
         var identity = self
         (identity.idleTimeout, identity.totalTimeout, identity.history) = (nil, nil, nil)
@@ -11,6 +11,6 @@ extension LoaderRequest {
 }
 
 extension [String: String] {
-    /// The fields that may change an answer, by name in lower case: all but those for tracing.
+    /// The fields that may change the response, by lowercase name: all except the tracing fields.
     var answerFields: [String: HTTPField] { fieldsByName.filter { !HTTPField.tracingNames.contains($0.key) } }
 }

@@ -2,20 +2,21 @@ internal import FoundationEssentials
 internal import WebImageCore
 
 extension LoaderRequest {
-    /// Why a loader that only reads does nothing with it; `nil` for what asks to be read.
+    /// Returns why a read-only loader refuses the request; `nil` for requests that only read.
     ///
-    /// - Parameter url: what errors call it.
+    /// - Parameter url: the URL in the error.
     func refusalToChange(_ url: URL) -> WebImageError? {
         guard ![.get, .head].contains(method) || body != nil else { return nil }
         return .unsupportedMethod(method.rawValue, hasBody: body != nil && method.forbidsBody, url: url)
     }
 
-    /// What a request wants done (RFC 9110, 9); loaders other than those for HTTP know ``get`` and ``head`` alone.
+    /// An HTTP method (RFC 9110, 9). Loaders that do not use HTTP support only ``get`` and ``head``.
     public struct Method: RawRepresentable, Sendable, Hashable {
-        /// As it goes over the wire. Case counts: `get` is another method than `GET`.
+        /// The name as it is sent. Case matters: `get` is not `GET`.
         public let rawValue: String
 
-        /// Makes a method of its name; `nil` for one that is no token, and for `CONNECT`, which asks a proxy for a tunnel.
+        /// Creates a method from its name; `nil` if that is not a token, and for `CONNECT`, which asks a proxy for a
+        /// tunnel.
         public init?(rawValue: String) {
             guard RequestHeaders.isToken(rawValue), rawValue != "CONNECT" else { return nil }
             self.rawValue = rawValue
@@ -23,33 +24,34 @@ extension LoaderRequest {
 
         private init(known: String) { rawValue = known }
 
-        /// Head and body.
+        /// Requests head and body.
         public static let get = Self(known: "GET")
-        /// The head alone; such a load ends without any bytes.
+        /// Requests only the head; such a load ends without any bytes.
         public static let head = Self(known: "HEAD")
-        /// Lets the resource make something of the body.
+        /// Lets the resource process the body.
         public static let post = Self(known: "POST")
-        /// Puts the body in the resource's place.
+        /// Replaces the resource with the body.
         public static let put = Self(known: "PUT")
-        /// Changes the resource as the body says (RFC 5789).
+        /// Modifies the resource as described by the body (RFC 5789).
         public static let patch = Self(known: "PATCH")
-        /// Removes the resource.
+        /// Deletes the resource.
         public static let delete = Self(known: "DELETE")
-        /// What can be done with the resource.
+        /// Requests the communication options of the resource.
         public static let options = Self(known: "OPTIONS")
-        /// What arrives at the server.
+        /// Returns the request as the server received it.
         public static let trace = Self(known: "TRACE")
 
-        /// Whether it changes nothing on the server (9.2.1).
+        /// Whether the method changes nothing on the server (9.2.1).
         public var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
 
-        /// Whether doing it twice is as good as once (9.2.2), so that a request that failed can be sent again.
+        /// Whether repeating the request has the same effect as sending it once (9.2.2), so that a failed request can
+        /// be sent again.
         public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
 
-        /// Whether a body has no meaning with it.
+        /// Whether a body has no meaning with the method.
         var forbidsBody: Bool { [.get, .head, .trace].contains(self) }
 
-        /// Whether servers expect a body, though it be empty (8.6).
+        /// Whether servers expect a body, even an empty one (8.6).
         var expectsBody: Bool { [.post, .put, .patch].contains(self) }
     }
 }

@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// The head of a loader's answer.
+/// The head of a loader's response.
 public struct LoaderResponse: Sendable {
-    /// Where the bytes came from in the end, after redirects.
+    /// The final URL, after redirects.
     public var url: URL
-    /// The HTTP status; `nil` for a loader without one.
+    /// The HTTP status; `nil` for loaders without one.
     public var statusCode: Int?
-    /// The header fields as they came, in order; empty for a loader without any.
+    /// The header fields as received, in order; empty for loaders without any.
     public var headers: [HTTPField]
-    /// How long the body will be, in bytes, where that is known.
+    /// The length of the body in bytes, if known.
     public var expectedByteCount: Int64?
-    /// The answers that led on to another URL, in order; empty without redirects.
+    /// The redirects that were followed, in order.
     public var redirects: [Redirection]
 
-    /// Makes a response.
+    /// Creates a response.
     public init(
         url: URL, statusCode: Int? = nil, headers: [HTTPField] = [], expectedByteCount: Int64? = nil,
         redirects: [Redirection] = []
@@ -25,16 +25,16 @@ public struct LoaderResponse: Sendable {
         self.redirects = redirects
     }
 
-    /// An answer on the way that was a redirect, and was followed.
+    /// A redirect that was followed.
     public struct Redirection: Sendable, Hashable {
-        /// Who answered so.
+        /// The URL that redirected.
         public var url: URL
         /// 301, 302, 303, 307 or 308.
         public var statusCode: Int
-        /// The header fields as they came, in order.
+        /// The header fields as received, in order.
         public var headers: [HTTPField]
 
-        /// Describes a redirect.
+        /// Creates a redirect.
         public init(url: URL, statusCode: Int, headers: [HTTPField] = []) {
             self.url = url
             self.statusCode = statusCode
@@ -42,7 +42,7 @@ public struct LoaderResponse: Sendable {
         }
     }
 
-    /// The value of the last field with that name, in any case.
+    /// Returns the value of the last field with that name, in any case.
     public func headerValue(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.last { $0.name.lowercased() == wanted }?.value
@@ -51,12 +51,12 @@ public struct LoaderResponse: Sendable {
 
 /// One header field.
 public struct HTTPField: Sendable, Hashable, Codable {
-    /// Its name as it came; names compare without regard to case.
+    /// The name as received; names are compared without regard to case.
     public var name: String
-    /// Its value without the white space around it.
+    /// The value without surrounding white space.
     public var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     public init(name: String, value: String) {
         self.name = name
         self.value = value

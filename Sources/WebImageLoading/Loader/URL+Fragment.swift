@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
 extension URL {
-    /// The URL without its fragment, which no server is told; whole where its scheme is a program's own, whose loader is
-    /// given all of it.
+    /// The URL without its fragment, which is not sent to servers. URLs with custom schemes keep it, since it may
+    /// matter to their loader.
     package var withoutFragment: URL {
         let text = absoluteString
         guard let end = fragmentStart(in: text) else { return self }
         return URL(string: String(text[..<end])) ?? self
     }
 
-    /// As ``withoutFragment``, of the text that is its `absoluteString`.
+    /// Like ``withoutFragment``, for a URL whose `absoluteString` is `text`.
     package func withoutFragment(_ text: String) -> String {
         fragmentStart(in: text).map { String(text[..<$0]) } ?? text
     }

@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// A load that is one piece of work on a queue.
+/// A load that consists of one work item.
 final class WorkTask: LoaderTask {
     private let item: WorkItem
     private let cancellation: Cancellation
@@ -10,7 +10,7 @@ final class WorkTask: LoaderTask {
         self.cancellation = cancellation
     }
 
-    /// The work stays queued, ahead of the rest, to report its end on the loader's thread like any other.
+    /// The work stays queued, ahead of other work, to report its end on the loader's thread as usual.
     func cancel() {
         cancellation.cancel()
         item.setPriority(.veryHigh)

@@ -1,11 +1,11 @@
-/// Which bytes of a body an answer brings: `bytes 100-199/200` (RFC 9110, 14.4).
+/// The range of a body in a partial response: `bytes 100-199/200` (RFC 9110, 14.4).
 struct ContentRange: Equatable {
-    /// The places of its first and last byte, counted from 0.
+    /// The positions of the first and last byte, starting at 0.
     let first: Int64, last: Int64
-    /// The length of the whole body; `nil` where the server does not know it.
+    /// The length of the whole body; `nil` if the server does not know it.
     let totalByteCount: Int64?
 
-    /// `nil` for what is no range of bytes, or an impossible one.
+    /// Parses a byte range; `nil` for other units and invalid ranges.
     init?(_ text: String) {
         let words = text.trimmingHTTPSpace.split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
@@ -24,7 +24,7 @@ struct ContentRange: Equatable {
         (self.first, self.last) = (first, last)
     }
 
-    /// Digits alone: `Int64` would take a sign as well. `nil` also for numbers that do not fit.
+    /// Accepts only digits, since `Int64` also accepts a sign. Returns `nil` for numbers that overflow.
     private static func number(_ text: Substring) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int64(text)

@@ -2,20 +2,20 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// Keeps the first bytes of bodies whose transfer was interrupted, on the disk, for a ``ResumingLoader`` to continue.
+/// Stores the first bytes of interrupted transfers on disk, for a ``ResumingLoader`` to resume.
 ///
-/// Several processes may share a directory, and any of them may be killed at any time: what it has written by then is
-/// there for the next. Nothing fails: where the directory can't be used, nothing is kept.
+/// Several processes may share a directory, and any of them may be killed at any time. The bytes written by then are
+/// available to the next load. There are no errors: if the directory cannot be used, nothing is stored.
 ///
 /// ```
 ///  <directory>/
 ///      <SHA-256 of the request>.partial    a PartialFile, locked (flock) by the load that has it
 /// ```
 public final class PartialBodyStore: Sendable {
-    /// Writes bytes at a place of a file as `pwrite` does.
+    /// Writes bytes at an offset of a file, like `pwrite`.
     package typealias Write = @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int
 
-    /// What it was made with.
+    /// The configuration of the store.
     public let configuration: Configuration
     let directory: PartialDirectory
     private let write: Write
@@ -23,39 +23,41 @@ public final class PartialBodyStore: Sendable {
 
     private struct State {
         var holders: [String: Holder] = [:]
-        /// What waits to be written, for all bodies together.
+        /// The number of bytes that wait to be written, for all bodies together.
         var unwrittenByteCount = 0
-        /// What was written since the last look at the limits.
+        /// The number of bytes written since the limits were last checked.
         var uncheckedByteCount: Int64 = .max
     }
 
-    /// The load that has a body, and who waits for it to let go.
+    /// The load that holds a body, and the loads that wait for its release.
     private struct Holder {
         var isEnding = false
         var waiters: [@Sendable () -> Void] = []
     }
 
-    /// How far a time may be ahead of the clock, in seconds.
+    /// How far a file's time may be in the future, in seconds.
     private static let clockTolerance = 60.0
-    /// Looks are short, and one thread for them keeps loads in their order; writes and reads of bodies have others.
+    /// Lookups are short, and one thread for them preserves the order of loads. Bodies are written and read on other
+    /// threads.
     static let lookQueue = WorkQueue(label: "webimage-resume", threadCount: 1)
     static let queue = WorkQueue(label: "webimage-partial", threadCount: 2)
-    /// More than this waits for the disk only where it is slower than the network: then the bytes are had sooner from there.
+    /// More bytes than this wait only if the disk is slower than the network. Loading them again is faster then.
     private static let unwrittenByteLimit = 16 << 20
 
-    /// Makes a store; the directory is made with the first body.
+    /// Creates a store; the directory is created with the first body.
     public convenience init(configuration: Configuration) {
         self.init(configuration: configuration) { pwrite($0, $1.baseAddress, $1.count, off_t($2)) }
     }
 
-    /// - Parameter write: how files are written; tests make it fail.
+    /// - Parameter write: writes to files; tests make it fail.
     package init(configuration: Configuration, write: @escaping Write) {
         self.configuration = configuration
         self.write = write
         directory = PartialDirectory(path: configuration.directory.path(percentEncoded: false).withoutTrailingSlash)
     }
 
-    /// Deletes all bodies but those of loads under way. Blocks while it deletes: not for Swift's cooperative threads.
+    /// Deletes all bodies except those of loads in progress. Blocks while it deletes, so do not call it on Swift's
+    /// cooperative threads.
     public func removeAll() {
         directory.withDescriptor { descriptor in
             for entry in directory.entries(in: descriptor) {
@@ -64,7 +66,8 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// How many bytes the bodies take on the disk. Blocks while it looks: not for Swift's cooperative threads.
+    /// The size of all bodies on disk, in bytes. Blocks while it reads the directory, so do not call it on Swift's
+    /// cooperative threads.
     public var byteCount: Int64 {
         directory.withDescriptor { directory.entries(in: $0).reduce(0) { $0 + $1.byteCount } } ?? 0
     }
@@ -72,17 +75,18 @@ public final class PartialBodyStore: Sendable {
     // MARK: One load for each body
 
     enum Claim {
-        /// The caller has the body until ``release(_:)``.
+        /// The caller holds the body until ``release(_:)``.
         case held
-        /// Another load has it: this one goes without.
+        /// Another load holds the body: this one continues without it.
         case busy
-        /// Another load is about to let go of it; the caller is told when.
+        /// Another load is about to release the body; the caller is notified.
         case waiting
     }
 
-    /// Asks for the body of that key, within this process; ``PartialDirectory/openLocked(_:in:creates:)`` asks the others.
+    /// Claims the body of a key within this process. ``PartialDirectory/openLocked(_:in:creates:)`` claims it among
+    /// processes.
     ///
-    /// - Parameter whenFree: called once, on any thread, if the answer is to wait.
+    /// - Parameter whenFree: called once, on any thread, if the result is to wait.
     func claim(_ key: String, whenFree: @escaping @Sendable () -> Void) -> Claim {
         state.withLock { state in
             guard let holder = state.holders[key] else {
@@ -95,7 +99,7 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// Says that the holder lets go of a body as soon as it is on the disk.
+    /// Announces that the holder releases a body as soon as it is on disk.
     func willRelease(_ key: String) { state.withLock { $0.holders[key]?.isEnding = true } }
 
     func release(_ key: String) {
@@ -105,7 +109,7 @@ public final class PartialBodyStore: Sendable {
 
     // MARK: Bounds
 
-    /// Counts bytes that are to be written; `false`, and nothing is counted, where too many wait already.
+    /// Counts bytes that are to be written; returns `false`, without counting, if too many wait already.
     func admit(_ byteCount: Int) -> Bool {
         state.withLock { state in
             guard state.unwrittenByteCount + byteCount <= Self.unwrittenByteLimit else { return false }
@@ -114,11 +118,11 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// Says that so many of them wait no more.
+    /// Subtracts bytes that no longer wait.
     func settle(_ byteCount: Int) { state.withLock { $0.unwrittenByteCount -= byteCount } }
 
-    /// Whether so many bytes more may be written; on a disk thread. Now and then it looks at the directory, and deletes what
-    /// has to go.
+    /// Whether this number of bytes may be written. Occasionally checks the directory and deletes bodies above the
+    /// limits. Called on a disk thread.
     func hasRoom(for byteCount: Int) -> Bool {
         let isTimeToLook = state.withLock { state in
             let (sum, overflows) = state.uncheckedByteCount.addingReportingOverflow(Int64(byteCount))
@@ -127,22 +131,23 @@ public final class PartialBodyStore: Sendable {
             return isTime
         }
         guard isTimeToLook, !trim(adding: Int64(byteCount)) else { return true }
-        // The next asks again.
+        // The next write checks again.
         state.withLock { $0.uncheckedByteCount = .max }
         return false
     }
 
-    /// Has the next write look at the limits.
+    /// Makes the next write check the limits.
     func looksAtLimitsSoon() { state.withLock { $0.uncheckedByteCount = .max } }
 
-    /// Deletes what is too old or too much; whether there is room for so many bytes then.
+    /// Deletes bodies that are too old or above the limits; returns whether there is then space for the additional
+    /// bytes.
     private func trim(adding byteCount: Int64) -> Bool {
         let hasRoom = directory.withDescriptor { descriptor in
             let entries = directory.entries(in: descriptor)
             var total = entries.reduce(0) { $0 + $1.byteCount }
             var count = entries.count
             for entry in entries where entry.secondsUnused < -Self.clockTolerance {
-                // From before the clock went back: that counts as now.
+                // The time is from before the clock was set back, and counts as now.
                 utimensat(descriptor, entry.name, nil, AT_SYMLINK_NOFOLLOW)
             }
             for entry in entries {
@@ -165,14 +170,14 @@ public final class PartialBodyStore: Sendable {
 
     // MARK: Files
 
-    /// Whether there may be something of a body. On a disk thread.
+    /// Whether a partial body may exist. Called on a disk thread.
     func mayHave(_ key: String) -> Bool {
         directory.withDescriptor { descriptor in
             faccessat(descriptor, PartialDirectory.name(key: key), F_OK, 0) == 0
         } ?? false
     }
 
-    /// What there is of a body, with its file locked; `nil` where there is nothing. On a disk thread.
+    /// Opens, locks and reads a partial body; `nil` if there is none. Called on a disk thread.
     func open(_ key: String) -> (file: PartialFile, contents: PartialFile.Contents)? {
         let name = PartialDirectory.name(key: key)
         return directory.withDescriptor { descriptor in
@@ -188,7 +193,7 @@ public final class PartialBodyStore: Sendable {
         }
     }
 
-    /// A new file; `nil` where there can be none, or another process has it. On a disk thread.
+    /// Creates a file; `nil` if that fails or another process holds it. Called on a disk thread.
     func makeFile(_ key: String) -> PartialFile? {
         let name = PartialDirectory.name(key: key)
         return directory.withDescriptor(creates: true) { descriptor in
@@ -208,6 +213,6 @@ extension stat {
 }
 
 extension String {
-    /// A slash at the end would follow a symbolic link.
+    /// A trailing slash would make the system follow a symbolic link.
     fileprivate var withoutTrailingSlash: String { count > 1 && hasSuffix("/") ? String(dropLast()) : self }
 }

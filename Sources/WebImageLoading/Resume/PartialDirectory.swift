@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// The directory of partial bodies. Files are reached through its descriptor, so that nobody can put another directory in
-/// its place half-way; others' files in it are never touched.
+/// The directory of partial bodies. Files are accessed through its descriptor, so that the directory cannot be replaced
+/// meanwhile. Files of other users in it are never touched.
 struct PartialDirectory: Sendable {
     let path: String
 
-    /// What partial bodies are called: 64 digits and this.
+    /// The suffix of file names, after 64 hexadecimal digits.
     static let suffix = ".partial"
 
     static func name(key: String) -> String { key + suffix }
@@ -15,9 +15,9 @@ struct PartialDirectory: Sendable {
             && name.utf8.prefix(64).allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Calls `body` with a descriptor of the directory; `nil` where there is none, or none that is this user's alone.
+    /// Calls `body` with a descriptor of the directory; `nil` if it does not exist or is not exclusively this user's.
     ///
-    /// - Parameter creates: whether to make it, and those above it, for this user only.
+    /// - Parameter creates: whether to create it and its parent directories, for this user only.
     func withDescriptor<Result>(creates: Bool = false, _ body: (Int32) -> Result?) -> Result? {
         var directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         if directory < 0, errno == ENOENT, creates {
@@ -41,19 +41,19 @@ struct PartialDirectory: Sendable {
         }
     }
 
-    /// A file of it, open and locked for this process alone.
+    /// Opens a file of the directory and locks it for this process.
     ///
-    /// - Returns: a descriptor; `nil` where there is no such file and `creates` does not ask for one, where another process
-    ///   or load has it, and where something else has its name.
+    /// - Returns: a descriptor. `nil` if the file does not exist and `creates` is `false`, if another process or load
+    ///   holds it, and if the name belongs to something that is not a regular file.
     static func openLocked(_ name: String, in directory: Int32, creates: Bool = false) -> Int32? {
-        // O_NONBLOCK, should it be a pipe.
+        // O_NONBLOCK, in case it is a pipe.
         let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (creates ? O_CREAT : 0)
         let descriptor = openat(directory, name, flags, 0o600)
         guard descriptor >= 0 else { return nil }
         var (opened, named) = (stat(), stat())
-        // The kernel gives the lock back with the last descriptor, however the process ends.
+        // The kernel releases the lock with the last descriptor, however the process ends.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &opened) == 0, isOurs(opened),
-            // Whoever had the lock before may have deleted the file meanwhile.
+            // The previous holder of the lock may have deleted the file.
             fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
             named.st_ino == opened.st_ino, named.st_dev == opened.st_dev
         else {
@@ -63,20 +63,20 @@ struct PartialDirectory: Sendable {
         return descriptor
     }
 
-    /// A regular file of this user's with one name.
+    /// Whether it is a regular file of this user with a single link.
     private static func isOurs(_ status: stat) -> Bool {
         status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
     }
 
-    /// One partial body as the file system has it.
+    /// A partial body in the file system.
     struct Entry {
         let name: String
         let byteCount: Int64
-        /// When it was used last: uses set its time of modification.
+        /// The time since the last use, in seconds. Uses set the modification time.
         let secondsUnused: Double
     }
 
-    /// The partial bodies, the one that was unused for the longest time first.
+    /// Returns the partial bodies, least recently used first.
     func entries(in directory: Int32) -> [Entry] {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -91,7 +91,7 @@ struct PartialDirectory: Sendable {
         return entries.sorted { $0.secondsUnused > $1.secondsUnused }
     }
 
-    /// Deletes a partial body unless somebody has it; whether it is gone.
+    /// Deletes a partial body unless a load holds it; returns whether it was deleted.
     static func removeUnused(_ name: String, in directory: Int32) -> Bool {
         guard let descriptor = openLocked(name, in: directory) else { return false }
         defer { close(descriptor) }
@@ -99,7 +99,7 @@ struct PartialDirectory: Sendable {
     }
 
     private static func names(in directory: Int32) -> [String] {
-        // A descriptor of its own: reading moves its place, and `closedir` closes it.
+        // A separate descriptor, since reading moves its position and `closedir` closes it.
         let copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { return [] }
         guard let stream = fdopendir(copy) else {

@@ -3,40 +3,40 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// The beginning of a body on the disk, locked for the load that has it.
+/// The beginning of a body on disk, locked for the load that holds it.
 ///
 /// ```
 ///  "WebImgP1" | byte count, checksum, JSON of the head | byte count, checksum, bytes | byte count, checksum, bytes | …
 /// ```
 ///
-/// It only grows at its end, record by record. A record that was not written to its end, or that a power cut took, fails
-/// its checksum, and is not there; nor is anything behind it. Checksums of the body's records begin with that of the head,
-/// so that what an older body has left behind does not pass for part of this one.
+/// The file is only appended to, record by record. A record that is incomplete or was lost in a power failure fails its
+/// checksum. It is ignored, with everything after it. The checksums of body records start with that of the head, so
+/// that remains of an older body are not taken for part of this one.
 final class PartialFile: Sendable {
-    /// A piece of the body: where it lies.
+    /// The position of a piece of the body.
     struct Record: Sendable {
         let offset: Int64
         let byteCount: Int
     }
 
-    /// What a file has in it.
+    /// The contents of a file.
     struct Contents {
         let head: PartialHead
         let records: [Record]
 
-        /// How much of the body there is.
+        /// The number of bytes of the body in the file.
         var byteCount: Int64 { records.reduce(0) { $0 + Int64($1.byteCount) } }
     }
 
-    /// The longest piece of a body in one record; larger ones are not believed.
+    /// The longest piece in one record; longer ones are treated as damage.
     static let recordByteLimit = 256 << 10
     private static let headByteLimit = 64 << 10
     private static let signature = Array("WebImgP1".utf8)
-    /// Byte count and checksum, four bytes each, the smallest first.
+    /// The byte count and checksum, four bytes each, little-endian.
     private static let prefixByteCount = 8
 
     private struct State {
-        /// Where the next record goes.
+        /// The position of the next record.
         var end: Int64 = 0
         var headChecksum: UInt32 = 0
     }
@@ -46,7 +46,7 @@ final class PartialFile: Sendable {
     private let write: PartialBodyStore.Write
     private let state = Lock(State())
 
-    /// - Parameter descriptor: an open and locked file; closed with this.
+    /// - Parameter descriptor: an open and locked file; closed with this object.
     init(name: String, descriptor: Int32, write: @escaping PartialBodyStore.Write) {
         self.name = name
         self.descriptor = descriptor
@@ -55,15 +55,16 @@ final class PartialFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// How long the file is.
+    /// The length of the file in bytes.
     var byteCount: Int64 { state.withLock { $0.end } }
 
-    /// Lets others have the file, whoever still refers to this.
+    /// Releases the lock, even if other references to this object exist.
     func unlock() { flock(descriptor, LOCK_UN) }
 
     // MARK: Reading
 
-    /// Reads the file and checks all of it; what is behind the last good record is cut off. `nil` where it has no good head.
+    /// Reads and verifies the whole file, and truncates it after the last valid record. Returns `nil` without a valid
+    /// head.
     func read() -> Contents? {
         guard bytes(at: 0, count: Self.signature.count) == Self.signature else { return nil }
         var offset = Int64(Self.signature.count)
@@ -79,12 +80,12 @@ final class PartialFile: Sendable {
         }
         guard ftruncate(descriptor, off_t(offset)) == 0 else { return nil }
         state.withLock { $0 = State(end: offset, headChecksum: json.checksum) }
-        // Used just now, as far as the order goes in which they are deleted.
+        // Marks the file as just used, for the order of deletion.
         futimens(descriptor, nil)
         return Contents(head: head, records: records)
     }
 
-    /// The first bytes of a record, checked again; `nil` where the disk has changed them.
+    /// Reads the first bytes of a record and verifies it again; `nil` if it has changed on disk.
     func bytes(of record: Record, atMost limit: Int) -> Data? {
         let checksum = state.withLock { $0.headChecksum }
         let start = record.offset - Int64(Self.prefixByteCount)
@@ -124,7 +125,7 @@ final class PartialFile: Sendable {
 
     // MARK: Writing
 
-    /// Begins a new body in place of what is there; whether it worked.
+    /// Starts a new body, replacing the old contents; returns whether this succeeded.
     func begin(_ head: PartialHead) -> Bool {
         state.withLock { $0 = State() }
         let json = (try? JSONEncoder().encode(head)) ?? Data()
@@ -135,7 +136,7 @@ final class PartialFile: Sendable {
         return true
     }
 
-    /// Adds to the body; whether all of it was written. What was not is not there.
+    /// Appends to the body; returns whether all of it was written. Incomplete records are ignored by readers.
     func append(_ pieces: [Data]) -> Bool {
         let checksum = state.withLock { $0.headChecksum }
         var waiting: [Data] = []
@@ -185,7 +186,7 @@ final class PartialFile: Sendable {
         return true
     }
 
-    /// Deletes the file; its name is free for another while the lock is still held here.
+    /// Deletes the file. Its name can be reused while this object still holds the lock.
     func remove(from directory: PartialDirectory) {
         directory.withDescriptor { directory in
             var (opened, named) = (stat(), stat())

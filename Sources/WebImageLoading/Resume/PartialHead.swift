@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What is kept of an answer beside the first bytes of its body, so that the rest can be asked for and both be told apart
-/// from everything else.
+/// The part of a response that is stored with the first bytes of its body. It is needed to request the rest, and to
+/// verify that both belong together.
 struct PartialHead: Codable, Equatable {
-    /// The ``LoaderRequest/partialBodyKey(scope:)`` of what was asked for.
+    /// The ``LoaderRequest/partialBodyKey(scope:)`` of the request.
     let key: String
-    /// The hash of where the body came from in the end: validators say nothing about other places.
+    /// The hash of the final URL, since validators apply to one URL only.
     let location: String
     let validator: StrongValidator
-    /// As they came, without those about the connection, the length and cookies.
+    /// The fields as received, without those about the connection, the length and cookies.
     let fields: [HTTPField]
-    /// The length of the whole body; `nil` where the server did not say.
+    /// The length of the whole body; `nil` if unknown.
     let byteCount: Int64?
 
-    /// The head of a body that can be continued; `nil` where it can't, or is not to be kept.
+    /// Creates the head of a resumable body; `nil` if the body cannot be resumed or must not be stored.
     init?(_ response: LoaderResponse, key: String) {
         let (headers, control) = (response.headers, CacheControl(response.headers))
         guard response.statusCode == 200, let validator = StrongValidator(headers), !control.has(.noStore),
@@ -36,7 +36,7 @@ struct PartialHead: Codable, Equatable {
         SHA256.hexDigest(of: Array(url.separatedFromUserInfo.url.withoutFragment.absoluteString.utf8))
     }
 
-    /// The request's header fields with those that ask for the rest.
+    /// Returns the request's header fields with those that request the rest.
     func headersAskingForRest(from offset: Int64, over headers: [String: String]) -> [String: String] {
         var headers = headers
         headers["Range"] = "bytes=\(offset)-"
@@ -44,10 +44,10 @@ struct PartialHead: Codable, Equatable {
         return headers
     }
 
-    /// The answer as a whole, if `response` brings the rest of this body and nothing else (RFC 9110, 15.3.7).
+    /// Returns the complete response, if `response` contains exactly the rest of this body (RFC 9110, 15.3.7).
     ///
-    /// - Returns: as a server would have answered that had been asked for everything: status 200, the length of the whole,
-    ///   and the stored fields, those of the new answer in place of older ones.
+    /// - Returns: the response as if everything had been requested: status 200, the whole length, and the stored
+    ///   fields, updated with those of the new response.
     func wholeResponse(continuedBy response: LoaderResponse, from offset: Int64) -> LoaderResponse? {
         let headers = response.headers
         let ranges = headers.values(named: "Content-Range")
@@ -70,27 +70,28 @@ struct PartialHead: Codable, Equatable {
         return whole
     }
 
-    /// Whether `headers` tell of another time of the last change. The bytes are others then, though a careless server may have
-    /// kept its entity tag; an answer need not repeat the date.
+    /// Whether `headers` have a different modification date. The bytes are then different, even if the server did not
+    /// change its entity tag. A response may omit the date.
     private func hasOtherDate(_ headers: [HTTPField]) -> Bool {
         let (stored, new) = (fields.values(named: "Last-Modified"), headers.values(named: "Last-Modified"))
         guard !stored.isEmpty, !new.isEmpty, stored != new else { return false }
         let (storedDates, newDates) = (stored.compactMap { HTTPDate.parse($0) }, new.compactMap { HTTPDate.parse($0) })
-        // One time can be written in three ways.
+        // The same time can be written in three ways.
         return storedDates.count != 1 || stored.count != 1 || new.count != 1 || storedDates != newDates
     }
 
-    /// Whether an answer that continues it still allows that it is kept.
+    /// Whether the continuing response still allows the body to be stored.
     static func mayBeKept(_ response: LoaderResponse) -> Bool { !CacheControl(response.headers).has(.noStore) }
 }
 
 extension [HTTPField] {
-    /// Whether the bytes of the body are those of the content.
+    /// Whether the content is not encoded, so that the body's bytes are those of the content.
     fileprivate var areOfUncodedContent: Bool {
         elements(ofFieldNamed: "Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
     }
 
-    /// Without the fields about one message or connection, and without cookies, which are not to lie on the disk.
+    /// The fields without those of a single message or connection, and without cookies, which must not be stored on
+    /// disk.
     fileprivate var withoutMessageFields: [HTTPField] {
         withoutConnectionFields.filter {
             !["content-length", "content-range", "set-cookie"].contains($0.name.lowercased())

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// One load's part in the store: what is on the disk of its body, and what is added while it arrives.
+/// Stores the body of one load: reads what is on disk, and adds what arrives.
 ///
 ///     loader's thread                                      disk thread, one step at a time
 ///     ───────────────                                      ───────────────────────────────
@@ -12,18 +12,18 @@ internal import WebImageCore
 final class ResumableBody: Sendable {
     /// How a load ends, as far as its bytes are concerned.
     enum End {
-        /// There is more to come: what there is may be continued.
+        /// More bytes are missing: the stored ones can be resumed.
         case interrupted
-        /// All is there, or what is there is of no use.
+        /// The body is complete, or its bytes are useless.
         case complete
     }
 
-    /// The beginning of a body as it was found.
+    /// The beginning of a body that was found on disk.
     struct Found: Sendable {
         let file: PartialFile
         let contents: PartialFile.Contents
-        /// How many bytes need not be asked for. Of a whole body all but the last are used, so that there is a range to ask
-        /// for; the answer to it shows whether they are still good.
+        /// The number of bytes that need not be requested. For a complete body, the last byte is requested again, since
+        /// a range cannot be empty. The response shows whether the other bytes are still valid.
         let byteCount: Int64
 
         init?(file: PartialFile, contents: PartialFile.Contents) {
@@ -34,7 +34,7 @@ final class ResumableBody: Sendable {
         }
     }
 
-    /// What is done on a disk thread.
+    /// Work on a disk thread.
     private enum Step {
         case look(@Sendable (Found?) -> Void)
         case discard
@@ -46,31 +46,31 @@ final class ResumableBody: Sendable {
         var steps: [Step] = []
         var isWorking = false
         var file: PartialFile?
-        /// Of a body that has no file yet.
+        /// The head of a body that has no file yet.
         var head: PartialHead?
         var pending: [Data] = []
         var pendingByteCount = 0
-        /// What has come since ``begin(_:)``, or is there already.
+        /// The number of bytes received since ``begin(_:)``, or already stored.
         var byteCount: Int64 = 0
-        /// Whether it is long enough to be written while it arrives.
+        /// Whether the body is long enough to be written while it arrives.
         var isLong = false
         var isKept = false
         var hasEnded = false
         var hasFailed = false
     }
 
-    /// Bodies of at least this length are written while they arrive; shorter ones are there again soon.
+    /// Bodies of at least this length are written while they arrive; shorter ones are loaded again quickly.
     static let longByteCount: Int64 = 128 << 10
-    /// How much is written at once.
+    /// The number of bytes per write.
     static let stepByteCount = 64 << 10
-    /// The least worth a file when a short body is cut.
+    /// The shortest interrupted body that is worth a file.
     static let shortestByteCount = 16 << 10
 
     private let store: PartialBodyStore
     private let key: String
     private let state = Lock(State())
 
-    /// - Parameter key: has been claimed.
+    /// - Parameter key: must have been claimed.
     init(key: String, store: PartialBodyStore) {
         self.key = key
         self.store = store
@@ -78,7 +78,7 @@ final class ResumableBody: Sendable {
 
     // MARK: Looking
 
-    /// Reads what there is, before anything else, and gives it on a disk thread.
+    /// Reads the stored bytes before anything else; calls `completion` on a disk thread.
     func look(_ completion: @escaping @Sendable (Found?) -> Void) {
         change { $0.steps.append(.look(completion)) }
     }
@@ -102,9 +102,9 @@ final class ResumableBody: Sendable {
 
     // MARK: On a loader's thread
 
-    /// A body begins, and what there was before is of no more use.
+    /// Starts a body, which replaces the stored bytes.
     ///
-    /// - Parameter head: `nil` for one that is not kept.
+    /// - Parameter head: `nil` for a body that is not stored.
     func begin(_ head: PartialHead?) {
         change { state in
             guard !state.hasEnded else { return }
@@ -116,16 +116,16 @@ final class ResumableBody: Sendable {
         }
     }
 
-    /// The rest of a body arrives.
+    /// Continues a stored body.
     ///
-    /// - Parameter mayBeKept: otherwise what there is goes, though the load may still read it.
+    /// - Parameter mayBeKept: if `false`, the stored bytes are deleted, although the load may still read them.
     func continueBody(_ found: Found, mayBeKept: Bool) {
         change { state in
             guard !state.hasEnded else { return }
             if !mayBeKept { state.steps.append(.discard) }
             state.byteCount = found.byteCount
             state.isLong = true
-            // Of a whole body the last byte is asked for again.
+            // The last byte of a complete body was requested again, and is not appended.
             state.isKept = mayBeKept && found.byteCount == found.contents.byteCount
         }
     }
@@ -148,8 +148,8 @@ final class ResumableBody: Sendable {
         }
     }
 
-    /// The load has ended, or is given up; the first call counts. Another load of the same body waits from now on, until the
-    /// bytes are on the disk.
+    /// Called when the load has ended or was cancelled; only the first call counts. From now on, another load of the
+    /// same body waits until the bytes are on disk.
     func end(_ end: End) {
         let isFirst = state.withLock { state in
             defer { state.hasEnded = true }
@@ -178,14 +178,14 @@ final class ResumableBody: Sendable {
         (state.pending, state.pendingByteCount) = ([], 0)
     }
 
-    /// What has been written stays.
+    /// Stops storing; bytes already written stay.
     private func stopKeeping(_ state: inout State) {
         store.settle(state.pendingByteCount)
         (state.pending, state.pendingByteCount) = ([], 0)
         state.isKept = false
     }
 
-    /// Changes the state, and has a thread do the steps that come of it.
+    /// Changes the state, and starts a thread for the resulting steps.
     private func change(_ body: (inout State) -> Void) {
         let startsWorking = state.withLock { state in
             body(&state)
@@ -193,7 +193,7 @@ final class ResumableBody: Sendable {
             state.isWorking = true
             return true
         }
-        // What is written frees memory.
+        // Writing frees memory.
         if startsWorking { PartialBodyStore.queue.submit(priority: .high) { [self] in work() } }
     }
 
@@ -239,12 +239,12 @@ final class ResumableBody: Sendable {
             }
         }
         let isWritten = store.hasRoom(for: byteCount) && file?.append(pieces) ?? false
-        // A new file has nothing in it yet.
+        // A new file has no contents yet.
         if !isWritten, known == nil { file?.remove(from: store.directory) }
         change { [file] state in
             state.file = isWritten ? file : known
             guard !isWritten else { return }
-            // A full disk, or a file that others have: the load goes on without.
+            // The disk is full, or another process holds the file; the load continues without storing.
             state.hasFailed = true
             stopKeeping(&state)
         }

@@ -1,17 +1,18 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// A loader whose interrupted bodies may be kept on the disk and continued; ``WebImageManager`` does so by itself.
+/// A loader whose interrupted transfers can be stored on disk and resumed; ``WebImageManager`` does so automatically.
 ///
-/// It takes header fields that it did not ask for (`Range`, `If-Range`), reports the server's statuses and header fields as
-/// they are, a 206 among them, and its bodies as the server sent them.
+/// The loader must accept additional header fields (`Range`, `If-Range`). It must report statuses, including 206,
+/// header fields and bodies exactly as the server sends them.
 public protocol ResumableLoader: ImageLoader {
-    /// What it adds to `request` that may change the answer, such as header fields and credentials of its own: bodies are
-    /// continued only where that is the same. It is kept as a hash. `nil` where nobody can tell, or where bodies are not to
-    /// lie on the disk as they are; such loads are neither kept nor continued.
+    /// Returns what the loader adds to `request` that may change the response, such as its own header fields and
+    /// credentials. A body is only resumed if this is the same; only a hash of it is stored. `nil` if it is unknown, or
+    /// if bodies must not be stored on disk unchanged; such loads are neither stored nor resumed.
     func resumptionScope(of request: LoaderRequest) -> String?
 
-    /// The longest body that it takes, in bytes, which then holds for continued ones as a whole; no limit by default.
+    /// The maximum length of a body in bytes, which then also applies to resumed bodies as a whole; no limit by
+    /// default.
     var maximumResponseByteCount: Int64 { get }
 }
 
@@ -21,7 +22,8 @@ extension ResumableLoader {
 }
 
 extension ImageDownloader: ResumableLoader {
-    /// `nil` for a downloader whose hooks change requests, heads or bodies, or that asks for credentials while it loads.
+    /// Returns `nil` for a downloader whose hooks change requests, heads or bodies, or that asks for credentials during
+    /// a load.
     public func resumptionScope(of request: LoaderRequest) -> String? {
         let hooks = configuration.hooks
         guard !hooks.changeRequests, hooks.responseModifier == nil, hooks.decryptor == nil,
@@ -34,16 +36,16 @@ extension ImageDownloader: ResumableLoader {
         return parts.unambiguouslyJoined
     }
 
-    /// As configured.
+    /// The configured limit.
     public var maximumResponseByteCount: Int64 { configuration.maximumResponseByteCount }
 }
 
 extension LoaderRequest {
-    /// Names the body that it asks for: the same for those that get the same answer, and for nobody else. `nil` where
-    /// what it brings is not to be kept, or where it asks for a part, or under conditions, itself.
+    /// Returns the key of the requested body. Requests have the same key only if their responses are the same. `nil` if
+    /// the response must not be stored, or if the request itself has a range or conditions.
     ///
-    /// Cookies of the jar and stored credentials are not known before they are sent, so such bodies are not kept: they
-    /// might go to the next user.
+    /// Cookies of the jar and stored credentials are unknown before they are sent. Such bodies are not stored, since
+    /// they could be served to another user.
     ///
     /// - Parameter scope: what the loader adds.
     func partialBodyKey(scope: String) -> String? {
@@ -57,7 +59,7 @@ extension LoaderRequest {
             "1", scope, bare.withoutFragment.absoluteString, (credential ?? own)?.identity ?? "",
             "\(allowsInvalidCertificates)",
         ]
-        // They tell caches what to do, and not the server which answer to give.
+        // These fields instruct caches and do not affect the server's response.
         for (name, field) in headers.answerFields.sorted(by: { $0.key < $1.key })
         where !["cache-control", "pragma"].contains(name) {
             parts += [name, field.value]
@@ -67,6 +69,6 @@ extension LoaderRequest {
 }
 
 extension [String] {
-    /// Lengths keep the parts apart, so that no two lists give one text.
+    /// Joins the parts with their lengths, so that different lists have different texts.
     fileprivate var unambiguouslyJoined: String { map { "\($0.utf8.count):\($0)" }.joined(separator: "\n") }
 }

@@ -1,52 +1,53 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Continues interrupted transfers of another loader: what came before a cut, a cancel or the end of the process is kept in
-/// a ``PartialBodyStore``, and only the rest is asked for.
+/// Resumes interrupted transfers of another loader. The bytes received before a network failure, a cancellation or the
+/// end of the process are stored in a ``PartialBodyStore``, and only the rest is requested.
 ///
 /// ```swift
 /// let store = PartialBodyStore(configuration: .init(directory: directory))
 /// let loader = ResumingLoader(ImageDownloader.shared, store: store)
 /// ```
 ///
-/// Its user sees one whole answer: status 200, the length of the whole, the stored bytes and then the new ones. Behind that
-/// is a request with `Range` and `If-Range` (RFC 9110, 13.1.5 and 14.2):
+/// Callers receive one complete response: status 200, the whole length, the stored bytes and then the new ones. The
+/// request has `Range` and `If-Range` fields (RFC 9110, 13.1.5 and 14.2):
 ///
-/// | the server answers | then |
+/// | response | effect |
 /// |---|---|
-/// | 206 with the rest of the same bytes | they go on |
-/// | 200 | the body has changed, or the server knows no ranges: it begins anew |
-/// | 206 with other bytes, 416, or a refusal | the stored bytes go, and it loads once more without a range |
+/// | 206 with the rest of the same bytes | the transfer is resumed |
+/// | 200 | the body has changed, or the server does not support ranges: the transfer starts anew |
+/// | 206 with other bytes, 416, or an error | the stored bytes are deleted, and the request is repeated without a range |
 ///
-/// Kept are bodies of GET requests with status 200 and a strong validator, unless they are content-coded, their server
-/// refuses ranges, or either side says `no-store`. Requests that ask for ranges or under conditions themselves, that use
-/// cookies or stored credentials, and all that are not http or https, go to the other loader as they are.
+/// Bodies of GET requests with status 200 and a strong validator are stored. Exceptions are content-coded bodies,
+/// servers that do not accept ranges, and `no-store` on either side. Some requests are passed to the other loader
+/// unchanged: those with a range or conditions, with cookies or stored credentials, and with a scheme other than http
+/// or https.
 public final class ResumingLoader: ImageLoader {
-    /// Who does the loading.
+    /// The wrapped loader.
     public let loader: any ImageLoader
-    /// Where bodies are kept.
+    /// The store of partial bodies.
     public let store: PartialBodyStore
 
-    /// Makes a loader from another one.
+    /// Creates a loader that wraps another one.
     ///
-    /// - Parameter loader: best a ``ResumableLoader``. Of any other it is supposed that it adds nothing to requests that
-    ///   changes answers from one user to the next.
+    /// - Parameter loader: preferably a ``ResumableLoader``. Any other loader must not add anything to requests that
+    ///   makes responses differ between users.
     public init(_ loader: any ImageLoader, store: PartialBodyStore) {
         self.loader = loader
         self.store = store
     }
 
-    /// As the other loader has it.
+    /// Asks the wrapped loader.
     public func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
 
-    /// As the other loader has it.
+    /// Asks the wrapped loader.
     public func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
 
-    /// As the other loader has it.
+    /// Asks the wrapped loader.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
 
-    /// Starts to load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes come on a thread of the store's, and hold
-    /// up those of two other bodies at most.
+    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes are delivered on one of the store's
+    /// two threads, so the handler must not block.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
@@ -59,7 +60,8 @@ public final class ResumingLoader: ImageLoader {
         return task
     }
 
-    /// Those whose hooks change bodies, or that ask for credentials, say so here.
+    /// ``ResumableLoader/resumptionScope(of:)`` excludes loaders whose hooks change bodies, or that ask for
+    /// credentials.
     private func scope(of request: LoaderRequest) -> String? {
         guard let resumable = loader as? any ResumableLoader else { return String(reflecting: type(of: loader)) }
         return resumable.resumptionScope(of: request)

@@ -1,9 +1,10 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Stored bytes on their way up, on a thread of the store's.
+/// Delivers stored bytes, on a thread of the store.
 extension ResumingTask {
-    /// `true` for the caller that has to start a thread: stored bytes wait, and none is at them. Under the lock.
+    /// Returns `true` to the caller that has to start a thread: stored bytes wait, and no thread delivers them. Called
+    /// under the lock.
     func claimReplay(_ state: inout State) -> Bool {
         guard state.phase == .replaying, !state.isReplaying, !state.isPaused || state.failure != nil else {
             return false
@@ -20,9 +21,9 @@ extension ResumingTask {
     private enum Piece {
         case stored(ResumableBody.Found, PartialFile.Record, byteCount: Int)
         case event(LoaderEvent)
-        /// The loader's events go straight up from now on.
+        /// The loader's events are delivered directly from now on.
         case none
-        /// The thread is given back until somebody resumes.
+        /// The thread is released until the task is resumed.
         case later
     }
 
@@ -64,7 +65,7 @@ extension ResumingTask {
         }
     }
 
-    /// The disk has changed the bytes since they were looked at.
+    /// The bytes on disk have changed since they were verified.
     private func giveUpStoredBytes() {
         let (body, valve) = state.withLock { state in
             state.failure = .truncated(

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// One load that may begin with bytes from the disk.
+/// One load that may begin with bytes from disk.
 ///
 ///     looking ──► loading ────────────────────────────► ended
 ///                   │   ▲ nothing waits any more          ▲
@@ -12,7 +12,7 @@ internal import WebImageCore
 ///                   └──► restarting: its end is awaited ──┘ cancelled
 ///                              └──► loading, without a range
 ///
-/// Events go up from one thread at a time: the loader's, or, while replaying, one of the store's.
+/// Events are delivered by one thread at a time: the loader's, or, while replaying, one of the store's.
 final class ResumingTask: LoaderTask {
     typealias Handler = @Sendable (LoaderEvent) -> Void
 
@@ -25,31 +25,30 @@ final class ResumingTask: LoaderTask {
         var priority: LoadPriority
         var isPaused = false
         var isCancelled = false
-        /// The look that waits or runs.
+        /// The lookup that waits or runs.
         var look: WorkItem?
-        /// The place in the store, unless another load has it.
+        /// The stored body, unless another load holds it.
         var body: ResumableBody?
-        /// What the loader was asked to continue; `nil` where it was asked for everything.
+        /// The bytes that the loader was asked to continue; `nil` if everything was requested.
         var found: ResumableBody.Found?
         var valve = DeferredTask()
         var task: (any LoaderTask)?
         var attempt = 0
-        /// How long the loads took whose answer was of no use.
-        /// Of a load that may not be the last.
+        /// The metrics of a transfer that may not be the last.
         var heldMetrics: LoaderMetrics?
         var hasResponse = false
-        /// The length of a continued body, and what went up of it.
+        /// The length of a resumed body, and the number of bytes delivered.
         var totalByteCount: Int64?
         var byteCount: Int64 = 0
-        /// Why it fails, whatever the loader says at its end; no more bytes go up then.
+        /// Why the load fails, regardless of how the loader ends. No more bytes are delivered then.
         var failure: WebImageError?
-        /// What came while stored bytes went up.
+        /// Events that arrived while stored bytes were delivered.
         var waiting: [LoaderEvent] = []
         var nextRecord = 0
-        /// Whether a thread is at it, or about to be.
+        /// Whether a thread delivers stored bytes, or is about to.
         var isReplaying = false
 
-        /// What the loader's bytes have to wait for.
+        /// Whether the loader's bytes have to wait.
         var isClosed: Bool { isPaused || phase == .replaying }
     }
 
@@ -71,7 +70,7 @@ final class ResumingTask: LoaderTask {
         state = Lock(State(handler: handler, priority: priority))
     }
 
-    /// Finds out what there is, then loads the rest.
+    /// Looks up the stored bytes, then loads the rest.
     func start() {
         switch store.claim(key, whenFree: { [self] in start() }) {
         case .held:
@@ -79,7 +78,7 @@ final class ResumingTask: LoaderTask {
             state.withLock { state in
                 state.body = body
                 state.look = PartialBodyStore.lookQueue.submit(priority: state.priority) { [self] in
-                    // Nothing there, mostly: then loads begin in their order.
+                    // Usually nothing is stored; loads then start in order.
                     guard !isCancelled, store.mayHave(key) else { return load(continuing: nil) }
                     body.look { [self] in load(continuing: $0) }
                 }
@@ -89,12 +88,12 @@ final class ResumingTask: LoaderTask {
         }
     }
 
-    /// What errors name.
+    /// The URL in errors.
     var failureURL: URL { request.url.separatedFromUserInfo.url }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Lets the loader load.
+    /// Starts the wrapped loader.
     private func load(continuing found: ResumableBody.Found?) {
         let attempt = state.withLock { state -> Int? in
             state.look = nil
@@ -113,7 +112,7 @@ final class ResumingTask: LoaderTask {
         let priority = state.withLock { $0.priority }
         let task = loader.load(request, priority: priority) { [self] in receive($0) }
         let valve = state.withLock { state -> DeferredTask? in
-            // It may have ended already, and another one begun.
+            // The attempt may have ended, and another one started.
             guard state.attempt == attempt, state.phase != .ended else { return nil }
             state.task = task
             return state.valve
@@ -121,13 +120,13 @@ final class ResumingTask: LoaderTask {
         guard let valve else { return }
         valve.attach(task)
         adjustValve()
-        // A cancel that came before the valve was this one.
+        // The task may have been cancelled before the valve existed.
         if isCancelled { valve.cancel() }
         let wanted = state.withLock { $0.priority }
         if wanted != priority { task.setPriority(wanted) }
     }
 
-    /// Opens or closes the valve until it is as the state wants it: two threads may want different things at once.
+    /// Opens or closes the valve until it matches the state, which another thread may change meanwhile.
     func adjustValve() {
         while true {
             let (valve, isClosed) = state.withLock { ($0.valve, $0.isClosed) }
@@ -144,7 +143,8 @@ final class ResumingTask: LoaderTask {
             if state.phase == .replaying { state.failure = .cancelled }
             return (state.body, state.valve, state.look, claimReplay(&state))
         }
-        // Its bytes are kept as they are, and another load of the same body need not wait for the end of this one.
+        // The bytes received so far are stored, and another load of the same body need not wait for the end of this
+        // one.
         body?.end(.interrupted)
         look?.setPriority(.veryHigh)
         valve.cancel()
@@ -177,7 +177,7 @@ final class ResumingTask: LoaderTask {
     // MARK: From the loader
 
     private func receive(_ event: LoaderEvent) {
-        // Into the store as it comes, also while older bytes go up.
+        // Bytes are stored as they arrive, also while older ones are delivered.
         if case .bytes(let bytes) = event { state.withLock { $0.body }?.append(bytes) }
         let (phase, found, hasResponse) = state.withLock { state in
             if state.phase == .replaying { state.waiting.append(event) }
@@ -190,7 +190,7 @@ final class ResumingTask: LoaderTask {
         case (.restarting, _): break
         case (.loading, .response(let response)): receive(response, continuing: found)
         case (.loading, .refused(let answer)) where found != nil && !hasResponse:
-            // The end that follows decides; what is asked for anew was not refused.
+            // The event that follows decides; a request that is repeated was not refused.
             if let found, judge(statusCode: answer.statusCode, of: found) == .final { deliver(event) }
         case (.loading, .metrics(let metrics)) where found != nil && !hasResponse:
             state.withLock { $0.heldMetrics = metrics }
@@ -210,7 +210,7 @@ final class ResumingTask: LoaderTask {
 
     private func receive(_ response: LoaderResponse, continuing found: ResumableBody.Found?) {
         guard let found, response.statusCode != 200 else {
-            // Everything, asked for or not.
+            // The whole body, whether requested or not.
             let body = state.withLock { state in
                 state.found = nil
                 state.hasResponse = true
@@ -220,7 +220,7 @@ final class ResumingTask: LoaderTask {
             body?.begin(isShort ? nil : PartialHead(response, key: key))
             return deliver(.response(response))
         }
-        // One that is too long as a whole is refused by the loader, once that is asked for the whole.
+        // If the whole is too long, the request is repeated without a range, and the loader refuses it.
         let limit = (loader as? any ResumableLoader)?.maximumResponseByteCount ?? .max
         if let whole = found.contents.head.wholeResponse(continuedBy: response, from: found.byteCount),
             whole.expectedByteCount ?? 0 <= limit
@@ -229,7 +229,7 @@ final class ResumingTask: LoaderTask {
                 state.hasResponse = true
                 state.totalByteCount = whole.expectedByteCount
                 state.phase = .replaying
-                // Not before the response has gone up.
+                // Replay must not start before the response was delivered.
                 state.isReplaying = true
                 return state.body
             }
@@ -254,21 +254,21 @@ final class ResumingTask: LoaderTask {
 
     private enum Verdict { case final, useless }
 
-    /// What an answer comes to that is neither the whole nor the rest, and what becomes of the stored bytes.
+    /// Decides about a response that is neither the whole body nor the rest, and about the stored bytes.
     private func judge(statusCode: Int?, of found: ResumableBody.Found) -> Verdict {
         switch statusCode {
-        // It is gone.
+        // The resource is gone.
         case 404, 410:
             state.withLock { $0.body }?.begin(nil)
             return .final
-        // Who asks, or when: the bytes may be good next time.
+        // Temporary or client-specific: the stored bytes may be valid next time.
         case 401, 407, 408, 425, 429, .some(500...), .some(300..<400): return .final
-        // Whatever else is no answer to the request without a range.
+        // Other responses say nothing about the request without a range.
         default: return .useless
         }
     }
 
-    /// The loader is done with an answer that was of no use.
+    /// Called when the loader has finished a useless response.
     private func restart() {
         let body = state.withLock { state in
             state.phase = .restarting
@@ -278,13 +278,13 @@ final class ResumingTask: LoaderTask {
             return state.body
         }
         body?.begin(nil)
-        // Not from inside the loader's own call.
+        // Not within the loader's own call.
         PartialBodyStore.lookQueue.submit(priority: .high) { [self] in load(continuing: nil) }
     }
 
     // MARK: Upwards
 
-    /// Passes an event up; from one thread at a time.
+    /// Delivers an event; called by one thread at a time.
     func deliver(_ event: LoaderEvent) {
         switch event {
         case .bytes(let bytes):
@@ -309,7 +309,7 @@ final class ResumingTask: LoaderTask {
         }
     }
 
-    /// Counts bytes; `nil` where they are not to go up.
+    /// Counts bytes; returns `nil` if they must not be delivered.
     private func count(_ bytes: Data) -> Handler? {
         let (handler, valve) = state.withLock { state -> (Handler?, DeferredTask?) in
             guard state.failure == nil else { return (nil, nil) }
@@ -346,7 +346,7 @@ final class ResumingTask: LoaderTask {
             return (state.handler, state.body, state.valve, isTooLong)
         }
         valve.end()
-        // Before the end is told: a load that somebody begins then waits for these bytes.
+        // Before the end is delivered, so that a load started in response waits for these bytes.
         switch result {
         case .success, .failure(.responseTooLarge): body?.end(.complete)
         case .failure: body?.end(isUseless ? .complete : .interrupted)

@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 
-/// What proves that two answers are parts of the same bytes (RFC 9110, 8.8.1), as it is sent in `If-Range`.
+/// A validator that proves that two responses are parts of the same bytes (RFC 9110, 8.8.1), sent in `If-Range`.
 enum StrongValidator: Codable, Equatable {
-    /// With its quotation marks.
+    /// An entity tag with its quotation marks.
     case entityTag(String)
-    /// The date in the server's own words.
+    /// The date exactly as the server sent it.
     case lastModified(String)
 
-    /// The validator of an answer; `nil` where it has none that is strong.
+    /// Returns the strong validator of a response; `nil` if there is none.
     ///
-    /// A date is none beside an entity tag, however weak that is (13.1.5).
+    /// A date does not count if there is an entity tag, even a weak one (13.1.5).
     init?(_ headers: [HTTPField]) {
         let tags = headers.values(named: "ETag")
         guard tags.isEmpty else {
@@ -24,11 +24,12 @@ enum StrongValidator: Codable, Equatable {
         self = .lastModified(dates[0])
     }
 
-    /// Files may change twice within the second that a date can tell. 8.8.2.2 takes one second for enough where both dates
-    /// come from one clock, which can't be known here; a minute is what its predecessor, RFC 7232, asked for.
+    /// Files may change twice within the one-second resolution of dates. Section 8.8.2.2 considers one second
+    /// sufficient if both dates are from the same clock, which cannot be known here. Its predecessor, RFC 7232,
+    /// required a minute.
     private static let secondsUntilDatesAreStrong = 60.0
 
-    /// The value of `If-Range`.
+    /// The value of the `If-Range` field.
     var fieldValue: String {
         switch self {
         case .entityTag(let tag): tag
@@ -36,8 +37,8 @@ enum StrongValidator: Codable, Equatable {
         }
     }
 
-    /// Whether an answer says of itself that it is part of the same bytes. One that says nothing does not: its server may
-    /// not know `If-Range`.
+    /// Whether a response declares that it is part of the same bytes. A response without a validator does not, since
+    /// its server may not support `If-Range`.
     func agrees(with headers: [HTTPField]) -> Bool {
         switch self {
         case .entityTag(let tag):

@@ -65,7 +65,7 @@ private final class AlternativesTask: LoaderTask {
         var task = DeferredTask()
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
-        /// Of the request's own URL.
+        /// The failure of the request's own URL.
         var ownFailure: Failure?
         var isCancelled = false
     }

@@ -5,15 +5,15 @@ public import WebImageCore
 ///
 /// The last attempt of a load in progress has neither a duration nor an error.
 public struct LoadAttempt: Sendable, Equatable {
-    /// Counted from 1, over all URLs of the request.
+    /// The number of the attempt, starting at 1, over all URLs of the request.
     public var number: Int
     /// The request's URL, or one of its alternatives.
     public var url: URL
     /// What the attempt waits for, or has waited for, before it starts.
     public var wait = Wait.none
-    /// How long it took, without the wait; `nil` until it has ended.
+    /// The duration without the wait; `nil` until the attempt has ended.
     public var duration: Duration?
-    /// Why it failed; `nil` if it has not.
+    /// The error; `nil` if the attempt has not failed.
     public var error: WebImageError?
 
     /// Creates an attempt that is about to start.
@@ -29,7 +29,7 @@ public struct LoadAttempt: Sendable, Equatable {
         case none
         /// The delay that the ``RetryStrategy`` returned.
         case backoff(Duration)
-        /// The same, where the server sent Retry-After.
+        /// The delay that the ``RetryStrategy`` returned, after the server sent Retry-After.
         case retryAfter(Duration)
         /// A network connection; the duration of the wait, once there is one.
         case connectivity(Duration?)

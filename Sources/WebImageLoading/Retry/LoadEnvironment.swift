@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Time, chance and network, as retries see them.
+/// The clock, random numbers and network state for retries.
 package struct LoadEnvironment: Sendable {
     package var clock: any TimerClock = Self.sharedClock
     /// Returns a number from 0 to 1.

@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// What the attempts of one load have in common: time limits count over all of them.
+/// The state shared by the attempts of one load, so that time limits apply to all of them together.
 package final class LoadHistory: Sendable {
     private struct State {
         var usedTime = Duration.zero
@@ -13,7 +13,7 @@ package final class LoadHistory: Sendable {
 
     package init() {}
 
-    /// How long the transfers that have ended took.
+    /// The total duration of the transfers that have ended.
     package var usedTime: Duration { state.withLock { $0.usedTime } }
 
     /// Adds the time of a transfer that has ended.

@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
 extension LoaderRequest {
-    /// The same request at another URL.
+    /// Returns the same request for another URL.
     ///
-    /// Conditions stay behind: they are about what the first URL has. So does a range that is to continue it. Another origin
-    /// sees no credentials, cookies and headers of the caller or the loader, as after a redirect; a name and password in `url`
-    /// itself are for its server.
+    /// Conditions are removed, since they apply to the first URL. So is a range that would continue its body. As after
+    /// a redirect, another origin receives no credentials, cookies or headers of the caller or the loader. A user name
+    /// and password in `url` itself are sent to its server.
     package func alternative(_ url: URL) -> LoaderRequest {
         var other = self
         other.url = url

@@ -1,10 +1,11 @@
 package import FoundationEssentials
 
-/// How long a server asks to be left alone (RFC 9110, 10.2.3).
+/// The time after which a server accepts another request (RFC 9110, 10.2.3).
 package enum RetryAfter {
-    /// What the answer's `Retry-After` says, in seconds or as a date; `nil` without one, and for one that is neither.
+    /// Returns the delay from the response's `Retry-After` field, in seconds or as a date; `nil` if it is missing or
+    /// invalid.
     ///
-    /// A date is compared with the answer's own `Date`, if it has one: the server's clock need not be ours.
+    /// A date is compared with the response's `Date` field if there is one, since the server's clock may differ.
     package static func delay(of response: LoaderResponse, now: Date) -> Duration? {
         guard let text = response.headerValue("Retry-After") else { return nil }
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -78,7 +78,7 @@ public struct RetryPolicy: RetryStrategy {
             return nil
         }
         if let retryAfter = failure.retryAfter, retryAfter > maximumRetryAfter { return nil }
-        // In addition to Retry-After, which other clients have received too.
+        // In addition to Retry-After, which other clients have received, too.
         let jitter = backoff(afterAttempt: failure.attemptCount) * min(1, max(0, failure.random))
         let delay = max(.zero, failure.retryAfter ?? .zero) + jitter
         if let timeLimit, failure.elapsed + delay >= timeLimit { return nil }
@@ -87,14 +87,14 @@ public struct RetryPolicy: RetryStrategy {
 }
 
 extension RetryStrategy where Self == RetryPolicy {
-    /// One attempt; the default, because a program may have its own reasons to try again.
+    /// One attempt; the default, since a program may have its own retry logic.
     public static var none: RetryPolicy { RetryPolicy(maximumAttempts: 1) }
     /// Up to four attempts, at most 0.5, 1 and 2 seconds apart, or as far as Retry-After says.
     public static var standard: RetryPolicy { RetryPolicy(maximumAttempts: 4) }
 }
 
 extension RetryPolicy {
-    /// Returns the longest wait after that attempt.
+    /// Returns the longest wait after the attempt with that number.
     package func backoff(afterAttempt number: Int) -> Duration {
         guard initialBackoff > .zero, maximumBackoff > .zero else { return .zero }
         var backoff = min(initialBackoff, maximumBackoff)

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Repeats failed loads of another loader as a ``RetryStrategy`` decides, and those that failed without a network once there is
-/// one.
+/// Repeats failed loads of another loader as a ``RetryStrategy`` decides. Loads that failed without a network are
+/// repeated once a network is available.
 ///
 /// ```
 ///  load ─► attempt ── succeeds ─────────────────────────────────────► finished
@@ -50,14 +50,14 @@ private final class RetryingTask: LoaderTask {
         var priority: LoadPriority
         var attempt = DeferredTask()
         var attemptCount = 0
-        /// Attempts that failed with a network; the strategy counts those.
+        /// The number of attempts that failed although a network was available, which the strategy counts.
         var failureCount = 0
-        /// Cancels what would end the wait; `nil` while no attempt waits.
+        /// Cancels the events that would end the wait; `nil` while no attempt waits.
         var waits: [@Sendable () -> Void]?
         /// Sent right before the end, once it is known that this attempt is the last.
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
-        /// The response is accepted by the request, but its status is tried again: its body is skipped.
+        /// The request accepts the response, but its status is retried: its body is skipped.
         var isSkipped = false
         var isCancelled = false
         var hasEnded = false
@@ -128,7 +128,7 @@ private final class RetryingTask: LoaderTask {
         let start = state.withLock { state -> (DeferredTask, LoadPriority, isFirst: Bool)? in
             guard !state.isCancelled else { return nil }
             state.attemptCount += 1
-            // Paused or not, the attempt before has nothing to do with this one.
+            // A pause of the previous attempt does not apply to this one.
             if state.attemptCount > 1 { state.attempt = DeferredTask() }
             state.attempt.setPriority(state.priority)
             return (state.attempt, state.priority, state.attemptCount == 1)
@@ -162,7 +162,7 @@ private final class RetryingTask: LoaderTask {
         }
     }
 
-    /// Whether the status of a response, although the request accepts any, is tried again.
+    /// Whether the status of a response is retried although the request accepts any.
     private func skips(_ response: LoaderResponse) -> Bool {
         guard request.acceptsAnyAnswer, let status = response.statusCode else { return false }
         let failure = failure(.httpStatus(code: status, url: response.url), response, random: 1)
@@ -201,7 +201,7 @@ private final class RetryingTask: LoaderTask {
         return .wait(delay, LoaderRetry(error: error, url: displayURL, wait: wait))
     }
 
-    /// A network that comes and goes all the time counts as none.
+    /// A network that is lost again and again is treated as missing.
     private static let connectivityWaitLimit = 16
 
     private func take(_ step: NextStep) {
@@ -262,7 +262,7 @@ private final class RetryingTask: LoaderTask {
             completion(argument)
         }
         let isWaiting = state.withLock { state in
-            // It may have resumed within the call, and another wait have begun.
+            // The wait may have ended within the call, and another one started.
             guard state.waits?.isEmpty == true else { return false }
             state.waits = cancels
             return true

@@ -2,11 +2,11 @@ internal import CWebImageCurl
 public import WebImageCore
 
 extension WebImageError {
-    /// Whether the same load may succeed a little later: the connection failed or was lost, the server was silent or sent too
-    /// little, or it says itself that it is in trouble (408, 429, 500, 502, 503, 504).
+    /// Whether repeating the load later may succeed: the connection failed or was lost, the server did not respond or
+    /// sent too little, or it reported a temporary problem (408, 429, 500, 502, 503, 504).
     ///
-    /// Never where somebody is not trusted or forbidden, not for what the server will say again, such as 404 or 501, and not
-    /// after the total time limit, which holds for all attempts together.
+    /// Errors of trust and policy are not transient, nor are responses that the server would repeat, such as 404 or
+    /// 501. The total time limit is not transient either, since it applies to all attempts together.
     public var isTransient: Bool {
         switch self {
         case .httpStatus(let code, _): [408, 429, 500, 502, 503, 504].contains(code)
@@ -18,7 +18,7 @@ extension WebImageError {
         }
     }
 
-    /// Whether it may be for want of a network: nobody has answered.
+    /// Whether the cause may be a missing network, since no server responded.
     package var mayBeOffline: Bool {
         switch self {
         case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .truncated: true
@@ -27,7 +27,7 @@ extension WebImageError {
         }
     }
 
-    /// Whether another URL may do better. What is wrong with the request itself, or with this machine, would be so again.
+    /// Whether another URL may succeed. Problems of the request itself, or of this machine, would recur.
     package var concernsURL: Bool {
         switch self {
         case .timedOut(.total, _, _): false
@@ -36,8 +36,8 @@ extension WebImageError {
         }
     }
 
-    /// libcurl's numbers for look-ups, connections and streams that fail. A reset during the TLS handshake has no number of
-    /// its own; that of certificates is another, and never gets here.
+    /// libcurl's codes for failed lookups, connections and streams. There is no separate code for a reset during the
+    /// TLS handshake. Certificate errors have another code and are never passed here.
     private static let transientCodes: Set = Set(
         [
             CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_HTTP2,
