@@ -16,9 +16,10 @@ extension DiskCache {
         /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 % of it
         /// are left. `nil`, the default, is no limit.
         public var countLimit: Int?
-        /// How long after its last access an entry is kept, in seconds; 30 days by default. With another ``evictionOrder`` it
-        /// counts from that time. Look-ups never find an older entry; its space is freed within a minute, or with the next
-        /// store. A time in the future, from before the clock was set back, counts as now.
+        /// How long after its last access an entry is kept, in seconds; 30 days by default. With another
+        /// ``evictionOrder``, the time of that order counts. Look-ups never return older entries; their space is freed
+        /// within a minute, or with the next store. A time in the future, from before the clock was set back, counts as
+        /// now.
         public var ageLimit: Double = 30 * 86_400
         /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries are
         /// removed in ``evictionOrder``; if that is not enough, nothing is stored.
@@ -27,7 +28,7 @@ extension DiskCache {
         public var evictionOrder = EvictionOrder.access
         /// When entries expire that are stored without an expiration; by default never.
         public var expiration = CacheExpiration.never
-        /// What a use does to the expiration of an entry; by default nothing.
+        /// The effect of a use on the expiration of an entry; none by default.
         public var expirationExtension = ExpirationExtension.none
         /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by default, at
         /// most 8 MiB.
@@ -37,12 +38,12 @@ extension DiskCache {
         public var fileThreshold: Int = 256 << 10
         /// Whether each load verifies the checksum; `true` by default.
         ///
-        /// It costs 0.07 µs a KiB (libdeflate's CRC-32). Checksums are always stored, and values from before the machine last
-        /// started are always verified, since a power failure may have lost their bytes. A damaged value is a miss, and its
-        /// entry is removed.
+        /// Verification takes 0.07 µs per KiB (libdeflate's CRC-32). Checksums are always stored. Values from before
+        /// the last boot are always verified, since a power failure may have lost their bytes. A damaged value is a
+        /// miss, and its entry is removed.
         public var usesChecksums = true
-        /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the owner
-        /// can put any files there. For volumes that are shared on purpose.
+        /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the
+        /// owner can put any files there. Intended for volumes that are shared on purpose.
         public var allowsForeignDirectory = false
         /// Called on a thread of the disk pool when the cache can't be used, once for each cause. By default it prints a line
         /// to standard error.
@@ -54,10 +55,10 @@ extension DiskCache {
         /// Creates the default configuration for a directory.
         public init(directory: URL = Self.defaultDirectory()) { self.directory = directory }
 
-        /// `$XDG_CACHE_HOME/<application>/images`, or `~/.cache/<application>/images` where that variable is not set to
-        /// an absolute path.
+        /// `$XDG_CACHE_HOME/<application>/images`, or `~/.cache/<application>/images` if that variable is not an
+        /// absolute path.
         ///
-        /// - Parameter application: by default the name of the program's file.
+        /// - Parameter application: the name of the program's file by default.
         public static func defaultDirectory(application: String? = nil) -> URL {
             let name = application ?? CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
             return cacheHome.appending(path: name ?? "webimage").appending(path: "images")
@@ -79,7 +80,7 @@ extension DiskCache {
         }
     }
 
-    /// Which entries are removed first when a limit is exceeded.
+    /// The order in which entries are removed when a limit is exceeded.
     public enum EvictionOrder: String, Sendable, CaseIterable {
         /// The least recently used.
         case access
@@ -107,7 +108,7 @@ extension DiskCache {
         public var expiration: CacheExpiration?
         /// Data of the caller, returned unchanged; `nil` by default.
         public var extendedData: Data?
-        /// What the HTTP policy keeps of the response that brought the bytes; `nil` by default.
+        /// The HTTP metadata of the response that the bytes came from; `nil` by default.
         public var responseMetadata: Data?
 
         /// Creates attributes. A value with more than 1 MiB of ``extendedData`` is not stored, and
@@ -125,15 +126,15 @@ extension DiskCache {
     public struct Item: Sendable {
         /// The bytes as they were stored.
         public let data: Data
-        /// Their description.
+        /// The description of the bytes.
         public let entry: Entry
     }
 
     /// The description of a stored value.
     public struct Entry: Sendable, Hashable {
-        /// Where an entry's bytes are.
+        /// The location of an entry's bytes.
         package enum Place: Sendable, Hashable {
-            /// In memory, until they are written.
+            /// In memory, until written.
             case memory
             /// In a file that holds many values.
             case segment(Int)
@@ -142,23 +143,23 @@ extension DiskCache {
         }
 
         let id: Int64
-        /// The key under which it is stored.
+        /// The key of the entry.
         public let key: String
-        /// Its length in bytes.
+        /// The length of the bytes.
         public let byteCount: Int
-        /// When its bytes were stored.
+        /// When the bytes were stored.
         public let created: Date
-        /// When its bytes or ``Attributes`` were last stored.
+        /// When the bytes or the ``Attributes`` were last stored.
         public let modified: Date
-        /// When it was last stored or loaded. The latest accesses may be missing until ``DiskCache/flush()``.
+        /// When the entry was last stored or loaded. The latest accesses may be missing until ``DiskCache/flush()``.
         public let lastAccess: Date
-        /// When it expires; `nil` for never.
+        /// When the entry expires; `nil` for never.
         public let expires: Date?
-        /// Where its bytes are.
+        /// The location of the bytes.
         package let place: Place
-        /// As given with ``Attributes``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
+        /// The ``Attributes/extendedData``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
         public let extendedData: Data?
-        /// As given with ``Attributes``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
+        /// The ``Attributes/responseMetadata``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
         package let responseMetadata: Data?
     }
 
@@ -166,10 +167,10 @@ extension DiskCache {
     public struct Statistics: Sendable, Hashable {
         /// The number of entries.
         public var count = 0
-        /// The bytes of all values.
+        /// The size of all values in bytes.
         public var byteCount: Int64 = 0
-        /// Look-ups that found a value, in all processes since the cache was created. The last ones of a killed process are
-        /// missing.
+        /// Look-ups that found a value, in all processes since the cache was created. The most recent ones of a killed
+        /// process are missing.
         public var hits = 0
         /// Look-ups that found nothing.
         public var misses = 0
@@ -187,15 +188,16 @@ extension DiskCache {
         package var segments = Segments()
         /// Files that hold one value.
         package var files = Files()
-        /// The bytes of the index with its log.
+        /// The size of the index with its log, in bytes.
         public var indexByteCount: Int64 = 0
 
         /// Files that hold many values.
         package struct Segments: Sendable, Hashable {
             package var count = 0
-            /// With removed values: at most twice ``liveByteCount`` and one segment, unless compaction is pending.
+            /// Including removed values: at most twice ``liveByteCount`` plus one segment, unless compaction is
+            /// pending.
             package var byteCount: Int64 = 0
-            /// The bytes of the values in them.
+            /// The size of the current values.
             package var liveByteCount: Int64 = 0
         }
 
@@ -209,8 +211,8 @@ extension DiskCache {
 
 extension DiskCache.Entry {
     /// - Parameters:
-    ///   - row: its row in the index.
-    ///   - created: microseconds since 1970, as the other times.
+    ///   - row: the entry's row in the index.
+    ///   - created: microseconds since 1970, like the other times.
     init(
         key: String, row: DiskIndex.Row, deadline: ExpirationDeadline, created: Int64, modified: Int64, accessed: Int64,
         extendedData: Data? = nil, responseMetadata: Data? = nil
@@ -233,7 +235,7 @@ extension DiskCache.Entry {
         let modified: Int64
         var accessed: Int64
 
-        /// That by which the age counts.
+        /// The time that determines the age.
         subscript(order: DiskCache.EvictionOrder) -> Int64 {
             switch order {
             case .access: accessed
@@ -243,7 +245,7 @@ extension DiskCache.Entry {
         }
     }
 
-    /// Describes an entry that is not written yet.
+    /// Creates the description of an entry that is not written yet.
     init(key: String, byteCount: Int, attachments: DiskAttachments, times: Times) {
         id = 0
         self.key = key

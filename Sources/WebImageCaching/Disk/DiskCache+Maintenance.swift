@@ -89,8 +89,8 @@ extension DiskCache {
         return isPresent(key)
     }
 
-    /// Returns when all earlier changes are on disk, or could not be written. Never returns when a completion or a progress
-    /// handler calls it, since the writing waits for these.
+    /// Returns when all earlier changes are on disk, or could not be written. Never returns if called by a completion
+    /// or progress handler, since writing waits for these.
     @available(*, noasync, message: "It blocks on the disk; use flush()")
     public func waitUntilWritten() {
         let end = DispatchSemaphore(value: 0)

@@ -6,10 +6,10 @@ package import WebImageCore
 
 /// A cache of data on disk, by key. The least recently used entries are removed first.
 ///
-/// An entry is complete or absent, whatever happens to the process. Nothing blocks the caller, and nothing fails: when the
-/// directory can't be used, stores do nothing, loads find nothing, and ``Configuration/onFailure`` is called once for each
-/// cause. In a read-only directory, stores and removals have no effect. Several caches, also in several processes, may use
-/// one directory at once.
+/// An entry is complete or absent, even if the process is killed. Callers are never blocked, and there are no errors:
+/// if the directory cannot be used, stores do nothing, loads find nothing, and ``Configuration/onFailure`` is called
+/// once for each cause. In a read-only directory, stores and removals have no effect. Several caches, also in several
+/// processes, may use one directory at once.
 ///
 /// ```
 ///  store, remove ──► staging ──► serialQueue: one batch, one transaction ──► index + segments + files
@@ -17,9 +17,9 @@ package import WebImageCore
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
-/// Writes are collected in memory and written in batches; ``flush()`` waits for them. While another process holds the index
-/// they wait, for a minute at most, and reads continue. When the process dies, what is not written yet is lost, including up
-/// to 16,384 accesses: they are written in batches too, since a look-up must not be a write.
+/// Writes are collected in memory and written in batches; ``flush()`` waits for them. While another process holds the
+/// index they wait, at most a minute, and reads continue. If the process dies, unwritten changes are lost. This
+/// includes up to 16,384 accesses, which are written in batches so that look-ups need not write.
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
     public let configuration: Configuration
@@ -44,7 +44,8 @@ public final class DiskCache: Sendable {
     /// The threads on which all disk caches read.
     private static let sharedQueue = WorkQueue(label: "webimage-disk", threadCount: threadCount)
     static let threadCount = 3
-    /// Those on which they write, one for each cache at a time: apart, as a writer may have to wait for another process.
+    /// The threads on which disk caches write, one per cache at a time. They are separate, since a writer may have to
+    /// wait for another process.
     private static let writingQueue = WorkQueue(label: "webimage-store", threadCount: 4)
 
     /// Creates a cache. The directory is opened at the first use, in the background.
@@ -54,9 +55,9 @@ public final class DiskCache: Sendable {
 
     /// - Parameters:
     ///   - now: microseconds since 1970.
-    ///   - stagedByteLimit: the most bytes that may wait to be written.
-    ///   - indexLookInterval: the time, in nanoseconds, in which look-ups notice that the directory was deleted.
-    ///   - upkeepInterval: how often entries that are too old are removed, in seconds; YYDiskCache's 60.
+    ///   - stagedByteLimit: the maximum number of bytes that wait to be written.
+    ///   - indexLookInterval: how soon look-ups notice that the directory was deleted, in nanoseconds.
+    ///   - upkeepInterval: the interval at which old entries are removed, in seconds; 60, as in YYDiskCache.
     init(
         configuration: Configuration, now: @escaping @Sendable () -> Int64, stagedByteLimit: Int = 64 << 20,
         lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(), indexLookInterval: UInt64 = 20_000_000,
@@ -77,7 +78,7 @@ public final class DiskCache: Sendable {
     }
 
     deinit {
-        // Closing may copy the log into the database, which takes time; and accesses may still be unwritten.
+        // Closing may copy the log into the database, which takes time, and accesses may be unwritten.
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
         writer.end()
         serialQueue.submit {
@@ -94,16 +95,16 @@ public final class DiskCache: Sendable {
 
     // MARK: Looking up
 
-    /// Returns the bytes stored under `key`; `nil` when there are none, or when they have expired or are too old.
+    /// Returns the bytes stored under `key`; `nil` if there are none, or if they have expired or are too old.
     public func data(for key: String) async -> Data? {
         await withCheckedContinuation { continuation in
             load(key, priority: .normal) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Looks up `key`; calls `completion` on a thread of the disk pool.
+    /// Loads the bytes for `key`; calls `completion` on a thread of the disk pool.
     ///
-    /// - Returns: the waiting work. When its `cancel()` returns `true`, `completion` is never called.
+    /// - Returns: the waiting work. If its `cancel()` returns `true`, `completion` is never called.
     @discardableResult
     package func load(
         _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Data?) -> Void
@@ -132,7 +133,7 @@ public final class DiskCache: Sendable {
     /// Returns the description of the bytes stored under `key`, without reading them. Does not count as an access.
     public func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
 
-    /// Whether there are bytes under `key`. Does not count as an access.
+    /// Whether bytes are stored under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
 
     private func onReadingThread<Result: Sendable>(
@@ -146,7 +147,7 @@ public final class DiskCache: Sendable {
 
     // MARK: Looking up, on the disk
 
-    /// Blocks on the disk, like the next three.
+    /// Blocks on the disk, like the following three.
     func find(_ key: String) -> Data? {
         let now = now()
         switch lookUp(key, now: now) {
@@ -179,7 +180,7 @@ public final class DiskCache: Sendable {
                     let result = try reader.read(key) { self.isGone($0, key: key, staged: staged, now: now) }
                     guard case .found(_, let record) = result else { return result }
                     entry = try reader.entry(key, record, staged: staged)
-                    // Where it has been replaced since it was read, there is another now.
+                    // If it was replaced since it was read, there is now another entry.
                     if entry != nil { return result }
                 }
             }
@@ -198,7 +199,7 @@ public final class DiskCache: Sendable {
         case .unknown(let staged):
             let entry = withReader { reader throws(DiskFault) -> Entry? in
                 while let record = try reader.record(for: key), !isGone(record, key: key, staged: staged, now: now) {
-                    // `nil` where it has been replaced in between: there is another now.
+                    // `nil` if the entry was replaced in between; then there is another one.
                     if let entry = try reader.entry(key, record, staged: staged) { return entry }
                 }
                 return nil
@@ -227,7 +228,7 @@ public final class DiskCache: Sendable {
         return isTooOld || attachments.deadline.isPassed(at: now) ? .removed : lookup
     }
 
-    /// Whether an entry is no longer to be found, though it is still there.
+    /// Whether an entry must not be found although it still exists.
     private func isGone(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
         isTooOld(record, key: key, staged: staged, now: now) || isExpired(record, key: key, staged: staged, now: now)
     }
@@ -236,7 +237,7 @@ public final class DiskCache: Sendable {
         let earliest = now - ageLimit
         guard record.time < earliest else { return false }
         switch configuration.evictionOrder {
-        // It may have been used since, which is not written yet.
+        // It may have been used since, without that being written yet.
         case .access: return state.withLock { $0.staging.lastAccess(of: record.number, key: key) ?? .min } < earliest
         case .modification: return staged == nil
         case .creation: return true
@@ -245,7 +246,7 @@ public final class DiskCache: Sendable {
 
     private func isExpired(_ record: DiskReader.Record, key: String, staged: DiskAttachments?, now: Int64) -> Bool {
         guard (staged?.deadline ?? record.row.deadline).isPassed(at: now) else { return false }
-        // Uses may have put it off, and not be written yet.
+        // Uses may have extended it, without that being written yet.
         guard staged == nil, let extended = state.withLock({ $0.staging.extendedExpiry(of: record.number, key: key) })
         else {
             return true
@@ -292,10 +293,10 @@ public final class DiskCache: Sendable {
 
     // MARK: Changing
 
-    /// Stores the bytes under `key`, in place of any older ones and their attributes; returns at once.
+    /// Stores the bytes under `key`, replacing older ones and their attributes. Returns immediately.
     ///
-    /// Look-ups find them from now on, although they may not be on disk yet. They are not stored when they exceed the size
-    /// limit, or when more than 64 MiB are waiting to be written.
+    /// Look-ups find them from now on, even if they are not on disk yet. They are not stored if they exceed the size
+    /// limit, or if more than 64 MiB would wait to be written.
     ///
     /// - Parameters:
     ///   - attributes: what to store with the bytes, and for how long.
@@ -313,26 +314,27 @@ public final class DiskCache: Sendable {
         if isStaged {
             drain()
         } else {
-            // What the key held before is out of date now.
+            // The old value is out of date now.
             remove(for: key, completion: completion)
         }
     }
 
-    /// Replaces the attributes of the bytes under `key`, as after a response that says that they have not changed. Updates
-    /// ``Entry/modified``. Returns at once, and does nothing when there are no bytes.
+    /// Replaces the attributes of the bytes under `key`, as after a response which confirms that they have not changed.
+    /// Updates ``Entry/modified``. Returns immediately, and does nothing if there are no bytes.
     ///
     /// - Parameters:
-    ///   - attributes: replace all old ones, also with `nil`. Attributes that are too large change nothing.
-    ///   - completion: called on a thread of the disk pool when that is on disk, or could not be done.
+    ///   - attributes: replace all old ones, including those that are `nil` here. Attributes that are too large change
+    ///   nothing.
+    ///   - completion: called on a thread of the disk pool when the attributes are on disk, or could not be stored.
     public func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
         update(attributes, of: nil, for: key, completion: completion)
     }
 
-    /// Like the method above, but only for certain bytes: another process may have stored others.
+    /// Like the method above, but only for certain bytes, since another process may have stored others.
     ///
-    /// - Parameter mark: of the bytes; `nil` for any.
+    /// - Parameter mark: identifies the bytes; `nil` for any.
     func update(
         _ attributes: Attributes, of mark: BytesMark?, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
@@ -355,16 +357,17 @@ public final class DiskCache: Sendable {
         return false
     }
 
-    /// Removes what is stored under `key`; returns at once.
+    /// Removes the entry of `key`. Returns immediately.
     ///
-    /// - Parameter completion: called on a thread of the disk pool when it is gone from the disk, or could not be removed.
+    /// - Parameter completion: called on a thread of the disk pool when the entry is removed from disk, or could not be
+    ///   removed.
     public func remove(for key: String, completion: (@Sendable () -> Void)? = nil) {
         let now = now()
         state.withLock { $0.staging.remove(key, now: now, completion: completion) }
         drain()
     }
 
-    /// Removes everything. Look-ups find nothing from now on; the entries are gone from the disk when this returns, and the
+    /// Removes everything. Look-ups find nothing from now on. When this returns, the entries are removed from disk; the
     /// files are deleted afterwards.
     public func removeAll() async { await removeAll(telling: nil) }
 
@@ -401,7 +404,7 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Queues the writing of what is staged, unless that is queued already.
+    /// Queues the writing of staged changes, unless it is queued already.
     private func drain() {
         _ = beginUse()
         let isNew = state.withLock { state in
@@ -416,14 +419,14 @@ public final class DiskCache: Sendable {
         if writeBatch(includesAccesses: false) != nil { drain() }
     }
 
-    /// How many changes were written; `nil` when there was nothing to do.
+    /// Returns the number of changes written; `nil` if there was nothing to do.
     private func writeBatch(includesAccesses: Bool = true) -> Int? {
         // If others must be removed to free space, the order depends on the accesses noted since.
         let makesRoom = writer.isShortOfSpace(adding: state.withLock { $0.staging.byteCount })
         let batch = state.withLock { $0.staging.nextBatch(includesAccesses: includesAccesses || makesRoom) }
         guard !batch.isEmpty else { return nil }
         let aftermath = writer.write(batch)
-        // Before the completions: what their callers store next finds the space free.
+        // Before the completions, so that their callers find the space free for their next stores.
         if aftermath.contains(.cleared) { serialQueue.submit { [writer] in writer.sweepCleared() } }
         let completions = state.withLock { $0.staging.finish(batch) }
         for completion in completions { completion() }
@@ -435,7 +438,7 @@ public final class DiskCache: Sendable {
         return batch.changes.count
     }
 
-    /// Which entries are removed first depends on the accesses noted since the last batch began.
+    /// Accesses noted since the last batch began determine which entries are removed first.
     private func writeAccesses() {
         let batch = state.withLock { $0.staging.accessBatch() }
         if !batch.isEmpty { _ = writer.write(batch) }
@@ -458,7 +461,7 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Writes what is waiting now, but not everything that is added meanwhile.
+    /// Writes what is waiting now, but not what is added meanwhile.
     private func writeWaiting() {
         var remaining = state.withLock { $0.staging.waitingCount }
         while let count = writeBatch() {
@@ -514,7 +517,8 @@ final class SerialQueue: Sendable {
                 return waiting
             }
             guard !bodies.isEmpty else { return }
-            // Each is released once it has run: what it holds, such as an open index, must not live longer.
+            // Each body is released after it has run, so that the objects it retains, such as an open index, are
+            // released, too.
             var rest = Array(bodies.reversed())
             bodies = []
             while let body = rest.popLast() { body() }

@@ -2,29 +2,29 @@ internal import CWebImageSQLite
 internal import Glibc
 internal import WebImageCore
 
-/// The places inside a disk cache's directory, and what the system says about them.
+/// The paths in a disk cache's directory, and their state in the file system.
 ///
 /// ```
 ///  index.sqlite (-wal, -shm)    keys, sizes, times, places; SQLite also looks for a -journal
 ///  values-<generation>/         the index names its generation
-///      segment-<number>         most values, one behind the other
-///      <id>                     large values, a file each
-///  lock                         held while the index is made or moved aside
+///      segment-<number>         most values, one after the other
+///      <id>                     large values, one file each
+///  lock                         held while the index is created or moved aside
 ///  index.sqlite.corrupt-<n>     a damaged index, moved aside
-///  aside-<n>                    anything else that stood in the place of one of these files
+///  aside-<n>                    anything else with the name of one of these files
 /// ```
 struct DiskDirectory: Sendable {
     let path: String
-    /// Made once, as each look-up needs it.
+    /// Created once, since each look-up needs it.
     let indexPath: String
-    /// Whether the directory may be another user's.
+    /// Whether the directory may belong to another user.
     let allowsForeignOwner: Bool
     var lockPath: String { path + "/lock" }
     static let valuesPrefix = "values-"
-    /// What SQLite opens beside the index, when there is a file of that name: a journal from a process that died while it
-    /// wrote one, although this index has a log.
+    /// Files that SQLite opens with the index if they exist. A journal may remain from a process that died while it
+    /// wrote one, although this index uses a log.
     private static let indexSuffixes = ["-wal", "-shm", "-journal"]
-    /// How often a lock that has been replaced is opened again.
+    /// How often a replaced lock file is opened again.
     private static let lockRoundCount = 8
 
     init(path: String, allowsForeignOwner: Bool = false) {
@@ -37,7 +37,7 @@ struct DiskDirectory: Sendable {
         "\(path)/\(Self.valuesPrefix)\(String(generation, radix: 16))"
     }
 
-    /// Makes the directory and those above it, for this user only.
+    /// Creates the directory and its parent directories, for this user only.
     func create() throws(DiskFault) {
         var made = path.hasPrefix("/") ? "/" : ""
         for component in path.split(separator: "/") {
@@ -47,7 +47,7 @@ struct DiskDirectory: Sendable {
         }
     }
 
-    /// Checks that only this user and root can have put anything into the directory, or another in its place.
+    /// Checks that only this user and root can have changed the directory's contents, or replaced the directory.
     func checkOwner() throws(DiskFault) {
         guard !allowsForeignOwner else { return }
         var (directory, link) = (stat(), stat())
@@ -57,14 +57,14 @@ struct DiskDirectory: Sendable {
         }
     }
 
-    /// Makes the folder of the values' files.
+    /// Creates the folder of the value files.
     func makeValues(generation: Int64) throws(DiskFault) {
         let folder = valuesPath(generation: generation)
         if isObstructed(folder) { throw .obstacle(path: folder) }
         try Self.make(folder)
     }
 
-    /// Makes sure that SQLite, which follows links and waits for pipes, finds files, or none.
+    /// Ensures that SQLite, which follows links and waits for pipes, finds a regular file or none.
     func checkIndexFiles() throws(DiskFault) {
         for suffix in [""] + Self.indexSuffixes where isObstructed(indexPath + suffix) {
             throw .obstacle(path: indexPath + suffix)
@@ -79,7 +79,7 @@ struct DiskDirectory: Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .system(errno: ENOTDIR) }
     }
 
-    /// Takes what an older cache gave to others away from them, if it is this user's.
+    /// Removes other users' permissions that an older cache granted, if the directory belongs to this user.
     func restrict() {
         guard indexIdentity != nil else { return }
         Self.restrict(path, to: 0o700)
@@ -89,7 +89,7 @@ struct DiskDirectory: Sendable {
         }
     }
 
-    /// By name: opening and closing the index would give up the locks of its connections.
+    /// By name, since opening and closing the index would release the locks of its connections.
     private static func restrict(_ path: String, to mode: mode_t) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_IFMT != S_IFLNK,
@@ -98,10 +98,10 @@ struct DiskDirectory: Sendable {
         chmod(path, mode)
     }
 
-    /// Runs `body` while no other process or thread does the same for this directory.
+    /// Runs `body` while no other process or thread holds the directory's lock.
     func withExclusiveLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
         let descriptor = try holdLock()
-        // Closing gives the lock back; so does the kernel when the process dies.
+        // Closing releases the lock; so does the kernel when the process dies.
         defer { close(descriptor) }
         return try body()
     }
@@ -110,7 +110,7 @@ struct DiskDirectory: Sendable {
         for _ in 0..<Self.lockRoundCount {
             let lock = try openLock()
             if lock.identity == Self.identity(lockPath) { return lock.descriptor }
-            // Another process may have moved it aside. Some file systems never give the same answer twice.
+            // Another process may have moved it aside. On some file systems, the result is never the same twice.
             close(lock.descriptor)
         }
         throw .system(errno: ESTALE)
@@ -134,8 +134,8 @@ struct DiskDirectory: Sendable {
         return (descriptor, FileIdentity(status))
     }
 
-    /// Runs `body` as ``withExclusiveLock(_:)`` does, also in a directory that can only be read; without a lock
-    /// file, no process holds the lock.
+    /// Runs `body` like ``withExclusiveLock(_:)``, but also in a read-only directory. Without a lock file, no process
+    /// holds the lock.
     func withReadersLock<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
         guard isReadOnly else { return try withExclusiveLock(body) }
         let descriptor = try? RegularFile.open(lockPath, O_RDONLY)
@@ -144,11 +144,11 @@ struct DiskDirectory: Sendable {
         return try body()
     }
 
-    /// Whether this process may change nothing in it, as it is another user's, or on a file system mounted like that.
+    /// Whether this process cannot change the directory, because of its permissions or a read-only file system.
     var isReadOnly: Bool { access(path, W_OK) != 0 && [EACCES, EROFS, EPERM].contains(errno) }
 
-    /// What tells whether an index has been written since, for readers that SQLite does not tell; `nil` while there is a
-    /// log, without which the index may be half of one.
+    /// The state of the index that changes when it is written, for readers which SQLite does not notify; `nil` while
+    /// there is a log, without which the index may be incomplete.
     var settledIndex: SettledIndex? {
         var (log, index) = (stat(), stat())
         if lstat(indexPath + "-wal", &log) == 0, log.st_size > 0 { return nil }
@@ -164,9 +164,9 @@ struct DiskDirectory: Sendable {
         let nanoseconds: Int64
     }
 
-    /// What tells one index file from another at the same path; `nil` when there is none.
+    /// Identifies the index file among those that have had its path; `nil` if there is none.
     var indexIdentity: FileIdentity? { Self.identity(indexPath) }
-    /// The same of the index's log.
+    /// Identifies the index's log in the same way.
     var logIdentity: FileIdentity? { Self.identity(indexPath + "-wal") }
 
     private static func identity(_ path: String) -> FileIdentity? {
@@ -182,26 +182,26 @@ struct DiskDirectory: Sendable {
         init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
     }
 
-    /// More bytes than any cache holds (1 PiB), and few enough that sums of such numbers can't overflow.
+    /// More bytes than any cache holds (1 PiB), but so few that sums of such numbers cannot overflow.
     static let largestByteCount: Int64 = 1 << 50
 
-    /// A number of bytes as an index has it, whose pages may be damaged; sums of such numbers can't overflow.
+    /// Clamps a number of bytes from an index whose pages may be damaged, so that sums cannot overflow.
     static func possibleByteCount(_ stored: Int64) -> Int64 { min(max(0, stored), largestByteCount) }
 
-    /// What the file system has left for this user, in bytes; at most ``largestByteCount``.
+    /// The free space of the file system for this user, in bytes; at most ``largestByteCount``.
     var freeByteCount: Int64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         return Self.byteCount(blockCount: UInt64(status.f_bavail), blockSize: UInt64(status.f_frsize))
     }
 
-    /// File systems without an end, such as those in front of object stores, report as many blocks as fit the number.
+    /// Unlimited file systems, such as those in front of object stores, report the largest number of blocks.
     static func byteCount(blockCount: UInt64, blockSize: UInt64) -> Int64 {
         let (bytes, overflows) = blockCount.multipliedReportingOverflow(by: blockSize)
         return overflows ? largestByteCount : min(Int64(clamping: bytes), largestByteCount)
     }
 
-    /// Moves a damaged index aside; the one moved aside before is deleted, so that only the last is kept.
+    /// Moves a damaged index aside. One that was moved aside before is deleted, so that only the latest is kept.
     func moveIndexAside() throws(DiskFault) -> String {
         let prefix = "index.sqlite.corrupt-"
         let older = Self.names(in: path).filter { $0.hasPrefix(prefix) }
@@ -213,7 +213,8 @@ struct DiskDirectory: Sendable {
         return target
     }
 
-    /// Whether something has the path that can't be what the cache has there: no folder of values, and no file.
+    /// Whether the path belongs to something that the cache cannot have created: neither a value folder nor a regular
+    /// file.
     func isObstructed(_ path: String) -> Bool {
         var status = stat()
         guard lstat(path, &status) == 0 else { return false }
@@ -223,32 +224,32 @@ struct DiskDirectory: Sendable {
         return status.st_mode & S_IFMT != (isFolder ? S_IFDIR : S_IFREG)
     }
 
-    /// Moves something aside that has the name of one of the cache's files; where it is now.
+    /// Moves an obstacle with the name of one of the cache's files aside; returns its new path.
     func moveAside(_ obstacle: String) throws(DiskFault) -> String {
         let prefix = "aside-"
         let numbers = Self.names(in: path).compactMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }
         let target = "\(path)/\(prefix)\((numbers.max() ?? 0) + 1)"
         guard rename(obstacle, target) == 0 else { throw .system(errno: errno) }
-        // The log of an index that was there before would be taken for the next one's.
+        // The log of a previous index would be applied to the next one.
         if obstacle == indexPath { for suffix in Self.indexSuffixes { unlink(indexPath + suffix) } }
         return target
     }
 
-    /// Deletes the index with its log or journal, which would be taken for the next one's.
+    /// Deletes the index with its log or journal, which would be applied to the next index.
     func removeIndex() {
         for suffix in [""] + Self.indexSuffixes { unlink(indexPath + suffix) }
     }
 
-    /// Differs each time the machine starts; empty when the system does not tell.
+    /// Identifies the current boot of the machine; empty if the system does not provide it.
     static let bootIdentity = String((TextFile.contents("/proc/sys/kernel/random/boot_id") ?? "").prefix(36))
 
-    /// Deletes the files in a folder of values that is no longer used, and the folder.
+    /// Deletes the files in an unused folder of values, and the folder.
     static func removeValues(_ folder: String) {
         for file in names(in: folder, followsLinks: false) { unlink("\(folder)/\(file)") }
         rmdir(folder)
     }
 
-    /// - Parameter followsLinks: whether the path may be that of a link to a directory; else that has no names.
+    /// - Parameter followsLinks: whether the path may be a link to a directory; if not, a link has no names.
     static func names(in path: String, followsLinks: Bool = true) -> [String] {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
         guard descriptor >= 0 else { return [] }
@@ -268,37 +269,37 @@ struct DiskDirectory: Sendable {
     }
 }
 
-/// Why an operation on the disk failed, before it is decided what to do about it.
+/// The cause of a failed disk operation, before it is handled.
 enum DiskFault: Error {
     case system(errno: Int32)
     case index(code: Int32, message: String)
-    /// The index was made by an older version of this library, and is of no use.
+    /// The index was created by an older version of this library and cannot be used.
     case olderIndex
-    /// Something that is no regular file has the name of one of the cache's.
+    /// The name of one of the cache's files belongs to something that is not a regular file.
     case obstacle(path: String)
     /// The directory belongs to another user.
     case foreignDirectory(owner: Int)
-    /// The file to which values were to be added is gone, or shorter than the index has it.
+    /// The segment to which values were to be appended is missing, or shorter than the index says.
     case missingSegment
 
     init(_ failure: RegularFile.Failure, path: String) {
         self = failure.isObstacle ? .obstacle(path: path) : .system(errno: failure.errno)
     }
 
-    /// The index file is damaged, or none at all.
+    /// The index file is damaged, or not a database.
     var isCorruption: Bool {
         if case .index(let code, _) = self { return [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) }
         return false
     }
 
-    /// SQLite did not find the tables and columns that a statement names, or found those that it is to make. That is so
-    /// when the file was made by another program, or by half, and shows when the statements are prepared.
+    /// SQLite did not find the tables and columns of a statement, or found tables that it should create. The file was
+    /// created by another program, or incompletely. The error occurs when statements are prepared.
     var isForeignSchema: Bool {
         if case .index(let code, _) = self { return code & 0xFF == SQLITE_ERROR }
         return false
     }
 
-    /// The file system, or the user's share of it, has no space left.
+    /// The file system, or the user's quota, has no space left.
     var isFullDisk: Bool {
         switch self {
         case .system(let errno): errno == ENOSPC || errno == EDQUOT
@@ -313,7 +314,7 @@ enum DiskFault: Error {
         return false
     }
 
-    /// The same may succeed now that something has been done about the fault.
+    /// The operation may succeed now that the fault has been handled.
     var isWorthRepeating: Bool {
         switch self {
         case .missingSegment, .obstacle: true
@@ -324,7 +325,7 @@ enum DiskFault: Error {
     /// The next operation may succeed.
     var isPassing: Bool { isLocked || isFullDisk }
 
-    /// What the client is told.
+    /// The error for the client.
     var failure: WebImageError.DiskCacheFailure {
         switch self {
         case .system(let errno): .system(errno: errno)

@@ -3,57 +3,58 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// The tables of a disk cache, as the one connection that writes sees them.
+/// The tables of a disk cache, for the connection that writes.
 ///
 /// ```
 ///  cache ── one row: totals, counters, the segment that grows
 ///  entry ── hash, key, size, times, place ──┬─► (segment, offset) of a segment's file, counted in `segment`
-///    │                                      └─► segment 0: a file of its own
-///    └─ attachment: what a program keeps beside the bytes, for few entries
+///    │                                      └─► segment 0: a separate file
+///    └─ attachment: data stored with the bytes, for few entries
 /// ```
 ///
-/// Rows are found by a hash of the key, which keeps that index at 16 bytes a row however long the keys are; the key itself
-/// is compared too. Two keys with one hash displace each other. Values are never in the index: see Decisions.md.
+/// Rows are found by a hash of the key, which limits that index to 16 bytes per row, however long the keys are. The key
+/// itself is compared, too. Two keys with the same hash displace each other. Values are never in the index: see
+/// Decisions.md.
 ///
-/// Rows, and the bytes that belong to them, come and go inside ``transaction(_:)`` only. SQLite gives one process at a
-/// time that right and takes it back when the process dies. So the process in a transaction sees a file
-/// without a row only if a dead process left it, and alone knows where a segment ends.
+/// Rows and their bytes are added and removed only inside ``transaction(_:)``. SQLite allows one process at a time to
+/// be in a transaction, and revokes this when the process dies. Therefore a process in a transaction knows that a file
+/// without a row was left by a dead process, and it alone knows where a segment ends.
 ///
-/// The log is synced when it is copied into the database, every 16 MiB or so, never for an entry. A power cut loses the
-/// last entries but not the index; what an entry's row promises may be missing then, so checksums are compared for
-/// entries from before the machine started.
+/// The log is synced when it is copied into the database, every 16 MiB or so, never for a single entry. A power failure
+/// loses the last entries but not the index. The bytes of a row may then be missing, so checksums are verified for
+/// entries from before the last boot.
 final class DiskIndex {
-    /// Grows when keys mean something else, too: the index of an older version is dropped whole.
+    /// Also incremented when keys change their meaning, since the index of an older version is deleted as a whole.
     static let version: Int64 = 3
 
-    /// Names the folder of the values' files. A new index starts a new generation, so that it can never be given an old
-    /// file for a new row.
+    /// Determines the folder of the value files. A new index starts a new generation, so that a new row can never refer
+    /// to an old file.
     let generation: Int64
-    /// As of the last transaction; another process may have gone on since.
+    /// As of the last transaction; another process may have changed them since.
     var totals = Totals()
-    /// What this transaction does to segments, by number.
+    /// The changes of segments in this transaction, by number.
     var segmentChanges: [Int64: SegmentChange] = [:]
-    /// The end of the segment that grows, once this transaction has asked for it.
+    /// The end of the growing segment, once this transaction has looked it up.
     var segmentEnd: Int64?
-    /// Names of files that lose their last row with this transaction.
+    /// Names of files that lose their last row in this transaction.
     private(set) var abandoned: [String] = []
 
     /// The one row of `cache`.
     struct Totals {
         var nextID: Int64 = 1
         var count: Int64 = 0
-        /// Of the values alone, in bytes.
+        /// The size of the values only, in bytes.
         var size: Int64 = 0
         /// Microseconds since 1970.
         var trimmed: Int64 = 0
-        /// The segment that grows; 0 when the next value begins one.
+        /// The growing segment; 0 if the next value starts one.
         var segment: Int64 = 0
         var nextSegment: Int64 = 1
         var hits: Int64 = 0
         var misses: Int64 = 0
         var evictions: Int64 = 0
 
-        /// Whether sums with these numbers can't overflow: a damaged page may say anything.
+        /// Whether sums with these numbers cannot overflow; a damaged page may contain any value.
         fileprivate var arePossible: Bool {
             0...DiskDirectory.largestByteCount ~= size
                 && [nextID, count, segment, nextSegment, hits, misses, evictions].allSatisfy { 0..<(.max / 2) ~= $0 }
@@ -64,10 +65,12 @@ final class DiskIndex {
     let statements: DiskStatements
     private let begin, commit, rollback: SQLiteStatement
 
-    /// Opens or makes the tables. The caller holds the directory's lock: two processes can't switch one file to WAL.
+    /// Opens or creates the tables. The caller holds the directory's lock, since two processes cannot switch a file to
+    /// WAL at once.
     init(path: String, order: DiskCache.EvictionOrder, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
-        // SQLite would make the file, and then its log, readable to all users. Not `open`: closing a file gives up all
-        // locks of the process on it, those of its connections too. A failure shows when SQLite opens the file.
+        // SQLite would create the file, and then its log, readable by all users. Not `open`, since closing a file
+        // releases all locks of the process on it, including those of its connections. A failure shows when SQLite
+        // opens the file.
         mknod(path, S_IFREG | 0o600, 0)
         connection = try SQLiteConnection(path: path, creates: true, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
         let version = try connection.integer("PRAGMA user_version") ?? 0
@@ -82,7 +85,7 @@ final class DiskIndex {
             PRAGMA cache_size = -8192
             """)
         if order != .access {
-            // Few caches want it, so others need not keep it up.
+            // Few caches use this order, so others need not maintain its index.
             try connection.execute(
                 "CREATE INDEX IF NOT EXISTS entry_by_\(order.column) ON entry (\(order.column))")
         }
@@ -99,7 +102,7 @@ final class DiskIndex {
     }
 
     private static func makeTables(_ connection: SQLiteConnection) throws(DiskFault) {
-        // The first two must come before the first table. Most changes touch rows that are alone on their pages.
+        // The first two must precede the first table. Most changes touch rows that are alone on their pages.
         try connection.execute("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL")
         let generation = Int64.random(in: 1 ... .max)
         try connection.execute(
@@ -132,7 +135,7 @@ final class DiskIndex {
             """)
     }
 
-    /// Remembers which entries are from before the machine started last.
+    /// Records which entries are from before the last boot.
     private func noteBoot() throws(DiskFault) {
         let boot = DiskDirectory.bootIdentity
         var known = ""
@@ -144,7 +147,7 @@ final class DiskIndex {
 
     // MARK: Transactions
 
-    /// Runs `body` as the only writer among all processes; all of its changes take effect, or none.
+    /// Runs `body` as the only writer among all processes. All of its changes take effect, or none.
     func transaction<Result>(_ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
         try begin.run()
         do {
@@ -188,36 +191,36 @@ final class DiskIndex {
 
     // MARK: Outside
 
-    /// Gives the pages of deleted rows back to the file system.
+    /// Returns the pages of deleted rows to the file system.
     func shrink() throws(DiskFault) {
         try connection.execute("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    /// Copies the log into the database and gives its space back.
+    /// Copies the log into the database and frees its space.
     func emptyLog() throws(DiskFault) { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-    /// The file is no longer what its path names.
+    /// Called when the path no longer belongs to this file.
     func leaveLog() { connection.leaveLog() }
 }
 
-/// All of this runs inside a transaction.
+/// Everything here runs inside a transaction.
 extension DiskIndex {
-    /// What is needed to find an entry's bytes, or to delete it.
+    /// The values needed to find an entry's bytes, or to delete it.
     struct Row: Sendable, Hashable {
         let id: Int64
         /// In bytes.
         let size: Int64
-        /// 0 for a value in a file of its own.
+        /// 0 for a value in a separate file.
         let segment: Int64
         let offset: Int64
         let checksum: UInt32
         let isAttached: Bool
-        /// `max` for never.
+        /// `.max` for never.
         let expires: Int64
         let lifetime: Int64?
 
         static let columns = "id, size, segment, offset, checksum, attached, expires, lifetime"
-        /// The first column behind these.
+        /// The first column after these.
         static let columnCount: Int32 = 8
 
         init(_ statement: SQLiteStatement) {
@@ -231,18 +234,18 @@ extension DiskIndex {
             lifetime = expires == .max ? nil : statement.optionalInteger(7)
         }
 
-        /// What its bytes are known by.
+        /// Identifies the bytes.
         var mark: BytesMark { BytesMark(byteCount: size, checksum: checksum) }
         var isInFile: Bool { segment == 0 }
         var deadline: ExpirationDeadline { ExpirationDeadline(time: expires, lifetime: lifetime) }
-        /// The file that holds the bytes, in the generation's folder.
+        /// The file that contains the bytes, in the generation's folder.
         var fileName: String { isInFile ? DiskIndex.fileName(id) : SegmentFile.name(segment) }
     }
 
-    /// The name of a file that holds the value of one entry.
+    /// The name of a file that contains one entry's value.
     static func fileName(_ id: Int64) -> String { String(id, radix: 16) }
 
-    /// The row that has the key's hash, and whether it has the key too.
+    /// Returns the row with the key's hash, and whether it also has the key.
     func row(for key: String) throws(DiskFault) -> (row: Row?, isOfKey: Bool) {
         var found: (Row?, Bool) = (nil, false)
         try statements.find.run(key.diskHash) { found = (Row($0), $0.text(Row.columnCount, equals: key)) }
@@ -255,7 +258,8 @@ extension DiskIndex {
         return row
     }
 
-    /// The entries that go next, as long as `isIncluded` says so of each and the time that puts it there.
+    /// Returns the entries to be removed next, while `isIncluded` returns `true` for the entry and the time that orders
+    /// it.
     func firstRows(limit: Int, while isIncluded: (_ row: Row, _ time: Int64) -> Bool) throws(DiskFault) -> [Row] {
         var rows: [Row] = []
         try statements.findFirst.visitRows(
@@ -281,14 +285,14 @@ extension DiskIndex {
         return rows
     }
 
-    /// Those with numbers smaller than `end`, the oldest first.
+    /// Returns the entries with numbers smaller than `end`, oldest first.
     func rows(before end: Int64, limit: Int) throws(DiskFault) -> [Row] {
         var rows: [Row] = []
         try statements.findBefore.run(end, Int64(limit)) { rows.append(Row($0)) }
         return rows
     }
 
-    /// What is known about a value before it has a row.
+    /// A value that has no row yet.
     struct NewEntry {
         let key: String
         let size: Int64
@@ -297,9 +301,9 @@ extension DiskIndex {
         let attachments: DiskAttachments
     }
 
-    /// Adds an entry, whose hash must be free, and returns its number.
+    /// Adds an entry, whose hash must not be in use, and returns its number.
     ///
-    /// - Parameter place: where its bytes go in a segment; `nil` for a file of its own.
+    /// - Parameter place: the position of its bytes in a segment; `nil` for a separate file.
     func insert(_ entry: NewEntry, at place: SegmentPlace?) throws(DiskFault) -> Int64 {
         let id = totals.nextID
         let (deadline, attachments) = (entry.attachments.deadline, entry.attachments)
@@ -318,7 +322,7 @@ extension DiskIndex {
         return id
     }
 
-    /// Deletes an entry. Its bytes go when the transaction is committed, or, in a segment, with their last neighbour.
+    /// Deletes an entry. Its file is deleted when the transaction is committed; a segment, when it has no entries left.
     func delete(_ row: Row) throws(DiskFault) {
         try statements.delete.run(row.id)
         if row.isAttached { try statements.deleteAttachment.run(row.id) }
@@ -331,12 +335,12 @@ extension DiskIndex {
         totals.size -= row.size
     }
 
-    /// Deletes entries in the order of their numbers, as neighbours share pages.
+    /// Deletes entries in the order of their numbers, since neighbors share pages.
     func delete(_ rows: [Row]) throws(DiskFault) {
         for row in rows.sorted(by: { $0.id < $1.id }) { try delete(row) }
     }
 
-    /// Deletes all rows without reading them. The files are left to a sweep.
+    /// Deletes all rows without reading them. The files are deleted by a sweep.
     func deleteAll() throws(DiskFault) {
         try connection.execute("DELETE FROM entry; DELETE FROM attachment; DELETE FROM segment")
         totals.count = 0
@@ -345,7 +349,7 @@ extension DiskIndex {
         segmentChanges = [:]
     }
 
-    /// Replaces what is kept beside the bytes.
+    /// Replaces the attachments of an entry.
     func update(_ row: Row, to attachments: DiskAttachments, time: Int64) throws(DiskFault) {
         try statements.update.run(
             row.id, time, attachments.deadline.storedTime, attachments.deadline.lifetime,
@@ -365,14 +369,14 @@ extension DiskIndex {
         try statements.noteAccessByHash.run(key.diskHash, access.time, access.expires)
     }
 
-    /// Moves times later than `limit` together, so that their order stays, until the last of them is `time`. None of the
-    /// entries' other times is later than `now` then, and no lifetime begins later.
+    /// Shifts times later than `limit` back, preserving their order, until the latest is `time`. Then no other time of
+    /// these entries, and no start of a lifetime, is later than `now`.
     func moveTimes(after limit: Int64, to time: Int64, now: Int64) throws(DiskFault) {
         guard let newest = try times()?.newest, newest > limit else { return }
         try statements.shiftTimes.run(limit, time - newest, now)
     }
 
-    /// The first and last of the times by which entries go; `nil` where there are none.
+    /// The earliest and latest of the times that order removal; `nil` if there are no entries.
     func times() throws(DiskFault) -> (oldest: Int64, newest: Int64)? {
         var times: (Int64, Int64)?
         try statements.times.run { row in
@@ -383,12 +387,12 @@ extension DiskIndex {
 }
 
 extension ExpirationDeadline {
-    /// As an index keeps it: `nil` for never.
+    /// The time as stored in the index: `nil` for never.
     fileprivate var storedTime: Int64? { time == .max ? nil : time }
 }
 
 extension String {
-    /// What rows are found by: 64-bit FNV-1a, the same in every process.
+    /// The hash by which rows are found: 64-bit FNV-1a, which is the same in every process.
     var diskHash: Int64 {
         utf8.withContiguousStorageIfAvailable { Self.diskHash($0) } ?? Self.diskHash(Array(utf8))
     }
@@ -400,15 +404,15 @@ extension String {
     }
 }
 
-/// All of this runs inside a transaction.
+/// Everything here runs inside a transaction.
 extension DiskIndex {
-    /// Where a value is, or will be.
+    /// The position of a value in a segment.
     struct SegmentPlace: Hashable, Sendable {
         let segment: Int64
         let offset: Int64
     }
 
-    /// How many entries and bytes a segment gains or loses.
+    /// The number of entries and bytes that a segment gains or loses.
     struct SegmentChange {
         private(set) var count: Int64 = 0
         private(set) var size: Int64 = 0
@@ -419,7 +423,8 @@ extension DiskIndex {
         }
     }
 
-    /// A place behind everything there is; it is the caller's to write the bytes there before the transaction ends.
+    /// Reserves space at the end of the growing segment. The caller must write the bytes there before the transaction
+    /// ends.
     func reserve(_ size: Int64) throws(DiskFault) -> SegmentPlace {
         var end = try currentEnd()
         if totals.segment == 0 || end > 0 && end + size > SegmentFile.capacity {
@@ -433,7 +438,7 @@ extension DiskIndex {
         return SegmentPlace(segment: totals.segment, offset: end)
     }
 
-    /// Lets the next value begin another segment: the file of this one is not what it was.
+    /// Makes the next value start another segment, since the file of this one is not as expected.
     func leaveSegment() {
         totals.segment = 0
         segmentEnd = nil
@@ -444,7 +449,7 @@ extension DiskIndex {
         guard totals.segment != 0 else { return 0 }
         var size: Int64?
         try statements.segmentSize.run(totals.segment) { size = $0.integer(0) }
-        // A segment without a row has no values, so another one is begun.
+        // A segment without a row has no values, so a new one is started.
         guard let size, 0...DiskDirectory.largestByteCount ~= size else {
             totals.segment = 0
             return 0
@@ -458,7 +463,7 @@ extension DiskIndex {
         segmentEnd = nil
     }
 
-    /// Writes down where the last segment ends and what each holds; drops those that hold nothing any more.
+    /// Records the end of the last segment and the contents of each; deletes segments that have become empty.
     func settleSegments() throws(DiskFault) {
         try settleEnd()
         for (number, change) in segmentChanges {
@@ -471,28 +476,28 @@ extension DiskIndex {
         segmentChanges = [:]
     }
 
-    /// Forgets a segment; its file goes with the transaction.
+    /// Deletes a segment; its file is deleted with the transaction.
     func drop(segment number: Int64) throws(DiskFault) {
         try statements.deleteSegment.run(number)
         abandon(SegmentFile.name(number))
         if totals.segment == number { totals.segment = 0 }
     }
 
-    /// The segment with the fewest live bytes of those that are less than half alive; not the one that grows.
+    /// The segment with the fewest live bytes among those that are less than half live, except for the growing one.
     func sparseSegment() throws(DiskFault) -> Int64? {
         var number: Int64?
         try statements.findSparse.run(totals.segment) { number = $0.integer(0) }
         return number
     }
 
-    /// Gives an entry's bytes another place, which holds them already when the transaction ends.
+    /// Changes the position of an entry's bytes, which must be written there before the transaction ends.
     func move(_ row: Row, to place: SegmentPlace) throws(DiskFault) {
         try statements.move.run(row.id, place.segment, place.offset)
         segmentChanges[row.segment, default: SegmentChange()].add(-1, -row.size)
         segmentChanges[place.segment, default: SegmentChange()].add(1, row.size)
     }
 
-    /// Where the segment ends; `nil` for one of which no entry has bytes.
+    /// Returns the end of the segment; `nil` if it has no entries.
     func end(ofSegment number: Int64) throws(DiskFault) -> Int64? {
         var end: Int64?
         try statements.segmentSize.run(number) { end = $0.integer(0) }

@@ -4,23 +4,23 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// A connection that only looks things up, for one thread at a time.
+/// A read-only connection, for one thread at a time.
 ///
-/// It never makes or repairs anything: when the index is not there, there is nothing to be found. A directory that can only
-/// be read is no obstacle, though SQLite would make a log there: as long as no other process has one, the index is read
-/// without, and what it says is believed when the bytes have the right checksum.
+/// It never creates or repairs anything: without an index, nothing is found. It also reads directories without write
+/// permission, where SQLite would create a log. If no other process has a log, the index is read without one, and each
+/// value is verified by its checksum.
 final class DiskReader {
     enum Result {
         case found(Data, Record)
         case missing
-        /// The entry's bytes are gone, shorter than they were, or not those that were stored.
+        /// The entry's bytes are missing, truncated or changed.
         case damaged(EntryNumber, fileName: String?)
     }
 
-    /// An entry's number, which another index may give to another entry.
+    /// An entry's number. Another index may use the same number for another entry.
     struct EntryNumber: Hashable {
         let id: Int64
-        /// ``DiskIndex/generation``: unlike the file's identity, no other index ever has it.
+        /// The ``DiskIndex/generation``. Unlike the file's identity, it is unique to an index.
         let generation: Int64
     }
 
@@ -28,17 +28,17 @@ final class DiskReader {
     struct Record {
         let number: EntryNumber
         let row: DiskIndex.Row
-        /// That by which its age counts, in microseconds since 1970.
+        /// The time that determines the age, in microseconds since 1970.
         let time: Int64
     }
 
-    /// Which file it reads: what is found wrong with it says nothing about a newer index at the same path.
+    /// The file that is read. Damage found in it says nothing about a newer index at the same path.
     let identity: DiskDirectory.FileIdentity
     let generation: Int64
-    /// The state of an index that is read as immutable; `nil` where SQLite detects changes.
+    /// The state of an index that is read as immutable; `nil` if SQLite detects changes.
     let settledIndex: DiskDirectory.SettledIndex?
     private let valuesPath: String
-    /// Entries with smaller numbers are from before the machine started.
+    /// Entries with smaller numbers are from before the last boot.
     private let bootFirstID: Int64
     private let checksAll: Bool
     private let connection: SQLiteConnection
@@ -46,8 +46,8 @@ final class DiskReader {
     private var segments = SegmentDescriptors()
 
     /// - Parameters:
-    ///   - checksAll: whether each value is compared with its checksum.
-    ///   - order: by which time the age of entries counts.
+    ///   - checksAll: whether the checksum of each value is verified.
+    ///   - order: determines the time that counts for the age of entries.
     init?(
         directory: DiskDirectory, identity: DiskDirectory.FileIdentity, checksAll: Bool, order: DiskCache.EvictionOrder
     ) throws(DiskFault) {
@@ -61,15 +61,15 @@ final class DiskReader {
             } else {
                 try SQLiteConnection(path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
             }
-        // 0 while another thread makes the tables.
+        // 0 while another thread creates the tables.
         guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
-        // The log is the writer's business.
+        // The writer is responsible for the log.
         connection.leaveLog()
         try connection.execute("PRAGMA cache_size = -8192; PRAGMA query_only = 1")
         var (generation, bootFirstID) = (0 as Int64, Int64.max)
         try connection.prepare("SELECT generation, boot_first_id, boot FROM cache").run { row in
             generation = row.integer(0)
-            // As long as no writer has opened it since the machine started, all entries are from before.
+            // If no writer has opened it since the last boot, all entries are from before.
             if row.text(2) == DiskDirectory.bootIdentity, settledIndex == nil { bootFirstID = row.integer(1) }
         }
         self.generation = generation
@@ -85,10 +85,10 @@ final class DiskReader {
         settledIndex != nil && settledIndex != directory.settledIndex
     }
 
-    /// - Parameter isExpired: whether an entry is no longer to be found.
+    /// - Parameter isExpired: whether an entry must not be found any more.
     func read(_ key: String, isExpired: (Record) -> Bool) throws(DiskFault) -> Result {
         var damaged: Record?
-        // Between the row and the bytes the entry may have been replaced, or moved; then there is another row now.
+        // The entry may be replaced or moved between reading the row and the bytes; then there is another row.
         while true {
             guard let record = try record(for: key), !isExpired(record) else { return .missing }
             if let data = try bytes(of: record.row) {
@@ -114,7 +114,7 @@ final class DiskReader {
         return found
     }
 
-    /// What is known about an entry, but for its bytes; `nil` when it has gone in the meantime.
+    /// Returns the description of an entry without its bytes; `nil` if it was removed meanwhile.
     ///
     /// - Parameter staged: attachments that are newer than those on disk.
     func entry(_ key: String, _ record: Record, staged: DiskAttachments?) throws(DiskFault) -> DiskCache.Entry? {
@@ -133,20 +133,20 @@ final class DiskReader {
 
     // MARK: Bytes
 
-    /// `nil` when they are missing or too short.
+    /// `nil` if the bytes are missing or too short.
     private func bytes(of row: DiskIndex.Row) throws(DiskFault) -> Data? {
         if row.isInFile { return try ValueFile.read("\(valuesPath)/\(row.fileName)", byteCount: row.size) }
         return try segments.read(row, in: valuesPath)
     }
 
-    /// A power cut may have kept an index from before it whose values never reached the disk. Values that were written
-    /// since the machine started are in its memory, or where it has put them.
+    /// After a power failure, the index may refer to values that never reached the disk. Values written since the last
+    /// boot are in the system's memory or on disk.
     private func isWhole(_ data: Data, _ row: DiskIndex.Row) -> Bool {
         guard checksAll || row.id < bootFirstID else { return true }
         return Checksum.of(data) == row.checksum
     }
 
-    /// Closes the files that others have deleted, or all: as long as one is open, its space is not free.
+    /// Closes segments: only those that others have deleted, or all. Their space is not freed while they are open.
     func closeSegments(onlyDeleted: Bool) {
         if onlyDeleted { segments.closeDeleted() } else { segments.closeAll() }
     }
@@ -154,22 +154,22 @@ final class DiskReader {
     var hasOpenSegments: Bool { !segments.isEmpty }
 }
 
-/// A pool of readers: as many as threads read at once.
+/// A pool of readers, one for each thread that reads.
 final class DiskReaders: Sendable {
-    /// A fault, and the file in which it was met.
+    /// A fault, and the file in which it occurred.
     struct Failure: Error {
         let fault: DiskFault
         let identity: DiskDirectory.FileIdentity
     }
 
     private struct State {
-        /// Grows when the index is replaced, so that readers of the old one are not taken back.
+        /// Incremented when the index is replaced, so that readers of the old one are not returned to the pool.
         var generation = 0
         var idle: [DiskReader] = []
         var isCheckPlanned = false
         /// Whether there were reads since the last check.
         var isInUse = false
-        /// When the index was last seen in its place, in nanoseconds of the monotonic clock.
+        /// When the index was last seen at its path, in nanoseconds of the monotonic clock.
         var lastLook: UInt64 = 0
     }
 
@@ -179,11 +179,11 @@ final class DiskReaders: Sendable {
     private let lookInterval: UInt64
     private let state = Lock(State())
 
-    /// How often open segments are looked after, in seconds.
+    /// The interval at which open segments are checked, in seconds.
     private static let checkInterval = 20
 
-    /// - Parameter lookInterval: for how long the index counts as still in its place once it was seen there, in
-    ///   nanoseconds; 0 looks each time.
+    /// - Parameter lookInterval: how long the index is assumed to be at its path after it was seen there, in
+    ///   nanoseconds; 0 checks each time.
     init(directory: DiskDirectory, configuration: DiskCache.Configuration, lookInterval: UInt64) {
         self.directory = directory
         checksAll = configuration.usesChecksums
@@ -191,7 +191,7 @@ final class DiskReaders: Sendable {
         self.lookInterval = lookInterval
     }
 
-    /// Runs `body` with exclusive use of a reader; returns `nil` when there is no index.
+    /// Runs `body` with exclusive use of a reader; returns `nil` if there is no index.
     func withReader<Result>(_ body: (DiskReader) throws(DiskFault) -> Result) throws(Failure) -> Result? {
         guard let (identity, idle, generation) = takeIdle() else { return nil }
         do throws(DiskFault) {
@@ -217,23 +217,23 @@ final class DiskReaders: Sendable {
         }
     }
 
-    /// Which index there is, a reader of it at rest, if there is one, and the generation to which that may return; `nil`
-    /// when there is no index.
+    /// Returns the identity of the index, an idle reader if there is one, and the generation to which the reader can be
+    /// returned; `nil` if there is no index.
     private func takeIdle() -> (DiskDirectory.FileIdentity, DiskReader?, generation: Int)? {
-        // A deleted index can be read as long as it is open, so its path is checked now and then; a check costs a sixth of
-        // reading a small value.
+        // A deleted index can be read while it is open, so its path is checked at intervals. A check takes a sixth of
+        // the time of reading a small value.
         let now = lookInterval == 0 ? 0 : Self.coarseNanoseconds()
         let (idle, generation, isRecent) = state.withLock { state in
             (state.idle.popLast(), state.generation, now &- state.lastLook < lookInterval)
         }
         if let idle, isRecent { return (idle.identity, idle, generation) }
-        // Before a file is opened: if it is replaced in between, a fault counts as one of the old file.
+        // Before a file is opened: if it is replaced in between, a fault is attributed to the old file.
         guard let identity = directory.indexIdentity else {
             closeAll()
             return nil
         }
         if let idle, idle.identity != identity || idle.isOutOfDate(in: directory) {
-            // All of them are of the old file, or its old contents.
+            // All readers are for the old file, or its old contents.
             closeAll()
             return (identity, nil, state.withLock { $0.generation })
         }
@@ -241,7 +241,7 @@ final class DiskReaders: Sendable {
         return (identity, idle, generation)
     }
 
-    /// Precise to some milliseconds, and a fifth of the price of the precise clock.
+    /// Accurate to a few milliseconds, at a fifth of the cost of the precise clock.
     private static func coarseNanoseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
@@ -272,11 +272,11 @@ final class DiskReaders: Sendable {
 
     // MARK: Segments
 
-    /// Gives the space of deleted segments free, also of those that another process has deleted.
+    /// Frees the space of deleted segments, also of those that another process has deleted.
     func closeDeletedSegments() { closeSegments(onlyDeleted: true) }
 
     private func closeSegments(onlyDeleted: Bool) {
-        // One at a time: a look-up that found none at rest would open another, and each of them would stay.
+        // One at a time: a look-up that finds no idle reader opens another one, which stays in the pool.
         for _ in 0..<idleCount {
             let (reader, generation) = state.withLock { state in
                 (state.idle.isEmpty ? nil : state.idle.removeFirst(), state.generation)
@@ -289,8 +289,8 @@ final class DiskReaders: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// Looks after open segments from time to time while there are reads, and closes them when there are none any more:
-    /// nothing runs while a cache is not used.
+    /// Checks open segments at intervals while there are reads, and closes them when there are none. An unused cache
+    /// does no work.
     private func planCheck() {
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .seconds(Self.checkInterval)) { [weak self] in
             self?.check()
@@ -307,20 +307,20 @@ final class DiskReaders: Sendable {
     }
 }
 
-/// Open segments, so that reading a value is one call to the system.
+/// Open segments, so that reading a value takes one system call.
 struct SegmentDescriptors: ~Copyable {
-    /// As many as a cache of the largest default size (1 GiB) has.
+    /// The number of segments in a cache of the largest default size (1 GiB).
     private static let countLimit = 32
 
     private var open: [Int64: Int32] = [:]
-    /// The one read last, which is often the next.
+    /// The last one read, which is often the next.
     private var last: (segment: Int64, descriptor: Int32)?
 
     deinit { for descriptor in open.values { close(descriptor) } }
 
     var isEmpty: Bool { open.isEmpty }
 
-    /// A value's bytes; `nil` when they are not there.
+    /// Returns a value's bytes; `nil` if they do not exist.
     mutating func read(_ row: DiskIndex.Row, in folder: String) throws(DiskFault) -> Data? {
         guard row.size != 0 else { return Data() }
         guard 0...SegmentFile.largestValue ~= row.size, row.offset >= 0 else { return nil }
@@ -328,7 +328,7 @@ struct SegmentDescriptors: ~Copyable {
         return try ValueFile.read(descriptor, at: row.offset, byteCount: Int(row.size))
     }
 
-    /// `nil` when there is no such file.
+    /// `nil` if there is no such file.
     private mutating func descriptor(of segment: Int64, in folder: String) throws(DiskFault) -> Int32? {
         if let last, last.segment == segment { return last.descriptor }
         let descriptor: Int32
@@ -350,7 +350,7 @@ struct SegmentDescriptors: ~Copyable {
         last = nil
     }
 
-    /// Closes those whose file has no name any more.
+    /// Closes segments whose files have been deleted.
     mutating func closeDeleted() {
         for (segment, descriptor) in open {
             var status = stat()

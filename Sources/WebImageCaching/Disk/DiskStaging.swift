@@ -2,15 +2,15 @@ internal import CWebImageDeflate
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Changes that were asked for and are not on the disk yet: the value inside a ``DiskCache``'s lock.
+/// Changes that are not on disk yet; guarded by a ``DiskCache``'s lock.
 ///
-/// Reads look here first, so that they see what was stored before them. Changes stay until their batch is committed;
-/// one that was replaced in the meantime is told from its successor by its number.
+/// Reads look here first, so that they see earlier stores. Changes stay until their batch is committed. A change that
+/// replaces another one meanwhile has a different number.
 struct DiskStaging {
     enum Change {
         case store(Data, DiskAttachments)
-        /// The bytes stay. Where those are named that it is about, others are left as they are: another process may have
-        /// stored them.
+        /// The bytes stay. If `of` is given, only those bytes are updated, since another process may have stored
+        /// others.
         case update(DiskAttachments, of: BytesMark?)
         case remove
     }
@@ -18,14 +18,14 @@ struct DiskStaging {
     struct Pending {
         let key: String
         fileprivate(set) var change: Change
-        /// No two changes have the same.
+        /// Unique among all changes.
         let number: Int
         fileprivate(set) var times: DiskCache.Entry.Times
         fileprivate(set) var completions: [@Sendable () -> Void]
-        /// Whether no batch has taken it.
+        /// Whether no batch contains it yet.
         fileprivate(set) var isWaiting = true
 
-        /// What the disk will hold of it.
+        /// The number of value bytes that the change adds to the disk.
         var valueByteCount: Int { if case .store(let data, _) = change { data.count } else { 0 } }
 
         fileprivate var byteCount: Int {
@@ -38,14 +38,14 @@ struct DiskStaging {
     }
 
     struct Batch {
-        /// Set when everything goes before the changes are made.
+        /// Set if everything is removed before the changes are made.
         var clearNumber: Int?
-        /// Told how that goes, if anybody wants to know.
+        /// The handlers that receive the progress of the removal.
         var clearProgress: [ClearProgress] = []
         var changes: [Pending] = []
         var accesses = DiskAccesses()
 
-        /// When the earliest of its changes and accesses happened.
+        /// The time of the earliest of its changes and accesses.
         var firstTime: Int64 { min(changes.map(\.times.modified).min() ?? .max, accesses.firstTime) }
         var isEmpty: Bool { clearNumber == nil && changes.isEmpty && accesses.isEmpty }
     }
@@ -55,35 +55,36 @@ struct DiskStaging {
     enum Lookup {
         case found(Data, DiskAttachments, DiskCache.Entry.Times)
         case removed
-        /// The disk knows; these, if any, are newer than what it keeps beside the bytes.
+        /// The disk determines the result; the attachments, if any, are newer than those on disk.
         case unknown(DiskAttachments?)
     }
 
-    /// A batch is one transaction, during which other processes' writes wait: so it has an end. As keys' hashes are spread
-    /// over the whole index, a large one writes fewer pages for each of its changes.
+    /// A batch is one transaction, during which other processes' writes wait, so its size is limited. Since keys'
+    /// hashes are distributed over the whole index, a large batch writes fewer pages per change.
     static let batchCountLimit = 1_024
     static let batchByteLimit = 16 << 20
-    /// Noted accesses are written by themselves once there are this many, of different entries. Each write of theirs costs
-    /// the readers the pages that they had in memory, and more of them share a page.
+    /// Accesses are written without other changes once there are this many, of different entries. Each such write
+    /// invalidates pages in the readers' memory, and more accesses share a page.
     static let accessCountLimit = 16_384
 
-    /// How far ahead of the clock a time may be, in microseconds, before it counts as one of a clock that went back since.
+    /// How far in the future a time may be, in microseconds, before the clock is assumed to have been set back.
     static let clockTolerance: Int64 = 60_000_000
 
-    /// The most bytes that wait. What comes on top is not stored, as memory has an end and callers must not wait.
+    /// The maximum number of bytes that wait. More are not stored, since memory is limited and callers must not wait.
     let byteLimit: Int
 
     private(set) var byteCount = 0
-    /// Keys whose changes no batch has taken yet.
+    /// The number of keys whose changes are in no batch yet.
     var waitingCount: Int { waiting.count }
     private var pending: [KeyText: Pending] = [:]
-    /// Keys in order of their change, without those that a batch has taken.
+    /// Keys in order of their changes, except those in a batch.
     private var waiting: [KeyText] = []
     private var clearNumber: Int?
     private var clearProgress: [ClearProgress] = []
     private var clearCompletions: [@Sendable () -> Void] = []
     private var accesses = DiskAccesses()
-    /// Those of the last batch that had any. They stay after it is written, for look-ups that read a row before.
+    /// The accesses of the last batch that had any. They stay after they are written, for look-ups that read a row
+    /// before.
     private var takenAccesses = DiskAccesses()
     private var areTakenWritten = true
     private var lastNumber = 0
@@ -91,7 +92,8 @@ struct DiskStaging {
 
     init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-    /// The time, or a little later, so that no two events have the same and order survives; unless the clock went back.
+    /// Returns the time, or slightly later, so that no two events have the same time and order is preserved, unless the
+    /// clock was set back.
     private mutating func nextTime(_ now: Int64) -> Int64 {
         lastTime = lastTime > now + Self.clockTolerance ? now : max(now, lastTime + 1)
         return lastTime
@@ -104,11 +106,11 @@ struct DiskStaging {
 
     // MARK: Changes
 
-    /// Whether the value was taken; if not, the caller calls `completion`.
+    /// Returns whether the value was accepted; if not, the caller calls `completion`.
     mutating func store(
         _ data: Data, _ attachments: DiskAttachments, for key: String, now: Int64, completion: (@Sendable () -> Void)?
     ) -> Bool {
-        // A single value that is larger than the limit may pass alone.
+        // A single value larger than the limit is accepted if nothing else waits.
         guard byteCount == 0 || byteCount + data.count + attachments.byteCount <= byteLimit else { return false }
         add(.store(data, attachments), for: key, now: now, completion: completion)
         return true
@@ -135,18 +137,18 @@ struct DiskStaging {
         add(.remove, for: key, now: now, completion: completion)
     }
 
-    /// - Parameter created: when the bytes were stored, if that was before.
+    /// - Parameter created: when the bytes were stored, if earlier.
     private mutating func add(
         _ change: Change, for key: String, created: Int64? = nil, now: Int64, completion: (@Sendable () -> Void)?
     ) {
         let (name, time) = (KeyText(key), nextTime(now))
-        // Uses of the old value must not extend the new one's life.
+        // Uses of the old value must not extend the lifetime of the new one.
         if case .update = change {} else { accesses.forget(name) }
         let times = DiskCache.Entry.Times(created: created ?? time, modified: time, accessed: time)
         let new = Pending(
             key: key, change: change, number: nextNumber(), times: times, completions: completion.map { [$0] } ?? [])
         byteCount += new.byteCount
-        // Looked for once, as hashing the key is most of the price.
+        // A single look-up, since hashing the key is most of the cost.
         guard let replaced = pending.updateValue(new, forKey: name) else {
             waiting.append(name)
             return
@@ -180,7 +182,7 @@ struct DiskStaging {
 
     /// Notes the use of a value that ``lookUp(_:)`` found.
     ///
-    /// - Returns: whether enough accesses are noted to be written.
+    /// - Returns: whether enough accesses are noted to write them.
     mutating func noteAccess(
         to key: String, deadline: ExpirationDeadline = .never, extendingBy rule: ExpirationExtension, now: Int64
     ) -> Bool {
@@ -188,7 +190,7 @@ struct DiskStaging {
         let time = nextTime(now)
         let key = KeyText(key)
         guard var found = pending[key] else {
-            // It has been written since it was looked up.
+            // It was written after the look-up.
             var deadline = deadline
             accesses.note(key, time: time, expires: deadline.extend(by: rule, at: now) ? deadline.time : nil)
             return accesses.count >= Self.accessCountLimit
@@ -200,12 +202,12 @@ struct DiskStaging {
         }
         found.times.accessed = time
         pending[key] = found
-        // Its batch may be on the way already: the row comes before this is written down.
+        // Its batch may be in progress: the row is written before this access.
         if !found.isWaiting { accesses.note(key, time: time, expires: expires) }
         return accesses.count >= Self.accessCountLimit
     }
 
-    /// Whether enough accesses are noted to be written.
+    /// Notes the use of an entry on disk; returns whether enough accesses are noted to write them.
     mutating func noteAccess(to number: DiskReader.EntryNumber, expires: Int64?, now: Int64) -> Bool {
         accesses.countHit()
         accesses.note(number, time: nextTime(now), expires: expires)
@@ -214,21 +216,21 @@ struct DiskStaging {
 
     mutating func countMiss() { accesses.countMisses(1) }
 
-    /// When an entry expires, where uses that are not written yet have put that off.
+    /// Returns when an entry expires, if uses that are not written yet have extended that.
     ///
-    /// - Parameter key: finds uses from before the entry had a number, too.
+    /// - Parameter key: also finds uses from before the entry had a number.
     func extendedExpiry(of number: DiskReader.EntryNumber, key: String? = nil) -> Int64? {
         accesses.expires(number, key: key) ?? (areTakenWritten ? nil : takenAccesses.expires(number, key: key))
     }
 
-    /// When an entry was used last, where that is not written yet.
+    /// Returns when an entry was last used, if that is not written yet.
     func lastAccess(of number: DiskReader.EntryNumber, key: String? = nil) -> Int64? {
         accesses.lastTime(number, key: key) ?? takenAccesses.lastTime(number, key: key)
     }
 
     // MARK: Batches
 
-    /// - Parameter includesAccesses: whether noted accesses go with it although they are few.
+    /// - Parameter includesAccesses: whether noted accesses are included even if they are few.
     mutating func nextBatch(includesAccesses: Bool = true) -> Batch {
         var batch = Batch(clearNumber: clearNumber, clearProgress: clearProgress)
         clearProgress = []
@@ -244,12 +246,12 @@ struct DiskStaging {
             batch.changes.append(change)
         }
         waiting.removeFirst(taken)
-        // With every batch they would be written again and again where entries are used often.
+        // With every batch, accesses of frequently used entries would be written again and again.
         if includesAccesses || accesses.count >= Self.accessCountLimit { batch.accesses = takeAccesses() }
         return batch
     }
 
-    /// The noted accesses alone.
+    /// Returns a batch with only the noted accesses.
     mutating func accessBatch() -> Batch { Batch(accesses: takeAccesses()) }
 
     private mutating func takeAccesses() -> DiskAccesses {
@@ -259,8 +261,8 @@ struct DiskStaging {
         return taken
     }
 
-    /// Forgets what the batch held and returns the completions to call. One whose change was replaced waits for the
-    /// replacement.
+    /// Removes what the batch contained and returns the completions to call. The completion of a replaced change waits
+    /// for the replacement.
     mutating func finish(_ batch: Batch) -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         if batch.clearNumber != nil, batch.clearNumber == clearNumber {
@@ -286,20 +288,20 @@ extension DiskAttachments {
     fileprivate var byteCount: Int { (extendedData?.count ?? 0) + (responseMetadata?.count ?? 0) }
 }
 
-/// Uses of entries that are not written down yet. A look-up must not be a write, so they go with the next batch.
+/// Uses of entries that are not written yet. They are written with the next batch, so that look-ups need not write.
 struct DiskAccesses {
     struct Access {
         /// Microseconds since 1970.
         var time: Int64
-        /// When the entry expires, where the use has put that off.
+        /// When the entry expires, if the use has extended that.
         var expires: Int64?
     }
 
-    /// By entries' numbers.
+    /// By entry number.
     private(set) var byID: [Int64: Access] = [:]
-    /// By key, for values that were used while they were on their way to the disk and had no number yet.
+    /// By key, for values that were used before they had a number, while they were being written.
     private(set) var byKey: [KeyText: Access] = [:]
-    /// Whose numbers these are.
+    /// The generation that the numbers belong to.
     private(set) var generation: Int64 = 0
     private(set) var hits: Int64 = 0
     private(set) var misses: Int64 = 0
@@ -326,23 +328,23 @@ struct DiskAccesses {
 
     mutating func forget(_ key: KeyText) { if !byKey.isEmpty { byKey[key] = nil } }
 
-    /// Everything has been removed; what was counted stays true.
+    /// Everything was removed; the counts stay valid.
     mutating func forgetEntries() { (byID, byKey) = ([:], [:]) }
 
-    /// When an entry expires as far as these uses have put it off.
+    /// Returns when an entry expires, as extended by these uses.
     func expires(_ number: DiskReader.EntryNumber, key: String?) -> Int64? {
         let byNumber = number.generation == generation ? byID[number.id]?.expires : nil
         let byKey = byKey.isEmpty ? nil : key.flatMap { self.byKey[KeyText($0)]?.expires }
         return byNumber.map { max($0, byKey ?? $0) } ?? byKey
     }
 
-    /// When an entry was used last as far as these uses tell.
+    /// Returns when an entry was last used, according to these uses.
     func lastTime(_ number: DiskReader.EntryNumber, key: String?) -> Int64? {
         let byNumber = number.generation == generation ? byID[number.id]?.time : nil
         return byNumber ?? (byKey.isEmpty ? nil : key.flatMap { byKey[KeyText($0)]?.time })
     }
 
-    /// Splits off the uses of keys that still have no row.
+    /// Removes and returns the uses of keys that still have no row.
     mutating func split(where isWaiting: (KeyText) -> Bool) -> DiskAccesses {
         var rest = DiskAccesses()
         for (key, access) in byKey where isWaiting(key) {
@@ -353,9 +355,9 @@ struct DiskAccesses {
     }
 }
 
-/// What is kept beside a value's bytes, in the form in which it is kept.
+/// The data stored with a value's bytes, in its stored form.
 struct DiskAttachments: Sendable {
-    /// The most bytes beside one value: they are in the index, which is not made for large ones.
+    /// The limit for one value, in bytes. Attachments are in the index, which is not suited to large ones.
     static let byteLimit = 1 << 20
 
     var deadline: ExpirationDeadline
@@ -363,7 +365,7 @@ struct DiskAttachments: Sendable {
     let responseMetadata: Data?
 
     /// - Parameters:
-    ///   - standard: the expiration of values that name none.
+    ///   - standard: the expiration of values that specify none.
     ///   - now: microseconds since 1970.
     init(_ attributes: DiskCache.Attributes, standard: CacheExpiration, now: Int64) {
         deadline = ExpirationDeadline(attributes.expiration ?? standard, now: now, date: now)
@@ -378,17 +380,17 @@ extension DiskCache.Attributes {
     var byteCount: Int { (extendedData?.count ?? 0) + (responseMetadata?.count ?? 0) }
 }
 
-/// The CRC-32 of stored bytes (the polynomial of gzip and PNG): 0.07 µs a KiB with libdeflate, 0.25 with zlib.
+/// The CRC-32 of stored bytes (the polynomial of gzip and PNG): 0.07 µs per KiB with libdeflate, 0.25 µs with zlib.
 enum Checksum {
     static func of(_ data: Data) -> UInt32 {
         data.withUnsafeBytes { bytes in
-            // NULL would ask for the initial value, which is that of no bytes as well.
+            // NULL would request the initial value, which is also the checksum of no bytes.
             UInt32(truncatingIfNeeded: libdeflate_crc32(0, bytes.baseAddress, bytes.count))
         }
     }
 }
 
-/// What bytes are told from others by.
+/// Identifies bytes by length and checksum.
 struct BytesMark: Equatable {
     let byteCount: Int64
     let checksum: UInt32

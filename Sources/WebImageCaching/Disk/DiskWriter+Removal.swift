@@ -2,17 +2,17 @@ internal import FoundationEssentials
 internal import Glibc
 
 extension DiskWriter {
-    /// What has to go: entries until the rest fit, and those which are too old.
+    /// The goal of a removal: limits for the remaining entries, and their maximum age.
     struct TrimTarget {
         var size = Int64.max
         var count = Int64.max
         /// In microseconds.
         var age = Int64.max
-        /// Whether the last entry may stay although it alone is too much for ``size``, as long as it is within the limits.
+        /// Whether the last entry may stay although it alone exceeds ``size``, if it is within the limits.
         var sparesLast = false
     }
 
-    /// What ``DiskCache/trim(toSize:)`` and its like do: the age limit and expirations always apply.
+    /// Implements the `trim` methods of ``DiskCache``. The age limit and expirations always apply.
     func trim(to target: TrimTarget) {
         _ = withIndex { index throws(DiskFault) in
             try removeExpired(index)
@@ -38,7 +38,7 @@ extension DiskWriter {
     /// In microseconds.
     var ageLimit: Int64 { Self.microseconds(ofAge: configuration.ageLimit) }
 
-    /// Whether there are entries that have expired, are too old, or have a time to come.
+    /// Whether there are entries that have expired, are too old, or have a time in the future.
     func hasAged(_ index: DiskIndex) throws(DiskFault) -> Bool {
         let now = now()
         guard let times = try index.times() else { return false }
@@ -46,7 +46,7 @@ extension DiskWriter {
         return try !index.expiredRows(at: now, limit: 1).isEmpty
     }
 
-    /// As ``hasAged(_:)``, of an index that is open already: none is made for this, in place of one that was deleted.
+    /// Like ``hasAged(_:)``, but only for an index that is open: none is created in place of a deleted one.
     var needsUpkeep: Bool {
         guard index != nil, directory.indexIdentity == indexIdentity else { return false }
         return withIndex { index throws(DiskFault) in try hasAged(index) } == true
@@ -54,30 +54,31 @@ extension DiskWriter {
 
     private var countLimit: Int64 { configuration.countLimit.map { Int64(max(0, $0)) } ?? .max }
 
-    /// Trims to the limits: below them by a tenth, so that the next insertion does not trim again, and until the file
-    /// system has its free space, with `byteCount` more.
+    /// Removes entries until the cache is a tenth below its limits, so that the next store does not trim again, and
+    /// until the file system has its minimum free space after `byteCount` more bytes.
     func enforceLimits(_ index: DiskIndex, adding byteCount: Int64 = 0) throws(DiskFault) {
         try removeExpired(index)
         try index.refreshTotals()
-        // No target where nothing is too much: another process may store more before the transaction begins.
+        // No target unless a limit is exceeded, since another process may store more before the transaction begins.
         var target = TrimTarget()
         if index.totals.size > sizeLimit { target.size = Self.nineTenths(of: sizeLimit) }
         if index.totals.count > countLimit { target.count = Self.nineTenths(of: countLimit) }
-        // It is what was just stored; without this a value of nearly the limit would push everything out, and then go.
+        // The last entry was just stored. Otherwise a value close to the limit would displace everything and then be
+        // removed itself.
         target.sparesLast = countLimit > 0
         try trim(index, to: target)
         try freeSpace(index, for: byteCount)
     }
 
-    /// At least 1 of 1 or more: what was just stored may stay.
+    /// Returns at least 1 for limits of 1 or more, so that a value just stored can stay.
     private static func nineTenths(of limit: Int64) -> Int64 {
         max(min(limit, 1), limit / 10 * 9 + limit % 10 * 9 / 10)
     }
 
-    /// Gives back to the file system what it is short of.
+    /// Frees the space that the file system is short of.
     ///
-    /// Removed values leave gaps in segments, whose space is free only when a segment is emptied or compacted. So a
-    /// round may free less than it removed, and is followed by another.
+    /// Removed values leave gaps in segments, whose space is only freed when a segment becomes empty or is compacted. A
+    /// round may therefore free less than it removed, and is followed by another.
     private func freeSpace(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
         var missing = missingByteCount(adding: byteCount)
         var rounds = 0
@@ -90,32 +91,32 @@ extension DiskWriter {
         }
     }
 
-    /// How far the file system is below the floor of its free space, with `byteCount` more.
+    /// How many bytes the free space would be below its minimum after `byteCount` more bytes.
     private func missingByteCount(adding byteCount: Int64) -> Int64 {
         guard let free = directory.freeByteCount else { return 0 }
         let floor = min(max(0, configuration.freeSpaceFloor), DiskDirectory.largestByteCount)
         return max(0, floor + byteCount - free)
     }
 
-    /// Whether `byteCount` more would take from what the file system is to have left. Opens nothing.
+    /// Whether `byteCount` more bytes would reduce the free space below its minimum. Opens nothing.
     func isShortOfSpace(adding byteCount: Int) -> Bool {
         byteCount > 0 && missingByteCount(adding: Int64(byteCount)) > 0
     }
 
-    /// Makes sure that `byteCount` more leave the file system its free space, at the cost of the first entries.
+    /// Ensures the minimum free space after `byteCount` more bytes, by removing the first entries.
     func makeRoom(_ index: DiskIndex, for byteCount: Int64) throws(DiskFault) {
         try enforceLimits(index, adding: byteCount)
         if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
     }
 
-    /// In microseconds: an age below 0 counts as 0, one that is no number as none.
+    /// Converts an age to microseconds: a negative age counts as 0, NaN as no limit.
     static func microseconds(ofAge seconds: Double) -> Int64 {
         let longest = 1e12
         return Int64((seconds.isNaN ? longest : min(max(seconds, 0), longest)) * Double(second))
     }
 
-    /// Deletes what is too old, then, in the cache's order, as much as it takes. As age counts by the same time, both
-    /// are one walk.
+    /// Deletes entries that are too old, then, in the cache's order, as many as necessary. Both use the same time, so
+    /// one pass is enough.
     private func trim(_ index: DiskIndex, to target: TrimTarget) throws(DiskFault) {
         let now = now()
         let earliestTime = now - min(target.age, ageLimit)
@@ -133,12 +134,12 @@ extension DiskWriter {
 
     private func removeExpired(_ index: DiskIndex) throws(DiskFault) {
         let now = now()
-        // Mostly there are none, and no transaction is needed to know.
+        // Usually there are none, and this needs no transaction.
         guard try !index.expiredRows(at: now, limit: 1).isEmpty else { return }
         try evict(from: index) { limit throws(DiskFault) in try index.expiredRows(at: now, limit: limit) }
     }
 
-    /// Deletes what `choose` returns, step by step, until that is less than it may be.
+    /// Deletes the rows that `choose` returns, in steps, until it returns fewer than the limit.
     private func evict(
         from index: DiskIndex, choose: (_ limit: Int) throws(DiskFault) -> [DiskIndex.Row]
     ) throws(DiskFault) {
@@ -155,7 +156,8 @@ extension DiskWriter {
 }
 
 extension DiskWriter {
-    /// Removes all entries, in one transaction that reads none of them; whether files are left for ``sweepCleared()``.
+    /// Removes all entries in one transaction, without reading them; returns whether files are left for
+    /// ``sweepCleared()``.
     func removeAll() -> Bool {
         let needsSpace = withIndex { index throws(DiskFault) in
             do throws(DiskFault) {
@@ -167,20 +169,21 @@ extension DiskWriter {
                 return true
             }
         }
-        // On a full disk SQLite has no room to write down that rows are gone. The next use makes a new index, with a
-        // generation of its own, and sweeps the files of this one.
+        // On a full disk, SQLite cannot even record that rows are deleted. The next use creates a new index with its
+        // own generation, and sweeps the files of this one.
         if needsSpace == true { discardIndex() }
         return needsSpace == false
     }
 
-    /// What a removal of everything left behind: files with smaller numbers than these, which no row will ever have.
+    /// The files left by a removal of everything: those with smaller numbers, which no row will ever use again.
     struct Cleared {
         let generation: Int64
         let nextID: Int64
         let nextSegment: Int64
     }
 
-    /// Deletes the files of entries that ``removeAll()`` removed; without a transaction, so that no process waits for it.
+    /// Deletes the files of entries that ``removeAll()`` removed, without a transaction, so that other processes need
+    /// not wait.
     func sweepCleared() {
         guard let bound = cleared else { return }
         cleared = nil
@@ -202,12 +205,12 @@ extension DiskWriter {
 
     /// Removes all entries and reports the progress; returns whether files are left for ``sweepCleared()``.
     func removeAll(progress: [DiskStaging.ClearProgress]) -> Bool {
-        // Where one step fails, there may be room for the whole, or the index goes.
+        // If a step fails, removing everything at once may succeed, or the index is deleted.
         progress.isEmpty || !removeInSteps { removed, total in progress.forEach { $0(removed, total) } }
             ? removeAll() : false
     }
 
-    /// Removes what there is now, the oldest first; whether all of it is gone.
+    /// Removes the current entries, oldest first; returns whether all were removed.
     private func removeInSteps(progress: (_ removed: Int, _ total: Int) -> Void) -> Bool {
         guard let totals = totals() else { return false }
         let total = Int(totals.count)
@@ -231,7 +234,7 @@ extension DiskWriter {
         return isDone == true
     }
 
-    /// Removes the index, and with it all entries: the next use makes a new one, and sweeps the files of this one.
+    /// Deletes the index, and with it all entries. The next use creates a new one and sweeps the files of this one.
     func discardIndex() {
         let discarded = indexIdentity
         do throws(DiskFault) {
@@ -244,12 +247,13 @@ extension DiskWriter {
         close()
     }
 
-    /// Deletes files that no row owns, and what lies beyond the ends of segments: a process died between the file and the
-    /// commit, or between the commit and the deletion. In a transaction, so that no process writes there meanwhile.
+    /// Deletes files without a row and data after the ends of segments, left by a process that died between writing a
+    /// file and the commit, or between the commit and the deletion. Runs in a transaction, so that no process writes
+    /// there meanwhile.
     func sweep(_ index: DiskIndex) throws(DiskFault) {
         let current = directory.valuesPath(generation: index.generation)
         let names = DiskDirectory.names(in: directory.path)
-        // Where the index has been replaced, another generation is the good one.
+        // If the index was replaced, another generation is current.
         guard directory.indexIdentity == indexIdentity else { return }
         for name in names where name.hasPrefix(DiskDirectory.valuesPrefix) {
             let folder = "\(directory.path)/\(name)"
@@ -278,19 +282,19 @@ extension DiskWriter {
     }
 }
 
-/// A segment that is less than half alive is emptied: what lives moves to the end of the segment that grows.
+/// A segment that is less than half live is emptied: its live values move to the end of the growing segment.
 ///
 /// ```
-///  segment 3 │ a │ dead │ dead │ b │ dead │   ──►   segment 9 │ … │ a │ b │      segment 3 is deleted
+///  segment 3 │ a │ dead │ dead │ b │ dead │   ──►   segment 9 │ … │ a │ b │   segment 3 is deleted
 /// ```
 ///
-/// So the files take at most twice what the values take, and one segment more. It goes in short transactions, so that
-/// what is stored meanwhile need not wait; one that dies in between leaves a segment with fewer live bytes.
+/// Files are therefore at most twice as large as the values, plus one segment. Values move in short transactions, so
+/// that other writes need not wait. A process that dies in between leaves a segment with fewer live bytes.
 extension DiskWriter {
     private static let stepCount = 128
     private static let stepByteCount: Int64 = 1 << 20
 
-    /// Moves some values; whether there are more to be moved.
+    /// Moves some values; returns whether there are more.
     func compactStep() -> Bool {
         withIndex { index throws(DiskFault) in try compactStep(index) } ?? false
     }
@@ -307,7 +311,7 @@ extension DiskWriter {
             if let damaged { report(.corruptValue(path: damaged)) }
             return movesMore
         } catch let fault where fault.isFullDisk {
-            // There is no room to move them to, and this is how room is made.
+            // There is no space to move them to; compaction is what frees space.
             return try change(index) { () throws(DiskFault) in
                 guard let segment = try index.sparseSegment() else { return false }
                 let rows = try index.rows(inSegment: segment, limit: Self.stepCount)
@@ -318,7 +322,7 @@ extension DiskWriter {
         }
     }
 
-    /// - Parameter damaged: set to the file where bytes are that are not those that were stored.
+    /// - Parameter damaged: set to the file whose bytes differ from those that were stored.
     private func moveValues(in index: DiskIndex, damaged: inout String?) throws(DiskFault) -> Bool {
         guard let segment = try index.sparseSegment() else { return false }
         let rows = try index.rows(inSegment: segment, limit: Self.stepCount)
@@ -328,7 +332,7 @@ extension DiskWriter {
         var appends = SegmentAppends()
         var byteCount: Int64 = 0
         for row in rows where byteCount < Self.stepByteCount {
-            // No other process can read it either.
+            // Other processes cannot read it either.
             let data = try descriptors.read(row, in: folder)
             guard let data, Checksum.of(data) == row.checksum else {
                 if data != nil { damaged = "\(folder)/\(row.fileName)" }
@@ -345,20 +349,20 @@ extension DiskWriter {
     }
 }
 
-/// How many entries go in one transaction: as many as half a second takes, within bounds.
+/// The number of entries per transaction: as many as half a second allows, within bounds.
 ///
-/// Other processes' changes wait for a transaction, so it must end; gets don't. But entries that go next are anywhere in
-/// the index, each on pages of its own. The more go at once, the more share a page, and the fewer times each page is
-/// written: see Decisions.md.
+/// Changes of other processes wait for a transaction, so it must be short; reads do not wait. But entries to be removed
+/// are scattered over the index, on different pages. The more entries are removed at once, the more of them share a
+/// page, and the less often each page is written: see Decisions.md.
 struct RemovalStep {
     private static let counts = 512...4_096
     private static let time = Duration.milliseconds(500)
 
     private(set) var count = 1_024
 
-    /// Calls `body` with the most entries that it may remove.
+    /// Calls `body` with the maximum number of entries to remove.
     ///
-    /// - Parameter body: returns how many it has removed.
+    /// - Parameter body: returns the number of entries that it removed.
     /// - Returns: whether there may be more.
     mutating func run(_ body: (_ limit: Int) throws(DiskFault) -> Int) throws(DiskFault) -> Bool {
         let (limit, start) = (count, ContinuousClock.now)

@@ -2,10 +2,10 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// Everything that changes the disk. Blocking, and called by one thread at a time, the ``DiskCache``'s lane, but for
-/// ``end()``.
+/// Makes all changes on disk. Blocking, and called by one thread at a time on the ``DiskCache``'s serial queue, except
+/// for ``end()``.
 final class DiskWriter: @unchecked Sendable {
-    // `@unchecked`: everything mutable is touched on the serial queue only, or locked.
+    // `@unchecked`: mutable state is accessed on the serial queue only, or locked.
     let configuration: DiskCache.Configuration
     let directory: DiskDirectory
     let readers: DiskReaders
@@ -16,9 +16,9 @@ final class DiskWriter: @unchecked Sendable {
     private(set) var indexIdentity: DiskDirectory.FileIdentity?
     private var logIdentity: DiskDirectory.FileIdentity?
     private(set) var sizeLimit: Int64 = .max
-    /// Set between a removal of everything and the deletion of its files.
+    /// Set between the removal of everything and the deletion of its files.
     var cleared: Cleared?
-    /// After a failure nothing is tried until then, so that each load does not pay for it anew.
+    /// After a failure nothing is tried until this time, so that the failure does not slow down each load.
     private var retryTime: Int64 = .min
     private let isEnding = Lock(false)
     private var reported: Set<WebImageError.DiskCacheFailure> = []
@@ -27,7 +27,7 @@ final class DiskWriter: @unchecked Sendable {
     private static let retryInterval = 60 * second
     private static let trimInterval = 3_600 * second
 
-    /// How long a change waits while another process holds the index: a minute in all, after which it is given up.
+    /// How long a change waits while another process holds the index: a minute in total, after which it is abandoned.
     struct LockPatience {
         var timeoutMilliseconds: Int32 = 10_000
         var attemptCount = 6
@@ -46,25 +46,27 @@ final class DiskWriter: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Makes the next use try again at once, whatever failed before.
+    /// Makes the next use try again immediately, regardless of earlier failures.
     func retry() { retryTime = .min }
 
     func openIfNeeded() { _ = withIndex { _ in } }
 
-    /// From now on an index that is open can be written, but none is opened or made, no failure is reported, and
-    /// nothing waits for another process: the cache is gone, and its directory may be too. Called on any thread.
+    /// Called on any thread when the cache is being released and its directory may be deleted. From now on an open
+    /// index can be written, but none is opened or created, no failure is reported, and other processes are not waited
+    /// for.
     func end() { isEnding.withLock { $0 = true } }
 
     func close() {
         readers.closeAll()
-        // Its log has the name of another one's.
+        // The name of its log now belongs to another index.
         if let index, directory.indexIdentity != indexIdentity { index.leaveLog() }
         index = nil
     }
 
-    /// Runs `body` with the open index; `nil`, after a report, when there is none or it fails.
+    /// Runs `body` with the open index; reports a failure and returns `nil` if there is none or `body` fails.
     ///
-    /// `body` runs again when another process held the index, or a segment was shorter than it should be: what it did must have been undone, or bear repeating.
+    /// `body` runs again after another process held the index, or a segment was too short. Its effects must have been
+    /// undone by then, or be repeatable.
     func withIndex<Result>(_ body: (DiskIndex) throws(DiskFault) -> Result) -> Result? {
         var remaining = lockPatience.attemptCount
         while true {
@@ -79,14 +81,14 @@ final class DiskWriter: @unchecked Sendable {
         }
     }
 
-    /// `nil` soon after a failure, which was reported then.
+    /// `nil` shortly after a failure, which was reported then.
     private func openIndex() throws(DiskFault) -> DiskIndex? {
         if let index {
             if directory.indexIdentity != indexIdentity {
-                // Deleted, or moved aside by another process.
+                // The file was deleted, or moved aside by another process.
                 close()
             } else if directory.logIdentity != logIdentity {
-                // The log of a new index was deleted with the directory: readers would find the index empty.
+                // The log was deleted with the directory, and another one created: readers would find the index empty.
                 discardIndex()
             } else {
                 return index
@@ -110,7 +112,7 @@ final class DiskWriter: @unchecked Sendable {
                 opened = try makeIndex()
             }
             indexIdentity = directory.indexIdentity
-            // As long as the index is open, no process has a reason to replace its log.
+            // While the index is open, other processes have no reason to replace its log.
             logIdentity = directory.logIdentity
             return opened
         }
@@ -119,7 +121,7 @@ final class DiskWriter: @unchecked Sendable {
         index = opened
         sizeLimit = max(0, configuration.sizeLimit ?? defaultSizeLimit(opened))
         let (now, trimmed) = (now(), opened.totals.trimmed)
-        // A trim in the future is one from before the clock went back.
+        // A trim in the future is from before the clock was set back.
         if trimmed < now - Self.trimInterval || trimmed > now {
             try enforceLimits(opened)
             try sweep(opened)
@@ -133,7 +135,7 @@ final class DiskWriter: @unchecked Sendable {
             busyTimeoutMilliseconds: lockPatience.timeoutMilliseconds)
     }
 
-    /// 10 % of what the cache could have, 64 MiB … 1 GiB.
+    /// 10 % of the size that the cache could have, from 64 MiB to 1 GiB.
     private func defaultSizeLimit(_ index: DiskIndex) -> Int64 {
         Self.defaultSizeLimit(available: (directory.freeByteCount ?? 0) + index.totals.size)
     }
@@ -149,7 +151,7 @@ final class DiskWriter: @unchecked Sendable {
             close()
             do throws(DiskFault) {
                 let aside = try directory.withExclusiveLock { () throws(DiskFault) -> String? in
-                    // Another process may have put a good one there already.
+                    // Another process may already have created a valid index.
                     guard directory.indexIdentity == damaged else { return nil }
                     return try directory.moveIndexAside()
                 }
@@ -179,10 +181,10 @@ final class DiskWriter: @unchecked Sendable {
         }
     }
 
-    /// Moves what is not a regular file aside; it is not deleted.
+    /// Moves something that is not a regular file aside, without deleting it.
     func clearAway(_ path: String) {
         do throws(DiskFault) {
-            // Another process may have done so.
+            // Another process may have moved it already.
             guard directory.isObstructed(path) else { return }
             report(.obstructed(movedTo: try directory.moveAside(path)))
             leaveSegment()
@@ -195,14 +197,14 @@ final class DiskWriter: @unchecked Sendable {
 
     func report(_ failure: WebImageError.DiskCacheFailure) {
         var cause = failure
-        // Where one value is damaged, others are too: one report does.
+        // If one value is damaged, others usually are, too: one report is enough.
         if case .corruptValue = failure { cause = .corruptValue(path: "") }
         guard !isEnding.withLock({ $0 }), reported.insert(cause).inserted else { return }
         configuration.onFailure(.diskCache(path: directory.path, reason: failure))
     }
 
-    /// Called when a reader met a fault: a damaged index is replaced, unless that has happened since; another fault is
-    /// reported.
+    /// Called when a reader had a fault: a damaged index is replaced, unless this has happened already. Other faults
+    /// are reported.
     func examine(_ failure: DiskReaders.Failure) {
         openIfNeeded()
         if case .obstacle = failure.fault { return handle(failure.fault) }
@@ -212,12 +214,12 @@ final class DiskWriter: @unchecked Sendable {
 }
 
 extension DiskWriter {
-    /// What a batch leaves to be done.
+    /// The work that remains after a batch.
     struct Aftermath: OptionSet {
         let rawValue: Int
-        /// A limit is exceeded, of age too.
+        /// A limit is exceeded, possibly that of age.
         static let overfull = Aftermath(rawValue: 1 << 0)
-        /// Files of removed entries are still there.
+        /// Files of removed entries still exist.
         static let cleared = Aftermath(rawValue: 1 << 1)
         /// A segment holds more dead bytes than live ones.
         static let sparse = Aftermath(rawValue: 1 << 2)
@@ -233,7 +235,7 @@ extension DiskWriter {
             do throws(DiskFault) {
                 let byteCount = batch.changes.reduce(0) { $0 + (isStorable($1) ? $1.valueByteCount : 0) }
                 if isShortOfSpace(adding: byteCount) {
-                    // First, as they say what goes first.
+                    // First, since accesses determine which entries are removed first.
                     try commit(DiskStaging.Batch(accesses: batch.accesses), to: index)
                     batch.accesses = DiskAccesses()
                     try makeRoom(index, for: Int64(byteCount))
@@ -241,7 +243,7 @@ extension DiskWriter {
                 try commit(batch, to: index)
             } catch let fault where fault.isFullDisk {
                 report(fault.failure)
-                // What the keys held before is out of date all the same.
+                // The old values of these keys are out of date in any case.
                 needsSpace = try withdraw(batch, from: index)
                 if needsSpace { return [] }
             }
@@ -251,14 +253,14 @@ extension DiskWriter {
             if try index.sparseSegment() != nil { rest.insert(.sparse) }
             return rest
         }
-        // Nothing is better than what is out of date; and it makes room.
+        // No value is better than an outdated one; this also frees space.
         if needsSpace { discardIndex() }
         return aftermath.union(rest ?? [])
     }
 
     private func isStorable(_ change: DiskStaging.Pending) -> Bool { change.valueByteCount <= sizeLimit }
 
-    /// Changes the index and, once that is committed, deletes the files that lost their last entry by it.
+    /// Changes the index and, after the commit, deletes the files that have lost their last entry.
     func change<Result>(_ index: DiskIndex, _ body: () throws(DiskFault) -> Result) throws(DiskFault) -> Result {
         let result = try index.transaction(body)
         let folder = directory.valuesPath(generation: index.generation)
@@ -327,16 +329,16 @@ extension DiskWriter {
         }
     }
 
-    /// When the clock has gone back, entries from before that would stay the newest, and each trim would take what was
-    /// stored since. A time in the future counts as now: they become as old as `time`, and so older than what comes now, and
-    /// those that were to live for some seconds live for no more than those.
+    /// After the clock was set back, entries with future times would remain the newest, and each trim would remove
+    /// newly stored ones. Future times count as now: the entries become as old as `time`, and so older than later ones.
+    /// Those with a limited lifetime live no longer than that.
     func settleTimes(in index: DiskIndex, before time: Int64) throws(DiskFault) {
         let now = now()
         try index.moveTimes(after: now + DiskStaging.clockTolerance, to: min(now, time - 1), now: now)
     }
 
-    /// Deletes the files that a failed transaction wrote. In another transaction: the rollback gave the numbers back, and
-    /// since then another process may have used them. What can't be deleted now is left to ``sweep(_:)``.
+    /// Deletes the files that a failed transaction wrote, in another transaction. The rollback has freed their numbers,
+    /// which another process may have used since. Files that cannot be deleted now are left to ``sweep(_:)``.
     private func removeFiles(_ numbers: [Int64], withoutRowIn index: DiskIndex) {
         guard !numbers.isEmpty else { return }
         let folder = directory.valuesPath(generation: index.generation)
@@ -347,9 +349,9 @@ extension DiskWriter {
         }
     }
 
-    /// Removes an entry whose bytes turned out to be damaged, unless its index has been replaced since.
+    /// Removes an entry whose bytes are damaged, unless its index has been replaced since.
     ///
-    /// - Parameter fileName: where bytes are that are not those that were stored; `nil` when there are none.
+    /// - Parameter fileName: the file whose bytes differ from those that were stored; `nil` if there are no bytes.
     func removeDamaged(_ number: DiskReader.EntryNumber, fileName: String? = nil) {
         if let fileName { report(.corruptValue(path: fileName)) }
         _ = withIndex { index throws(DiskFault) in
@@ -362,7 +364,7 @@ extension DiskWriter {
     }
 }
 
-/// Values on their way into segments, collected so that each segment is written once.
+/// Values to be written to segments, collected so that each segment is written once.
 struct SegmentAppends {
     private struct Run {
         let place: DiskIndex.SegmentPlace
@@ -371,7 +373,7 @@ struct SegmentAppends {
 
     private var runs: [Run] = []
 
-    /// - Parameter place: right behind the value added before, or at the beginning of another segment.
+    /// - Parameter place: directly after the previous value, or at the beginning of another segment.
     mutating func add(_ data: Data, at place: DiskIndex.SegmentPlace) {
         if let last = runs.last, last.place.segment == place.segment {
             runs[runs.count - 1].values.append(data)
@@ -389,9 +391,10 @@ struct SegmentAppends {
 }
 
 extension DiskWriter {
-    /// Removes what the keys of a batch held before, as its values did not fit; whether there was no room even for that.
+    /// Removes the old values of a batch's keys when the new ones do not fit; returns whether there was no space even
+    /// for that.
     ///
-    /// Old values that stayed would be found again, after a store or a removal of their keys.
+    /// Otherwise outdated values would be found again after a store or removal.
     func withdraw(_ batch: DiskStaging.Batch, from index: DiskIndex) throws(DiskFault) -> Bool {
         var isOutOfDate = false
         for pending in batch.changes where !isOutOfDate { isOutOfDate = try index.row(for: pending.key).0 != nil }
@@ -400,7 +403,7 @@ extension DiskWriter {
             try commit(batch, to: index, stores: false)
             return false
         } catch let fault where fault.isFullDisk {
-            // Once copied into the database, the log is empty, and has room for this.
+            // After it is copied into the database, the log is empty and has space for this.
             guard (try? index.emptyLog()) != nil, (try? commit(batch, to: index, stores: false)) != nil else {
                 return true
             }
@@ -441,8 +444,8 @@ extension DiskWriter {
 
 extension DiskIndex {
     /// - Parameters:
-    ///   - earliest: the time by `order` before which an entry is too old.
-    ///   - now: when those that have expired have done so.
+    ///   - earliest: entries with an earlier time by `order` are too old.
+    ///   - now: the time for expirations.
     fileprivate func entries(
         after id: Int64, limit: Int, order: DiskCache.EvictionOrder, earliest: Int64, now: Int64
     ) throws(DiskFault) -> [DiskCache.Entry] {
@@ -462,7 +465,7 @@ extension DiskIndex {
         return entries
     }
 
-    /// Each of these looks at one end of a tree, or at the few rows of the segments.
+    /// Each query reads one end of a tree, or the few rows of the segments.
     fileprivate func statistics() throws(DiskFault) -> DiskCache.Statistics {
         var result = DiskCache.Statistics()
         result.count = Int(totals.count)

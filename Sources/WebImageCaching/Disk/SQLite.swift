@@ -6,7 +6,7 @@ internal import Glibc
 final class SQLiteConnection {
     private let handle: OpaquePointer
 
-    /// Opens the file; makes it, empty, if `creates` is set and there is none.
+    /// Opens the file; creates an empty one if it does not exist and `creates` is `true`.
     convenience init(path: String, creates: Bool, busyTimeoutMilliseconds: Int32) throws(DiskFault) {
         let flags = SQLITE_OPEN_READWRITE | (creates ? SQLITE_OPEN_CREATE : 0)
         try self.init(name: path, flags: flags, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
@@ -14,7 +14,7 @@ final class SQLiteConnection {
 
     /// Opens a file that no process changes, without locks and without a log.
     convenience init(unchanging path: String) throws(DiskFault) {
-        // The name is a URI, in which these bytes mean something.
+        // The name is a URI, in which these bytes have a meaning.
         let escaped = path.utf8.reduce(into: "") { name, byte in
             let isPlain = byte > 0x20 && byte < 0x7F && !"%?#".utf8.contains(byte)
             name += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
@@ -29,22 +29,22 @@ final class SQLiteConnection {
         let status = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard let opened else { throw .index(code: SQLITE_NOMEM, message: "out of memory") }
         handle = opened
-        // From here on deinit closes the handle, as SQLite wants even when opening failed.
+        // From here on, deinit closes the handle, which SQLite requires even if opening failed.
         guard status == SQLITE_OK else { throw fault() }
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
     }
 
-    // The handle lives on until the last statement is gone.
+    // The handle exists until the last statement is finalized.
     deinit { sqlite3_close_v2(handle) }
 
-    /// Lets the log be when the connection closes.
+    /// Leaves the log unchanged when the connection closes.
     ///
-    /// The last connection to close copies the log into the database and deletes it by name. When the database has been
-    /// replaced, that name is the new one's.
+    /// The last connection to close copies the log into the database and deletes it by name. If the database has been
+    /// replaced, that name belongs to the new one.
     func leaveLog() { cwi_sqlite_leave_log(handle) }
 
-    /// Runs statements that are needed once.
+    /// Runs statements that are used once.
     func execute(_ sql: String) throws(DiskFault) {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw fault() }
     }
@@ -56,7 +56,7 @@ final class SQLiteConnection {
         return SQLiteStatement(statement: statement, connection: self)
     }
 
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     func integer(_ sql: String) throws(DiskFault) -> Int64? {
         var result: Int64?
         try prepare(sql).run { row in result = row.integer(0) }
@@ -94,11 +94,11 @@ final class SQLiteStatement {
             })
     }
 
-    /// Runs the statement and calls `body` for each row, until that returns `false`.
+    /// Runs the statement and calls `body` for each row, until it returns `false`.
     func visitRows<each Argument: SQLiteArgument>(
         _ arguments: repeat each Argument, while body: (SQLiteStatement) -> Bool
     ) throws(DiskFault) {
-        // A row left standing would keep its read transaction open, and with it the log from being recycled.
+        // A pending row would keep its read transaction open and prevent the log from being reused.
         defer {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
@@ -132,7 +132,7 @@ final class SQLiteStatement {
         String(decoding: UnsafeRawBufferPointer(bytes(sqlite3_column_text(statement, column), column)), as: UTF8.self)
     }
 
-    /// Whether the text is `string`, byte by byte; without making a string of it.
+    /// Compares the text with `string` by bytes, without creating a string.
     func text(_ column: Int32, equals string: String) -> Bool {
         let stored = bytes(sqlite3_column_text(statement, column), column)
         let isEqual = string.utf8.withContiguousStorageIfAvailable { utf8 in
@@ -149,7 +149,7 @@ final class SQLiteStatement {
         return Data(bytes(sqlite3_column_blob(statement, column), column))
     }
 
-    /// SQLite wants the length to be asked for after the bytes.
+    /// SQLite requires the length to be read after the bytes.
     private func bytes(_ start: UnsafePointer<UInt8>?, _ column: Int32) -> UnsafeRawBufferPointer {
         bytes(UnsafeRawPointer(start), column)
     }
@@ -160,7 +160,7 @@ final class SQLiteStatement {
     }
 }
 
-/// What a statement can be given; a type and not a list of cases, so that no array is made for each run.
+/// An argument of a statement. A protocol and not an enum, so that no array is created for each run.
 protocol SQLiteArgument {
     /// SQLite's status.
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32
@@ -196,7 +196,7 @@ extension Optional: SQLiteArgument where Wrapped: SQLiteArgument {
     }
 }
 
-/// The statements of the connection that writes, prepared once.
+/// The prepared statements of the connection that writes.
 struct DiskStatements {
     let readTotals, writeTotals: SQLiteStatement
     let find, findByID, findFirst, findExpired, findInSegment, findBefore: SQLiteStatement
@@ -204,7 +204,7 @@ struct DiskStatements {
     let times, shiftTimes: SQLiteStatement
     let insertSegment, segmentSize, changeSegment, setSegmentSize, findEmpty, deleteSegment, findSparse: SQLiteStatement
 
-    /// - Parameter order: what goes first when something has to.
+    /// - Parameter order: the order in which entries are removed.
     init(_ connection: SQLiteConnection, order: DiskCache.EvictionOrder) throws(DiskFault) {
         let (row, time) = (DiskIndex.Row.columns, order.column)
         readTotals = try connection.prepare(
@@ -228,7 +228,7 @@ struct DiskStatements {
         insertAttachment = try connection.prepare("REPLACE INTO attachment (id, extended, metadata) VALUES (?, ?, ?)")
         delete = try connection.prepare("DELETE FROM entry WHERE id = ?")
         deleteAttachment = try connection.prepare("DELETE FROM attachment WHERE id = ?")
-        // `max` of two is NULL when one is: an entry without an end stays so.
+        // `max` of two values is NULL if one is, so an entry that never expires stays so.
         noteAccess = try connection.prepare(
             "UPDATE entry SET accessed = max(accessed, ?2), expires = max(expires, ifnull(?3, expires)) WHERE id = ?1")
         noteAccessByHash = try connection.prepare(
@@ -237,7 +237,7 @@ struct DiskStatements {
         move = try connection.prepare("UPDATE entry SET segment = ?2, offset = ?3 WHERE id = ?1")
         update = try connection.prepare(
             "UPDATE entry SET modified = max(modified, ?2), expires = ?3, lifetime = ?4, attached = ?5 WHERE id = ?1")
-        // In one query for both, SQLite would walk through all rows.
+        // As a single query for both, SQLite would read all rows.
         times = try connection.prepare("SELECT (SELECT min(\(time)) FROM entry), (SELECT max(\(time)) FROM entry)")
         let others = DiskCache.EvictionOrder.allCases.filter { $0 != order }.map(\.column)
         shiftTimes = try connection.prepare(

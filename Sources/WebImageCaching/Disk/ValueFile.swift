@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
-/// Values in files of their own. Plain system calls: Foundation syncs every file it writes to the disk.
+/// Values in separate files. Uses system calls, since Foundation syncs every file that it writes to disk.
 enum ValueFile {
-    /// Writes a new file; one that was left there by accident is replaced. A file that failed half-way is removed.
+    /// Writes a new file, replacing a leftover one. An incompletely written file is deleted.
     static func write(_ data: Data, to path: String) throws(DiskFault) {
         let descriptor = try make(path)
         var failure: Int32?
@@ -23,7 +23,7 @@ enum ValueFile {
         }
     }
 
-    /// Creates a file with no other name; one that exists already is deleted first.
+    /// Creates a file; one that exists already is deleted first.
     private static func make(_ path: String) throws(DiskFault) -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL
         do throws(RegularFile.Failure) {
@@ -39,7 +39,7 @@ enum ValueFile {
         }
     }
 
-    /// The contents; `nil` when there is no such file, or it is not `byteCount` long.
+    /// Returns the contents; `nil` if there is no such file, or its length is not `byteCount`.
     static func read(_ path: String, byteCount: Int64) throws(DiskFault) -> Data? {
         guard let descriptor = try open(path) else { return nil }
         defer { close(descriptor) }
@@ -49,7 +49,7 @@ enum ValueFile {
         return try read(descriptor, at: 0, byteCount: Int(byteCount))
     }
 
-    /// Opens a file for reading; `nil` when there is none, or something else has its name.
+    /// Opens a file for reading; `nil` if there is none, or the name belongs to something else.
     static func open(_ path: String) throws(DiskFault) -> Int32? {
         do throws(RegularFile.Failure) {
             return try RegularFile.open(path, O_RDONLY)
@@ -59,7 +59,7 @@ enum ValueFile {
         }
     }
 
-    /// So many bytes of an open file; `nil` when it does not reach so far.
+    /// Reads bytes of an open file; `nil` if the file is too short.
     static func read(_ descriptor: Int32, at offset: Int64, byteCount: Int) throws(DiskFault) -> Data? {
         guard let bytes = malloc(max(1, byteCount)) else { throw .system(errno: ENOMEM) }
         var received = 0
@@ -78,39 +78,40 @@ enum ValueFile {
     }
 }
 
-/// Many values in one file that only grows: one write for a whole batch, no file to be made or found for each value.
+/// Many values in one file that is only appended to: one write for a whole batch, and no file to create or open for
+/// each value.
 ///
-/// What lies below the end that the index names never changes, so that a reader with a row can read its bytes. What lies
-/// beyond was left by a writer that died before its commit; the next one writes over it.
+/// Data before the end recorded in the index never changes, so that a reader with a row can read its bytes. Data after
+/// the end was left by a writer that died before its commit, and is overwritten.
 ///
 /// ```
 ///  0 ───────────────────────────────── end ─ ─ ─ ─ ─ ─
 ///  │ value │ value │  dead  │ value   │  leftover
-///                     └ of a removed entry: goes when the segment is emptied or compacted
+///                     └ of a removed entry: freed when the segment is emptied or compacted
 /// ```
 enum SegmentFile {
-    /// A value that would make a segment longer than this starts the next one. Measured with 4 and 20 KB, tmpfs and
-    /// ext4: 8, 32 and 128 MiB are read and written equally fast; smaller ones are emptied sooner, and there is one
-    /// descriptor for each.
+    /// A value that would make a segment longer than this starts the next one. Measured with 4 and 20 KB on tmpfs and
+    /// ext4: segments of 8, 32 and 128 MiB are equally fast to read and write. Smaller ones become empty sooner, but
+    /// each needs a descriptor.
     static let capacity: Int64 = 32 << 20
 
-    /// The longest value that a segment takes; a row that names a longer one is damaged.
+    /// The longest value in a segment; a row with a longer one is damaged.
     static let largestValue: Int64 = 8 << 20
 
-    /// How many values one call to the system writes: each is a level of recursion.
+    /// The number of values per system call; each is a level of recursion.
     private static let callCount = 64
 
     static func name(_ number: Int64) -> String { "segment-" + String(number, radix: 16) }
 
-    /// The number in a segment's file name; `nil` for other names.
+    /// Returns the number in a segment's file name; `nil` for other names.
     static func number(_ name: String) -> Int64? {
         name.hasPrefix("segment-") ? Int64(name.dropFirst("segment-".count), radix: 16) : nil
     }
 
-    /// Writes the values one behind the other.
+    /// Writes the values one after the other.
     ///
-    /// - Throws: ``DiskFault/missingSegment`` where the file does not reach to `offset`: it would be filled up with zeros,
-    ///   which rows of other values name.
+    /// - Throws: ``DiskFault/missingSegment`` if the file ends before `offset`. Writing would fill the gap, where rows
+    ///   refer to other values, with zeros.
     static func write(_ values: [Data], to path: String, at offset: Int64) throws(DiskFault) {
         let descriptor: Int32
         do throws(RegularFile.Failure) {
@@ -138,7 +139,7 @@ enum SegmentFile {
         if let failure { throw .system(errno: failure) }
     }
 
-    /// Gives back what a writer that died left beyond the end.
+    /// Removes data after the end, left by a writer that died.
     static func cut(_ path: String, at end: Int64) {
         guard end >= 0, let descriptor = try? RegularFile.open(path, O_WRONLY) else { return }
         defer { close(descriptor) }
@@ -146,7 +147,8 @@ enum SegmentFile {
         if fstat(descriptor, &status) == 0, status.st_size > end { ftruncate(descriptor, off_t(end)) }
     }
 
-    /// Calls `body` with the bytes of all values at once: a scope in a scope, as each is lent for one only.
+    /// Calls `body` with the bytes of all values at once. Nested scopes, since each value's bytes are valid in its own
+    /// scope only.
     private static func withBuffers(
         of values: ArraySlice<Data>, in buffers: inout [iovec], _ body: ([iovec]) -> Void
     ) {
@@ -158,7 +160,7 @@ enum SegmentFile {
         }
     }
 
-    /// The system's number when it fails.
+    /// Returns the system's error number if it fails.
     private static func write(_ buffers: [iovec], to descriptor: Int32, at offset: Int64) -> Int32? {
         var (rest, offset) = (buffers[...], off_t(offset))
         while let first = rest.first {
