@@ -11,10 +11,12 @@ public import WebImageCore
 /// let profile = await profiles.value(for: "ada")
 /// ```
 ///
-/// Look-ups try memory first; a value found only on disk is put into memory as well. A ``CacheArchiver`` converts values to
-/// data; `Codable` types need none. Every method may be called from any thread. ``cachedValue(for:)`` and ``isCached(_:)``
-/// block on the disk: they are for programs without `async`, and not for the main thread. Several caches, also in several
-/// processes, may use one directory; each has its own memory cache, which does not see the others' changes.
+/// Look-ups try memory first; a value found only on disk is put into memory as well. A ``CacheArchiver`` converts
+/// values to data; `Codable` types need none.
+///
+/// Methods may be called from any thread. ``cachedValue(for:)`` and ``isCached(_:)`` block on the disk. They are for
+/// programs without `async`, and must not be called on the main thread. Several caches, also in several processes, may
+/// use one directory. Each has its own memory cache, which does not see changes of the others.
 public final class Cache<Value: Sendable>: Sendable {
     /// A value with its extended data.
     public struct Content: Sendable {
@@ -30,20 +32,20 @@ public final class Cache<Value: Sendable>: Sendable {
         public let value: Value
         /// Data that was stored with the value.
         public let extendedData: Data?
-        /// Where it was.
+        /// The tier in which it was found.
         public let tier: CacheTier
     }
 
-    /// What it is called: the last part of its directory's path.
+    /// The name of the cache: the last component of its directory's path.
     public let name: String
-    /// Values at hand.
+    /// The values in memory.
     public let memory: MemoryCache<String, Content>
-    /// Their bytes.
+    /// The archived values on disk.
     public let disk: DiskCache
-    /// Turns the one into the other.
+    /// Converts values to data and back.
     public let archiver: CacheArchiver<Value>
 
-    /// A value's share of the memory's cost limit, given the value and its length on disk.
+    /// Returns the cost of a value in memory, given the value and its length on disk.
     let cost: @Sendable (Value, _ byteCount: Int) -> Int
     let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<KeyText>()
@@ -51,10 +53,11 @@ public final class Cache<Value: Sendable>: Sendable {
     /// Creates a cache of a memory cache and a disk cache.
     ///
     /// - Parameters:
-    ///   - memory: by default with a limit of 64 MiB, by `cost`.
-    ///   - cost: the cost of a value in `memory`, given the value and the length of its data; by default that length.
-    ///   - onFailure: called when stored data can't be read, on a thread of the library or of the caller; by default
-    ///     `disk`'s.
+    ///   - memory: by default limited to 64 MiB by `cost`.
+    ///   - cost: returns the cost of a value in `memory`, given the value and the length of its data; that length by
+    ///     default.
+    ///   - onFailure: called when stored data cannot be read, on a thread of the library or of the caller; `disk`'s
+    ///     handler by default.
     public init(
         disk: DiskCache, archiver: CacheArchiver<Value>,
         memory: MemoryCache<String, Content> = MemoryCache(costLimit: Cache.defaultMemoryCost),
@@ -69,15 +72,15 @@ public final class Cache<Value: Sendable>: Sendable {
         self.onFailure = onFailure ?? disk.configuration.onFailure
     }
 
-    /// Creates a cache in `directory`, with the defaults otherwise.
+    /// Creates a cache in `directory` with the default configuration.
     public convenience init(directory: URL, archiver: CacheArchiver<Value>) {
         self.init(disk: DiskCache(configuration: DiskCache.Configuration(directory: directory)), archiver: archiver)
     }
 
     /// Creates a cache in the user's cache directory: `$XDG_CACHE_HOME/<program>/<name>`.
     ///
-    /// - Parameter name: the name of the directory; characters that can't be in one are percent-encoded. Caches of different
-    ///   types need different names; "images" is used by ``ImageCache/shared``.
+    /// - Parameter name: the name of the directory; characters that are not allowed in it are percent-encoded. Caches
+    ///   of different types need different names; "images" is used by ``ImageCache/shared``.
     public convenience init(name: String, archiver: CacheArchiver<Value>) {
         let home = DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
         self.init(directory: home.appending(path: Self.fileName(for: name)), archiver: archiver)
@@ -86,7 +89,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// 64 MiB.
     public static var defaultMemoryCost: Int { 64 << 20 }
 
-    /// A distinct path component for each name, which can't leave the directory.
+    /// Returns a distinct path component for each name, which cannot leave the directory.
     static func fileName(for name: String) -> String {
         var text = ""
         for (index, scalar) in name.unicodeScalars.enumerated() {
@@ -118,13 +121,13 @@ extension Cache where Value == Data {
     public convenience init(directory: URL) { self.init(directory: directory, archiver: .identity) }
 }
 
-/// Where a cached value was found.
+/// The tier in which a cached value was found.
 public enum CacheTier: String, Sendable, Hashable, Codable {
     /// The memory cache, without access to the disk.
     case memory
     /// The disk cache.
     case disk
-    /// A read-only file that came with the program; see ``BundledImages``. For images only.
+    /// A read-only file of the program, for images only; see ``BundledImages``.
     case bundled
 }
 
@@ -152,8 +155,8 @@ extension CacheArchiver where Value == Data {
 extension CacheArchiver where Value: Codable {
     /// Stores values as JSON. Also supports top-level numbers and strings, infinities, NaN, and `nil`.
     ///
-    /// Binary property lists would be smaller for values with data, but their decoder crashes on some damaged files, they turn
-    /// the text "$null" into `nil`, and don't allow a scalar at the top.
+    /// Binary property lists would be smaller for values with data. But their decoder crashes on some damaged files,
+    /// they turn the text "$null" into `nil`, and they do not support a scalar at the top level.
     public static var codable: Self {
         Self(
             archive: { value in
@@ -172,10 +175,10 @@ extension CacheArchiver where Value: Codable {
 }
 
 extension Cache {
-    /// Returns the value; `nil` when there is none. A memory hit needs no other thread.
+    /// Returns the value; `nil` if there is none. A hit in memory needs no other thread.
     public func value(for key: String) async -> Value? { await item(for: key)?.value }
 
-    /// Returns the value, its extended data, and where it was found; `nil` when there is none.
+    /// Returns the value, its extended data, and its tier; `nil` if there is none.
     public func item(for key: String) async -> Item? {
         if let item = itemInMemory(for: key) { return item }
         let passage = changes.begin(KeyText(key))
@@ -240,7 +243,7 @@ extension Cache {
         return Item(value: value, extendedData: content.extendedData, tier: .disk)
     }
 
-    /// Keeps what was stored meanwhile. Of several look-ups that found the same data, one reports it.
+    /// Does not remove values stored meanwhile. If several look-ups found the same data, one reports it.
     private func remove(unreadable reason: String, _ passage: ChangeMonitor<KeyText>.Passage) {
         var passage = passage
         let key = passage.key.text
@@ -251,12 +254,12 @@ extension Cache {
 }
 
 extension Cache {
-    /// Stores the value in memory and on disk; `nil` removes it. Returns when the value is archived; it is written later, but
-    /// look-ups find it from now on.
+    /// Stores the value in memory and on disk; `nil` removes it. Returns when the value is archived. It is written
+    /// later, but look-ups find it from now on.
     ///
     /// The archiver runs on the calling thread. If it throws, the key has no value afterwards.
     ///
-    /// - Parameter attributes: when it expires, by default as configured in `disk`, and its extended data.
+    /// - Parameter attributes: the expiration, by default that of `disk`'s configuration, and extended data.
     /// - Throws: ``WebImageError/archiving(key:reason:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
@@ -264,7 +267,7 @@ extension Cache {
         try set(value, for: key, attributes: attributes, completion: nil)
     }
 
-    /// Like the method above, but the archiver runs on another thread, and it returns when the value is on disk, or could not
+    /// Like the method above, but the archiver runs on another thread. Returns when the value is on disk, or could not
     /// be written (which `disk` reports).
     ///
     /// - Throws: ``WebImageError/archiving(key:reason:)``.
@@ -285,7 +288,7 @@ extension Cache {
         try result.get()
     }
 
-    /// Removes the value. Returns at once; look-ups find nothing from now on.
+    /// Removes the value. Returns immediately; look-ups find nothing from now on.
     public func remove(for key: String) { remove(for: key, completion: nil) }
 
     /// Removes the value. Returns when it is removed from the disk, or could not be.
@@ -333,7 +336,7 @@ extension Cache {
 
     // MARK: Both forms
 
-    /// `completion` is called when both memory and disk are done, unless it throws.
+    /// `completion` is called when both memory and disk are updated, unless this method throws.
     private func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes, completion: (@Sendable () -> Void)?
     ) throws(WebImageError) {

@@ -1,23 +1,24 @@
 public import FoundationEssentials
 
-/// When a cache entry expires. Look-ups never return an expired entry; it is deleted when the cache is trimmed, or earlier.
+/// The expiration of a cache entry. Look-ups never return an expired entry; it is deleted when the cache is trimmed, or
+/// earlier.
 public enum CacheExpiration: Sendable, Hashable {
-    /// Never. The cache's limits still apply.
+    /// Never expires. The cache's limits still apply.
     case never
-    /// A number of seconds after it was stored. Expires at once if it is NaN, 0 or less.
+    /// Expires a number of seconds after it was stored; immediately if the number is NaN, 0 or less.
     case seconds(Double)
-    /// At this date. Expires at once if the date has passed.
+    /// Expires at this date; immediately if the date has passed.
     case date(Date)
 
-    /// `nil` for ``never``: then memory uses its own expiration.
+    /// `nil` for ``never``; memory then uses its own expiration.
     var unlessNever: CacheExpiration? { self == .never ? nil : self }
 }
 
-/// What a use does to the expiration of an entry.
+/// The effect of a use on the expiration of an entry.
 ///
 /// It applies only to entries that expire after a number of seconds, not to a ``CacheExpiration/date(_:)``.
 public enum ExpirationExtension: Sendable, Hashable {
-    /// Nothing.
+    /// No effect.
     case none
     /// The entry's lifetime starts again.
     case original
@@ -25,18 +26,18 @@ public enum ExpirationExtension: Sendable, Hashable {
     case seconds(Double)
 }
 
-/// An expiration as caches store it: two numbers on the cache's clock.
+/// An expiration in its stored form: two numbers on the cache's clock.
 struct ExpirationDeadline: Sendable, Hashable {
     /// Microseconds on the cache's clock; `.max` is never.
     private(set) var time: Int64
-    /// How long its entry was to live, in microseconds; `nil` if uses don't extend it.
+    /// The original lifetime of the entry, in microseconds; `nil` if uses do not extend it.
     let lifetime: Int64?
 
     static let never = ExpirationDeadline(time: .max, lifetime: nil)
 
     /// - Parameters:
-    ///   - time: as stored; `.max` is never.
-    ///   - lifetime: as stored.
+    ///   - time: the stored time; `.max` is never.
+    ///   - lifetime: the stored lifetime.
     init(time: Int64, lifetime: Int64?) {
         self.time = time
         self.lifetime = lifetime
@@ -44,7 +45,7 @@ struct ExpirationDeadline: Sendable, Hashable {
 
     /// - Parameters:
     ///   - now: microseconds on the cache's clock.
-    ///   - date: the same moment on the calendar, in microseconds since 1970; it differs where that clock is monotonic.
+    ///   - date: the same moment in microseconds since 1970, which differs if that clock is monotonic.
     init(_ expiration: CacheExpiration, now: Int64, date: Int64) {
         switch expiration {
         case .never:
@@ -60,7 +61,7 @@ struct ExpirationDeadline: Sendable, Hashable {
 
     func isPassed(at now: Int64) -> Bool { time != .max && time <= now }
 
-    /// Extends it for a use at `now`; returns `false` when that changes nothing.
+    /// Extends the expiration for a use at `now`; returns `false` if that changes nothing.
     mutating func extend(by rule: ExpirationExtension, at now: Int64) -> Bool {
         guard let lifetime, time != .max else { return false }
         let extended =
@@ -74,7 +75,7 @@ struct ExpirationDeadline: Sendable, Hashable {
         return true
     }
 
-    /// At most some 30,000 years, so that sums stay in range; 0 for what is no number.
+    /// Converts seconds, clamped to about 30,000 years so that sums do not overflow; 0 for NaN.
     private static func microseconds(_ seconds: Double) -> Int64 {
         seconds.isNaN ? 0 : Int64(min(max(seconds, 0), 1e12) * 1_000_000)
     }

@@ -1,30 +1,30 @@
 internal import WebImageCore
 
-/// Tells whether a key changed while other work on it was in progress, so that memory never keeps what the disk no longer
-/// holds.
+/// Detects whether a key changed while other work on it was in progress, so that memory never keeps values that the
+/// disk no longer has.
 ///
-/// A look-up reads the disk, makes a value of the bytes and puts it into memory. Meanwhile, another
-/// thread may store or remove a value; then what the look-up read must not stay in memory. Two changes at the same time may reach memory
-/// in another order than the disk; then memory must forget the key.
+/// A look-up reads the disk, decodes a value and puts it into memory. If another thread stores or removes a value
+/// meanwhile, the value from the look-up must not stay in memory. Two concurrent changes may reach memory in another
+/// order than the disk. Memory must then remove the key.
 ///
 /// ```
 ///  look-up   begin ─── read disk ─── make the value ─── unchanged? put into memory ─── end: changed? take it out
 ///  change    begin ─── change: disk, counted ─── memory ─── end: another change? take it out
 /// ```
 ///
-/// The order inside a change matters: a look-up that begins after the change is counted finds the new state on the
-/// disk, where changes can be seen at once; one that began before notices the count.
+/// The order inside a change matters. A look-up that begins after the change is counted finds the new state on the
+/// disk, where changes are visible immediately. A look-up that began before notices the count.
 ///
-/// Changes that reach the disk are also counted separately: only those overtake a writer of the disk.
+/// Changes that reach the disk are also counted separately, since only those invalidate the work of a disk writer.
 final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Work on a key, from its beginning to its end.
     struct Passage: Sendable {
         let key: Key
-        /// The counts at its beginning, and its own changes.
+        /// The counts at the beginning, plus the passage's own changes.
         fileprivate var expected: Counts
     }
 
-    /// How often a key has changed during the work on it.
+    /// The number of changes of a key during the work on it.
     fileprivate struct Counts: Equatable {
         var all = 0
         var onDisk = 0
@@ -35,7 +35,7 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// What is known about a key while there is work on it.
+    /// The state of a key while there is work on it.
     private struct Activity {
         var passageCount = 0
         var counts = Counts()
@@ -43,7 +43,7 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
 
     private let activities = Lock<[Key: Activity]>([:])
 
-    /// Every beginning needs an end.
+    /// Begins a passage. Each one must be ended.
     func begin(_ key: Key) -> Passage {
         func enter(_ activity: inout Activity) -> Passage {
             activity.passageCount += 1
@@ -52,13 +52,13 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         return activities.withLock { enter(&$0[key, default: Activity()]) }
     }
 
-    /// How often the key has changed during the work on it; 0 where there is none.
+    /// Returns the number of changes of the key during the work on it; 0 if there is none.
     func changeCount(of key: Key) -> Int { activities.withLock { $0[key]?.counts.all ?? 0 } }
 
-    /// Makes a change. Those of the disk are made in `body`, which only stages them: so they happen in the order in which
-    /// they are counted.
+    /// Makes a change. Changes of the disk are made in `body`, which only stages them, so that they happen in the order
+    /// in which they are counted.
     ///
-    /// - Parameter reachesDisk: `false` for a change of memory alone.
+    /// - Parameter reachesDisk: `false` for a change of memory only.
     func change(_ passage: inout Passage, reachesDisk: Bool = true, _ body: () -> Void = {}) {
         activities.withLock { activities in
             body()
@@ -67,7 +67,7 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         passage.expected.add(reachesDisk: reachesDisk)
     }
 
-    /// Makes a change of the disk if that was not changed since the passage began, apart from its own; `false` if it was.
+    /// Makes a change of the disk, unless another change was made since the passage began; returns whether it was made.
     func changeDiskIfUnchanged(_ passage: inout Passage, _ body: () -> Void) -> Bool {
         let isMade = activities.withLock { activities in
             guard activities[passage.key]?.counts.onDisk == passage.expected.onDisk else { return false }
@@ -79,27 +79,27 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         return isMade
     }
 
-    /// Runs `body` if the disk was not changed since the passage began; that is no change of what is stored, only of what is
-    /// known about it.
+    /// Runs `body` if the disk was not changed since the passage began. `body` does not change stored bytes, only their
+    /// attributes.
     func ifUnchangedOnDisk(since passage: Passage, _ body: () -> Void) {
         activities.withLock { activities in
             if activities[passage.key]?.counts.onDisk == passage.expected.onDisk { body() }
         }
     }
 
-    /// Makes a change of every key.
+    /// Counts a change of every key.
     func changeAll(reachesDisk: Bool = true) {
         activities.withLock { activities in
             for key in activities.keys { activities[key]?.counts.add(reachesDisk: reachesDisk) }
         }
     }
 
-    /// Whether there was a change since the passage began, apart from its own.
+    /// Whether another change was made since the passage began.
     func hasChanged(since passage: Passage) -> Bool {
         activities.withLock { $0[passage.key]?.counts != passage.expected }
     }
 
-    /// Ends the passage; the answer is ``hasChanged(since:)``'s.
+    /// Ends the passage; returns ``hasChanged(since:)``.
     func end(_ passage: Passage) -> Bool {
         activities.withLock { activities in
             guard let index = activities.index(forKey: passage.key) else { return true }

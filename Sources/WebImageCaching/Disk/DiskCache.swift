@@ -324,7 +324,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Parameters:
     ///   - attributes: replace all old ones, including those that are `nil` here. Attributes that are too large change
-    ///   nothing.
+    ///     nothing.
     ///   - completion: called on a thread of the disk pool when the attributes are on disk, or could not be stored.
     public func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil

@@ -3,20 +3,21 @@ internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore
 
-/// Read-only files with pictures that a program brings along, for what its disk cache does not have.
+/// Read-only image files of a program, for images that its disk cache does not have.
 ///
-/// They are never written, moved or counted.
+/// The files are never written, moved or counted.
 public struct BundledImages: Sendable {
-    /// The file that may hold the bytes for a key; `nil` when there is none. A file that is missing is as good as none.
+    /// Returns the path of the file that may contain the bytes for a key; `nil` if there is none. The file need not
+    /// exist.
     let path: @Sendable (ImageCacheKey) -> String?
 
-    /// Files named by a closure, which is called for each query that comes so far, on a thread of the library or of a caller
-    /// that blocks.
+    /// Creates bundled images from a closure that returns paths. The closure is called for each query that is not
+    /// answered by memory or disk, on a thread of the library or of a blocking caller.
     public init(path: @escaping @Sendable (_ key: ImageCacheKey) -> String?) { self.path = path }
 
-    /// The files in `directory`, laid out as `wget --force-directories` does: those of
-    /// `https://example.org/icons/home.png` lie in `example.org/icons/home.png`. A source that is no URL, such as
-    /// `avatars/3.png`, is a path itself. There are originals only, and no file outside the directory.
+    /// The files in `directory`, in the layout of `wget --force-directories`: the file for
+    /// `https://example.org/icons/home.png` is `example.org/icons/home.png`. A source that is not a URL, such as
+    /// `avatars/3.png`, is used as the path. Only originals are found, and no files outside the directory.
     public static func directory(_ directory: URL) -> BundledImages {
         let root = directory.path(percentEncoded: false)
         return BundledImages { key in
@@ -25,7 +26,7 @@ public struct BundledImages: Sendable {
         }
     }
 
-    /// `nil` for what is no path below a directory.
+    /// Returns a relative path; `nil` if the source cannot be a path below a directory.
     static func relativePath(for source: String) -> String? {
         var path = source
         if let url = URL(string: source), url.scheme != nil {
@@ -37,20 +38,21 @@ public struct BundledImages: Sendable {
         return names.allSatisfy { !["", ".", ".."].contains($0) && !$0.utf8.contains(0) } ? path : nil
     }
 
-    /// Longer files are no pictures that anybody brings along.
+    /// The maximum file size, in bytes. Longer files are ignored.
     static let byteLimit = 256 << 20
 
-    /// The bytes of a file; `nil` when there is none, or it is no plain file, or longer than ``byteLimit``. Blocks.
+    /// Returns the bytes of a file; `nil` if it does not exist, is not a regular file, or is longer than ``byteLimit``.
+    /// Blocks.
     static func read(_ path: String) -> Data? {
         isFile(path) ? try? Data(contentsOfRegularFile: path, upTo: byteLimit) : nil
     }
 
-    /// Whether there is a plain file that is not too long. Blocks.
+    /// Whether there is a regular file that is not too long. Blocks.
     static func isFile(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size <= byteLimit
     }
 
-    /// Where queries read them.
+    /// The queue on which queries read the files.
     static let queue = WorkQueue(label: "webimage-bundle", threadCount: 1)
 }

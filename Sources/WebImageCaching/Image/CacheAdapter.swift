@@ -2,7 +2,7 @@ package import FoundationEssentials
 internal import WebImageCoding
 package import WebImageCore
 
-/// Makes any ``ImageCaching`` usable by a pipeline.
+/// Adapts any ``ImageCaching`` to a pipeline.
 ///
 /// Calls for one source run one after another, in the order in which they were made:
 ///
@@ -10,7 +10,7 @@ package import WebImageCore
 ///  storeLoaded(a) ─► apply(a) ─► read(a)        a chain of tasks for each source
 ///  storeVariant(b) ─► read(b)
 /// ```
-/// Until the cache has stored an image in memory, this object holds it, so that a look-up that follows finds it.
+/// Until the cache has stored an image in memory, this object retains it, so that later look-ups find it.
 package final class CacheAdapter: PipelineCache {
     package let base: any ImageCaching
     package let provenances: ProvenanceTable
@@ -21,7 +21,7 @@ package final class CacheAdapter: PipelineCache {
         /// The last call for each source.
         var chains: [KeyText: (number: Int, task: Task<Void, Never>)] = [:]
         var lastNumber = 0
-        /// Images on their way into memory; `nil` for one that is being removed.
+        /// Images that are being stored in memory; `nil` for one that is being removed.
         var pending: [ImageCacheKey: (number: Int, image: Image?)] = [:]
     }
 
@@ -39,7 +39,7 @@ package final class CacheAdapter: PipelineCache {
         (self.base, self.provenances) = (base, provenances)
     }
 
-    /// Returns the cache as a pipeline needs it.
+    /// Returns the cache in the form that a pipeline needs.
     package static func pipelineCache(_ cache: any ImageCaching) -> any PipelineCache {
         if let cache = cache as? any PipelineCache { return cache }
         let id = ObjectIdentifier(cache)

@@ -3,17 +3,18 @@ internal import WebImageCoding
 internal import WebImageCore
 
 extension ImageCache {
-    /// Returns the image; `nil` if none of the tiers has it, or the task was cancelled.
+    /// Returns the image; `nil` if none of the tiers has it, or if the task was cancelled.
     ///
-    /// Memory answers on the calling thread. Bytes from disk are decoded once for all queries at the same time, and put into
-    /// memory only if `tiers` contains it.
+    /// Memory is read on the calling thread. Bytes from disk are decoded once for all concurrent queries, and the image
+    /// is put into memory only if `tiers` contains it.
     public func image(
         for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
     ) async -> ImageCacheResult? {
         let options = permitted(options)
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
         guard tiers.contains(.disk) else { return nil }
-        // A query after a change must not join one from before it. Queries keep the count alive while they run.
+        // A query after a change must not join one from before it. The watch keeps the change count alive during the
+        // query.
         let watch = watch(key)
         defer { withExtendedLifetime(watch) {} }
         let query = Query(
@@ -23,8 +24,8 @@ extension ImageCache {
         return (try? result.get()).flatMap { $0 }
     }
 
-    /// Returns the stored bytes without decoding them; `nil` if none of the tiers has any. Memory has bytes only if the image
-    /// kept them.
+    /// Returns the stored bytes without decoding them; `nil` if none of the tiers has any. Memory has bytes only if the
+    /// image has kept them.
     public func data(for key: ImageCacheKey, in tiers: Tiers = .all) async -> ImageCacheResult? {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
         guard tiers.contains(.disk) else { return nil }
@@ -33,7 +34,7 @@ extension ImageCache {
         }
     }
 
-    /// Returns the tier that has the image; `nil` if none has. This does not count as a use.
+    /// Returns the tier that has the image; `nil` if there is none. This does not count as a use.
     public func tier(holding key: ImageCacheKey, in tiers: Tiers = .all) async -> CacheTier? {
         if tiers.contains(.memory), isInMemory(key) { return .memory }
         guard tiers.contains(.disk) else { return nil }
@@ -110,7 +111,7 @@ extension ImageCache {
         let record: ImageRecord
         var responseMetadata: Data?
         var expires: Date?
-        /// When they were stored; long ago for a read-only file.
+        /// When the bytes were stored; the distant past for a read-only file.
         var created = Date.distantPast
         /// The read-only file; `nil` for the disk cache.
         var path: String?
@@ -138,7 +139,7 @@ extension ImageCache {
         }
     }
 
-    /// Reads on threads of the library.
+    /// Reads on a thread of the library.
     private func readBytes(
         for key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredBytes?) -> Void
     ) -> (any LoaderTask)? {
@@ -158,7 +159,7 @@ extension ImageCache {
         return QueuedTask(item)
     }
 
-    /// Blocks.
+    /// Reads on the calling thread, which blocks.
     private func bytesOnDisk(for key: ImageCacheKey) -> StoredBytes? {
         disk?.cachedItem(for: key.description).map(StoredBytes.init) ?? bundledBytes(for: key)
     }
@@ -177,13 +178,13 @@ extension ImageCache {
 
     // MARK: Decoding
 
-    /// What queries that join have in common.
+    /// The parameters that joining queries have in common.
     struct Query: Hashable, Sendable {
         let key: ImageCacheKey
         let tiers: Tiers
         let decodesForDisplay: Bool
         let allowsAnimated: Bool
-        /// How often the key had changed during the work on it.
+        /// The number of changes of the key during the work on it.
         let changeCount: Int
     }
 
@@ -215,7 +216,7 @@ extension ImageCache {
         _ cancellation: Cancellation
     ) -> ImageCacheResult? {
         let key = watch.passage.key
-        // Another query may have been faster; this one counts as a miss already.
+        // Another query may have been faster; this one was already counted as a miss.
         if promotes, let result = resultInMemory(for: key, options, counting: []) { return result }
         var result = stored.result
         do throws(WebImageError) {
@@ -228,7 +229,7 @@ extension ImageCache {
                 cancellation: cancellation)
             var image = try configuration.codecs.decode(stored.data, options: decoding)
             stored.record.apply(to: &image)
-            // The frames after the first are in the bytes alone.
+            // The frames after the first are only in the bytes.
             if image.isAnimated { image.data = stored.data }
             let isWhole = options.allowsAnimated || !image.isAnimated
             result.image = options.allowsAnimated ? image : image.firstFrame
@@ -244,15 +245,15 @@ extension ImageCache {
         }
     }
 
-    /// Where bytes that cannot be decoded came from.
+    /// The source of bytes that cannot be decoded.
     enum DamagedBytes {
         case disk
         case file(path: String)
         case caller
     }
 
-    /// Removes damaged bytes from disk, unless others were stored meanwhile, and reports them once. Bytes that only exceed the
-    /// limits, or the memory that is available now, stay.
+    /// Removes damaged bytes from disk, unless others were stored meanwhile, and reports them once. Bytes that only
+    /// exceed the limits or the available memory are not removed.
     func discard(
         _ bytes: DamagedBytes, _ passage: ChangeMonitor<ImageCacheKey>.Passage, _ error: WebImageError
     ) {

@@ -5,20 +5,23 @@ public import WebImageCore
 extension ImageCache {
     /// Stores an image, its bytes, or both. Returns immediately; look-ups find it from now on.
     ///
-    /// Bytes go to disk unchanged. An image without bytes goes to disk as the bytes it kept (an animation with all its frames),
-    /// else encoded: in its own format if that can be written, else PNG if pixels may be transparent, else JPEG; of an animation
-    /// without bytes, or changed since, the first frame. Until it is encoded, the disk has nothing. Bytes without an image are
-    /// decoded for memory. A partial image is not stored: the call does nothing. Other tiers stay as they are.
+    /// Bytes go to disk unchanged. For an image without bytes, those it has kept are stored (an animation with all its
+    /// frames). Otherwise it is encoded: in its own format if that can be written, else as PNG if it may be
+    /// transparent, else as JPEG. Of an animation without bytes, or one that was changed, the first frame is encoded.
+    /// The disk has nothing until encoding is finished.
     ///
-    /// At most 64 MiB of images and bytes wait to be encoded or decoded. What exceeds that is not encoded, or not decoded. The
-    /// `async` overload has no such limit.
+    /// Bytes without an image are decoded for memory. A partial image is not stored: the call does nothing. Other tiers
+    /// are not changed.
+    ///
+    /// At most 64 MiB of images and bytes wait to be encoded or decoded. What exceeds this is not encoded or decoded.
+    /// The `async` overload has no such limit.
     ///
     /// - Parameters:
     ///   - image: stored in memory at the cost of its bytes.
-    ///   - data: the bytes for this key; an original's bytes are not those of its variants.
-    ///   - tiers: by default ``Tiers/standard(for:)``: a variant is stored on disk only if this says so.
-    ///   - attributes: the expiration and what to store beside the bytes. Their `extendedData`, or else the image's, is stored
-    ///     with the image's scale.
+    ///   - data: the bytes for this key. Do not pass an original's bytes for one of its variants.
+    ///   - tiers: by default ``Tiers/standard(for:)``, so that a variant is stored on disk only if specified.
+    ///   - attributes: the expiration, and data to be stored with the bytes. Their `extendedData`, or else the image's,
+    ///     is stored with the image's scale.
     public func store(
         _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: Tiers? = nil,
         attributes: DiskCache.Attributes = DiskCache.Attributes()
@@ -35,7 +38,7 @@ extension ImageCache {
         }
     }
 
-    /// Replaces what is stored beside the bytes on disk, if those are still `data`. Returns when this is on disk.
+    /// Replaces the attributes of the bytes on disk, if those are still `data`. Returns when this is on disk.
     public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
         guard let disk else { return }
         await withCheckedContinuation { continuation in
@@ -43,8 +46,8 @@ extension ImageCache {
         }
     }
 
-    /// Removes the image. Returns immediately; look-ups find nothing from now on. Other variants stay. What a manager is loading
-    /// meanwhile is stored when it arrives.
+    /// Removes the image. Returns immediately; look-ups find nothing from now on. Other variants are not removed. An
+    /// image that a manager is loading meanwhile is stored when it arrives.
     public func remove(for key: ImageCacheKey, from tiers: Tiers = .all) { take(key, from: tiers) {} }
 
     /// Like the overload above, but returns when the image is removed from disk, or could not be removed.
@@ -72,7 +75,7 @@ extension ImageCache {
         guard tiers.contains(.disk), let disk else { return }
         await removeAll(disk)
         changes.changeAll()
-        // Again, for what look-ups had read before the disk was empty.
+        // Again, for values that look-ups had read before the disk was empty.
         if tiers.contains(.memory) { memory.removeAll() }
     }
 
@@ -92,7 +95,7 @@ extension ImageCache {
 
     // MARK: Storing
 
-    /// What a call of `store` stores.
+    /// The content of a call of `store`.
     struct NewContent: Sendable {
         var image: Image?
         let data: Data?
@@ -107,13 +110,13 @@ extension ImageCache {
             if let extendedData = attributes.extendedData { self.image?.extendedData = extendedData }
         }
 
-        /// Whether there is something to store, and all of it.
+        /// Whether there is something to store that is not partial.
         var isWhole: Bool { image.map { !$0.isPartial } ?? (data != nil) }
 
-        /// The memory it takes while it waits.
+        /// The memory used while it waits.
         var byteCount: Int { (image?.memoryCost ?? 0) + (data?.count ?? 0) }
 
-        /// What is stored beside the bytes on disk.
+        /// The attributes stored on disk.
         var diskAttributes: DiskCache.Attributes {
             var attributes = attributes
             attributes.extendedData =
@@ -133,14 +136,14 @@ extension ImageCache {
         var passage = changes.begin(key)
         let disk = tiers.contains(.disk) ? disk : nil
         let hasMemory = tiers.contains(.memory)
-        // Bytes that exist and stay as they are need no work.
+        // Existing bytes that are stored unchanged need no work.
         let hasReadyData = content.image == nil || configuration.serializer == nil
         let readyData = hasReadyData ? content.data ?? content.image?.originalData : nil
         let makesBytes = disk != nil && readyData == nil && content.image != nil
         let makesImage = hasMemory && content.image == nil && content.data != nil
         let share = makesBytes || makesImage ? backlog.holdIfPossible(isAwaited ? 0 : content.byteCount) : nil
         let end = { @Sendable in
-            // The disk writes in order: everything staged before is on disk then.
+            // The disk writes in order, so everything staged before is on disk then.
             if let disk { disk.submit { _ in completion() } } else { completion() }
         }
 
@@ -148,13 +151,13 @@ extension ImageCache {
             if let disk, let readyData {
                 disk.store(readyData, for: key.description, attributes: content.diskAttributes)
             } else {
-                // What is there is out of date, although nothing takes its place yet.
+                // The stored bytes are out of date, even though their replacement is not ready.
                 disk?.remove(for: key.description)
             }
         }
         if hasMemory {
             keep(content.image, for: key, content.attributes)
-            // Two stores at the same time may have reached the disk in one order and memory in the other.
+            // Two concurrent stores may have reached the disk in one order and memory in the other.
             if changes.hasChanged(since: passage) { forget(key) }
         }
         guard let share else {
@@ -179,7 +182,7 @@ extension ImageCache {
         var passage = passage
         do throws(WebImageError) {
             let bytes = try bytes(of: image, data: content.data, for: key)
-            // What was stored or removed on disk meanwhile takes precedence.
+            // A change of the disk in the meantime takes precedence.
             _ = changes.changeDiskIfUnchanged(&passage) {
                 disk?.store(bytes, for: key.description, attributes: content.diskAttributes)
             }
@@ -226,7 +229,7 @@ extension CodecRegistry {
             do throws(WebImageError) {
                 return try encode(image, as: format, options: options)
             } catch .encoding(_, let reason) where reason.isAboutFormat {
-                // Another format may do.
+                // Another format may work.
             }
         }
         let needsPNG = !image.pixels.isOpaque || image.animation != nil

@@ -9,9 +9,10 @@ public import WebImageCore
 ///  store(…)    ──► memory ──► disk: the bytes as they came, else the encoded image
 /// ```
 ///
-/// Originals and variants have different keys, in memory and on disk (``ImageCacheKey/description``). A variant is stored on disk
-/// only when asked for, because it can be made from its original. Every call names its ``Tiers``, and results say which one
-/// answered. Bytes that cannot be decoded are removed from disk, reported once, and count as missing.
+/// Originals and variants have different keys, in memory and on disk (``ImageCacheKey/description``). A variant is
+/// stored on disk only on request, because it can be made from its original. Every call specifies its ``Tiers``, and
+/// results say which tier they are from. Bytes that cannot be decoded are removed from disk, reported once, and count
+/// as missing.
 ///
 /// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names begin with
 /// `cached` block.
@@ -20,18 +21,18 @@ public final class ImageCache: ImageCaching {
     public let memory: MemoryCache<ImageCacheKey, Image>
     /// The original bytes; `nil` if nothing is stored on disk.
     public let disk: DiskCache?
-    /// The configuration, which does not change.
+    /// The configuration, which is constant.
     public let configuration: Configuration
 
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
-    /// Where the images in memory came from, by ``ImageCacheKey/source``.
+    /// The origin of the images in memory, by ``ImageCacheKey/source``.
     package let provenances = ProvenanceTable()
-    /// Queries of the same image at the same time.
+    /// Concurrent queries of the same image.
     let queries = JobTable<Query, ImageCacheResult?, NoNews>()
-    /// Bytes that queries have read and not decoded yet.
+    /// Bytes that queries have read but not decoded yet.
     let undecoded = ByteBudget(byteLimit: 64 << 20)
-    /// Images to encode and bytes to decode that no caller waits for.
+    /// Images to encode and bytes to decode, in calls that return immediately.
     let backlog: ByteBudget
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
@@ -59,32 +60,33 @@ public final class ImageCache: ImageCaching {
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
 
-    /// Returns a memory cache for images (``MemoryCache/Configuration/images``): 20 % of the memory available to the process, at
-    /// most 1 GiB; entries expire 12 hours after their last use; images on screen are found even after they were evicted.
+    /// Returns a memory cache for images (``MemoryCache/Configuration/images``): 20 % of the memory available to the
+    /// process, at most 1 GiB. Entries expire 12 hours after their last use. Images that are still in use are found
+    /// even after their eviction.
     public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> { MemoryCache(configuration: .images) }
 
-    /// The configuration of an image cache. Memory and disk have configurations of their own.
+    /// The configuration of an image cache. Memory and disk have their own configurations.
     public struct Configuration: Sendable {
         /// Decodes bytes from disk, and encodes images without bytes.
         public var codecs: CodecRegistry
-        /// What is not decoded.
+        /// The limits for decoding.
         public var decodingLimits: DecodingLimits
         /// Whether queries decode; `false` overrides ``ImageQueryOptions/decodesForDisplay``.
         public var decodesForDisplay = true
         /// Whether queries may return animations, and memory holds them; `false` overrides
         /// ``ImageQueryOptions/allowsAnimated``.
         public var allowsAnimated = true
-        /// Read-only files that are looked up, in order, for what is not on disk.
+        /// Read-only files that are searched, in order, for images that are not on disk.
         public var bundled: [BundledImages] = []
         /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores those
         /// bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an image are
         /// never changed. `nil` by default.
         public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)?
-        /// The quality of lossy formats for images without bytes, 0 to 1; 0.9 by default, because the image may be encoded again
-        /// later.
+        /// The quality of lossy formats for images without bytes, 0 to 1. The default of 0.9 is high because the image
+        /// may be encoded again later.
         public var encodingQuality = 0.9
-        /// Called with the error of bytes that could not be decoded and images that could not be encoded, on a thread of the
-        /// library or of the caller; by default the disk cache's.
+        /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
+        /// of the library or of the caller; the disk cache's handler by default.
         public var onFailure: (@Sendable (WebImageError) -> Void)?
 
         /// Creates the default configuration.
@@ -109,7 +111,7 @@ public final class ImageCache: ImageCaching {
         /// Both, memory first.
         public static let all: Tiers = [.memory, .disk]
 
-        /// Where an image is stored by default: an original in all tiers, a variant in memory.
+        /// The default tiers of an image: all for an original, memory for a variant.
         public static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
     }
 
@@ -128,7 +130,7 @@ extension ImageCache {
     ///
     /// - Parameters:
     ///   - counting: what the statistics count, once for all keys.
-    ///   - isUsable: whether an image is an answer; one that is not counts as missing.
+    ///   - isUsable: whether an image can be returned; otherwise it counts as missing.
     package func image(
         inMemoryFor key: ImageCacheKey, allowsAnimated: Bool, counting: LookUpCount = .all,
         where isUsable: (Image) -> Bool = { _ in true }
@@ -138,7 +140,8 @@ extension ImageCache {
             ?? currentImage(for: key.firstFrame, counting: counting, where: isUsable)
     }
 
-    /// What the memory's statistics count of a look-up. A request may look several times, and counts once.
+    /// The parts of a look-up that the statistics of the memory cache count. A request with several look-ups counts
+    /// once.
     package struct LookUpCount: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
@@ -148,8 +151,8 @@ extension ImageCache {
         package static let all: LookUpCount = [.hits, .misses]
     }
 
-    /// Returns the image in memory unless newer bytes have arrived since. A superseded image is removed, so that it does not
-    /// keep a newer one out.
+    /// Returns the image in memory unless newer bytes have arrived since. A superseded image is removed, so that it
+    /// does not prevent a newer one from being stored.
     func currentImage(
         for key: ImageCacheKey, counting: LookUpCount = .all, where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
@@ -170,7 +173,7 @@ extension ImageCache {
         memory.peek(key).map { $0.provenance?.isSuperseded != true } ?? false
     }
 
-    /// Puts an image into memory, or removes what is there.
+    /// Puts an image into memory, or removes the one there.
     func keep(_ image: Image?, for key: ImageCacheKey, _ attributes: DiskCache.Attributes) {
         memory.remove(for: key.firstFrame)
         guard let image else {
@@ -183,7 +186,7 @@ extension ImageCache {
         memory.set(kept, for: keptKey, cost: kept.memoryCost, expiration: expiration)
     }
 
-    /// Returns what memory holds of an image, and under which key.
+    /// Returns the form of an image that memory holds, and its key.
     func kept(_ image: Image, for key: ImageCacheKey) -> (Image, ImageCacheKey) {
         image.isAnimated && !configuration.allowsAnimated ? (image.firstFrame, key.firstFrame) : (image, key)
     }
@@ -195,7 +198,7 @@ extension ImageCache {
 }
 
 extension Image {
-    /// Whether it has frames after the first, decoded or in its file.
+    /// Whether there are frames after the first, decoded or in the file.
     var isAnimated: Bool { frameCount > 1 || animation != nil }
 
     /// The first frame as a still image, which shares the pixels.
@@ -208,6 +211,6 @@ extension Image {
         return still
     }
 
-    /// The bytes the image was decoded from, unless it shows only a part of them.
+    /// The bytes that the image was decoded from, unless it shows only a part of them.
     var originalData: Data? { isThumbnail || isTransformed ? nil : data }
 }

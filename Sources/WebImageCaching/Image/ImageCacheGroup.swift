@@ -1,19 +1,19 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Several image caches as one; the last one added has the highest priority.
+/// Combines several image caches; the last one added has the highest priority.
 ///
 /// ```swift
 /// let group = ImageCacheGroup([bundledImages, ImageCache.shared])   // asks the shared one first
 /// group.policies.query = .concurrent
 /// ```
 ///
-/// Each kind of operation has its ``Policy``. Caches and policies may change at any time, from any thread; an operation in
-/// progress continues with those it started with. A group without caches misses every look-up and stores nothing.
+/// Each kind of operation has its ``Policy``. Caches and policies may change at any time, from any thread; an operation
+/// in progress continues with those that it started with. A group without caches finds nothing and stores nothing.
 ///
-/// A group is a cache itself, and may be part of another group, but not of itself. A manager can use it as its cache.
+/// A group is a cache itself. It can be part of another group, but not of itself, and can be the cache of a manager.
 public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
-    /// Which caches an operation reaches, and in which order.
+    /// The caches that an operation uses, and their order.
     public enum Policy: Sendable, Hashable, CaseIterable {
         /// All caches in turn, highest priority first. A look-up ends at the first hit.
         case serial
@@ -49,19 +49,19 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
 
     private let state: Lock<State>
 
-    /// Creates a group of `caches`, those of higher priority last.
+    /// Creates a group of `caches`, lowest priority first.
     public init(_ caches: [any ImageCaching] = [], policies: Policies = Policies()) {
         state = Lock(State(caches: caches, policies: policies))
     }
 
-    /// Creates a group, those of higher priority last.
+    /// Creates a group of caches, lowest priority first.
     public convenience init(arrayLiteral caches: any ImageCaching...) { self.init(caches) }
 
-    /// The caches, those of higher priority last.
+    /// The caches, lowest priority first.
     public var caches: [any ImageCaching] {
         get { state.withLock { $0.caches } }
         set {
-            // Let go outside the lock: the end of a client's cache runs its code.
+            // Released outside the lock, since deallocating a custom cache runs its code.
             let former = state.withLock { state in
                 defer { state.caches = newValue }
                 return state.caches
@@ -76,7 +76,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         set { state.withLock { $0.policies = newValue } }
     }
 
-    /// Adds a cache with the highest priority. A cache that the group has already is moved.
+    /// Adds a cache with the highest priority. A cache that is already in the group is moved.
     public func add(_ cache: any ImageCaching) {
         state.withLock { state in
             state.caches.removeAll { $0 === cache }
@@ -84,7 +84,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Removes a cache; does nothing if it is not there.
+    /// Removes a cache; does nothing if it is not in the group.
     public func remove(_ cache: any ImageCaching) { state.withLock { $0.caches.removeAll { $0 === cache } } }
 
     // MARK: Looking up
@@ -124,7 +124,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Replaces what is stored beside the bytes, in every cache that has them.
+    /// Replaces the attributes of the bytes, in every cache that has them.
     public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
         for cache in caches { await cache.update(attributes, of: data, for: key) }
     }
@@ -139,7 +139,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
 
     // MARK: Policies at work
 
-    /// Returns the caches that an operation reaches, highest priority first, and whether at the same time.
+    /// Returns the caches that an operation uses, highest priority first, and whether it uses them concurrently.
     private func reached(by policy: (Policies) -> Policy) -> (caches: [any ImageCaching], atOnce: Bool) {
         let (caches, policy) = state.withLock { ($0.caches, policy($0.policies)) }
         return switch policy {
@@ -163,7 +163,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         let job = Job<Answer?, NoNews>()
         let result = await job.result { job in
             let waiting = Lock(caches.count)
-            // Cancelled at the end, when the others no longer matter.
+            // Cancelled at the end, when the other results no longer matter.
             job.runBeside { _ in
                 CacheLookUps(
                     tasks: caches.map { cache in
@@ -195,7 +195,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 }
 
-/// The look-ups of several caches at once.
+/// Concurrent look-ups in several caches.
 private struct CacheLookUps: LoaderTask {
     let tasks: [Task<Void, Never>]
 

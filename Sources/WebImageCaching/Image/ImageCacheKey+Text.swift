@@ -1,14 +1,14 @@
 extension ImageCacheKey {
-    /// What the disk finds it by, and `webimage cache list` prints: `source`, or `source#variant`.
+    /// The key on disk and in the output of `webimage cache list`: `source`, or `source#variant`.
     ///
-    /// No two keys have one text: `\` is written `\\`, control characters such as a new line `\x0a`, and in the source `#`
-    /// is written `\#`. URLs without a fragment have none of these.
+    /// Different keys have different texts: `\` is written `\\`, control characters such as a line break `\x0a`, and
+    /// `#` in the source `\#`. URLs without a fragment contain none of these.
     public var description: String {
         let source = Self.escaped(source, isSource: true)
         return variant.map { "\(source)#\(Self.escaped($0, isSource: false))" } ?? source
     }
 
-    /// Reads a ``description``; `nil` for a text that is none.
+    /// Parses a ``description``; `nil` for an invalid text.
     package init?(text: String) {
         var rest = text.utf8[...]
         guard let source = Self.unescaped(&rest, isSource: true) else { return nil }
@@ -44,7 +44,7 @@ extension ImageCacheKey {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Takes a part from the beginning of `rest`: a source ends before the first separator.
+    /// Removes a part from the beginning of `rest`; a source ends before the first separator.
     private static func unescaped(_ rest: inout Substring.UTF8View, isSource: Bool) -> String? {
         var bytes: [UInt8] = []
         while let byte = rest.first, !isSource || byte != separator {

@@ -1,7 +1,7 @@
-/// Identifies a cached image: where its bytes come from, and what was made from them.
+/// Identifies a cached image by its source and its variant.
 ///
-/// A variant never replaces the original: their keys differ, in memory and on disk. Keys compare by their bytes, so texts that
-/// are equivalent only in Unicode are different keys.
+/// A variant never replaces the original, since their keys differ, in memory and on disk. Keys are compared by their
+/// bytes, so texts that are only canonically equivalent in Unicode are different keys.
 public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     /// The absolute URL without its fragment, or the text that a cache key filter returned for it.
     public var source: String
@@ -34,13 +34,13 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ImageCacheKey {
-    /// The key of the first frame as a still image. It is a variant of its own, so that requests for stills do not replace
-    /// the animation.
+    /// The key of the first frame as a still image. It is a separate variant, so that requests for still images do not
+    /// replace the animation.
     var firstFrame: ImageCacheKey {
         ImageCacheKey(source: source, variant: variant.map { "\($0)&first-frame" } ?? "first-frame")
     }
 
-    /// How many responses that differ by `Vary` are stored beside the latest one.
+    /// The maximum number of responses stored in addition to the latest one, if they differ by `Vary`.
     package static let alternateLimit = 8
 
     /// The key of another response for the same original, which `Vary` distinguishes from the latest.

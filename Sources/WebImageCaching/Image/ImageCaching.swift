@@ -4,17 +4,17 @@ public import WebImageCore
 
 /// A cache of images: ``ImageCache``, several as one (``ImageCacheGroup``), or a custom one.
 ///
-/// A custom cache may have more or fewer than two tiers: it maps ``ImageCache/Tiers`` to its own, and its results say which
-/// one answered. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and ``clear(_:)`` are
-/// required; the others have defaults made from them.
+/// A custom cache may have more or fewer than two tiers. It maps ``ImageCache/Tiers`` to its own tiers, and its results
+/// say which tier they are from. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and
+/// ``clear(_:)`` are required; the other methods have default implementations that use these.
 ///
 /// A manager can use any cache. It keeps HTTP's record of a response (validators, freshness, Vary) in
 /// ``DiskCache/Attributes/responseMetadata``: a cache that stores and returns it takes part in revalidation, one that ignores
 /// it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``. A program that changes
 /// the cache directly while a manager loads the same source may find its change replaced by the load's result.
 ///
-/// Methods may be called from any thread, several at once. An `async` method that waits for long should return when its task
-/// is cancelled; its result is then ignored.
+/// Methods may be called from any thread, also concurrently. A slow `async` method should return when its task is
+/// cancelled; its result is then ignored.
 public protocol ImageCaching: AnyObject, Sendable {
     /// Returns the image if it is in memory, immediately and without I/O. Views call this before they start a load.
     ///
@@ -23,7 +23,7 @@ public protocol ImageCaching: AnyObject, Sendable {
 
     /// Returns the image, decoded if necessary; `nil` if none of the tiers has it.
     ///
-    /// The default decodes the bytes with the shared codecs and keeps nothing.
+    /// The default decodes the bytes with the shared codecs, and does not store the image.
     func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult?
@@ -35,24 +35,24 @@ public protocol ImageCaching: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - data: the original bytes, which must not be changed.
-    ///   - attributes: the expiration, and what to store beside the bytes.
+    ///   - attributes: the expiration, and data to be stored with the bytes.
     func store(
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
         attributes: DiskCache.Attributes
     ) async
 
-    /// Replaces what is stored beside the bytes, after a server confirmed that they have not changed (304).
+    /// Replaces the attributes of the bytes, after a server confirmed that the bytes have not changed (304).
     ///
     /// The default stores the bytes again.
     ///
     /// - Parameters:
-    ///   - data: the bytes that were confirmed. If others are stored now, nothing changes.
+    ///   - data: the confirmed bytes. If other bytes are stored now, nothing changes.
     func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async
 
     /// Removes the image and none of its other variants.
     func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async
 
-    /// Returns the tier that has the image; `nil` if none has. This does not count as a use.
+    /// Returns the tier that has the image; `nil` if there is none. This does not count as a use.
     ///
     /// The default looks the bytes up.
     func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier?
@@ -128,17 +128,17 @@ extension ImageCaching {
     public func clear() async { await clear(.all) }
 }
 
-/// What a cache of images returns.
+/// The result of a look-up in a cache of images.
 public struct ImageCacheResult: Sendable {
-    /// The image; `nil` if only bytes were asked for.
+    /// The image; `nil` if only bytes were requested.
     public var image: Image?
-    /// What the file's header says; only if ``ImageQueryOptions/decodesForDisplay`` is `false`.
+    /// The properties in the file's header; only if ``ImageQueryOptions/decodesForDisplay`` is `false`.
     public var info: ImageInfo?
-    /// The stored bytes. For a hit in memory, the bytes that the image kept, which most do not.
+    /// The stored bytes. For a hit in memory, only the bytes that the image has kept, usually none.
     public var data: Data?
-    /// The tier that answered.
+    /// The tier in which the image was found.
     public var tier: CacheTier
-    /// What was stored beside the bytes.
+    /// The attributes stored with the bytes.
     public var attributes: DiskCache.Attributes
     /// When the bytes were stored, if known.
     public var created: Date?
@@ -157,14 +157,14 @@ public struct ImageCacheResult: Sendable {
     }
 }
 
-/// How a cache of images looks an image up.
+/// Options of a look-up in a cache of images.
 public struct ImageQueryOptions: Sendable, Hashable {
-    /// Whether bytes from disk are decoded; `true` by default. If not, the result has the bytes and their header, and memory
-    /// stays as it is. A hit in memory has its pixels all the same.
+    /// Whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and their header,
+    /// and memory is not changed. A hit in memory includes the image in any case.
     public var decodesForDisplay: Bool
     /// Whether the image may be animated; `true` by default. If not, it is the first frame, without data.
     public var allowsAnimated: Bool
-    /// The priority of reading and decoding. Queries that join take the highest.
+    /// The priority of reading and decoding. Joined queries use the highest.
     public var priority: LoadPriority
 
     /// Creates options.

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// What the disk keeps beside the bytes of a picture: what the bytes themselves don't say.
+/// The properties of an image that are stored on disk in addition to its bytes, which do not contain them.
 ///
 /// | bytes | |
 /// |---|---|
@@ -20,7 +20,7 @@ struct ImageRecord: Equatable {
     private static let version: UInt8 = 1
     private static let headerByteCount = 13
 
-    /// What is worth keeping of a picture; of one that is only bytes, its extended data.
+    /// Creates the record of an image; for bytes without an image, only extended data.
     init(_ image: Image?, extendedData: Data?) {
         scale = image?.scale ?? 1
         isThumbnail = image?.isThumbnail ?? false
@@ -28,8 +28,8 @@ struct ImageRecord: Equatable {
         self.extendedData = extendedData
     }
 
-    /// Reads a record. Data that is none is somebody's own, who stored it beside the bytes himself; a record of another
-    /// version says nothing.
+    /// Decodes a record. Other data was stored by the program and is extended data. A record of another version is
+    /// ignored.
     init(_ data: Data?) {
         guard let data, !data.isEmpty else { return }
         let header = [UInt8](data.prefix(Self.headerByteCount))
@@ -46,7 +46,7 @@ struct ImageRecord: Equatable {
         if header[4] & 4 != 0 { extendedData = Data(data.dropFirst(Self.headerByteCount)) }
     }
 
-    /// `nil` for what goes without saying.
+    /// The encoded record; `nil` if all values are the defaults.
     var data: Data? {
         if self == ImageRecord(nil as Data?) { return nil }
         var bytes = Self.signature + [Self.version]

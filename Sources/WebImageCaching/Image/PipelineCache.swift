@@ -1,8 +1,8 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// What a pipeline, which reads and decodes by itself, needs of a cache. ``ImageCache`` conforms; ``CacheAdapter`` makes any other
-/// ``ImageCaching`` conform.
+/// The interface of a cache for a pipeline, which reads and decodes by itself. ``ImageCache`` conforms;
+/// ``CacheAdapter`` adapts any other ``ImageCaching``.
 ///
 /// ```
 ///  watch(key) ─┐
@@ -13,11 +13,11 @@ package import WebImageCore
 package protocol PipelineCache: AnyObject, Sendable {
     /// The cache itself.
     var base: any ImageCaching { get }
-    /// Where the images in memory came from.
+    /// The origin of the images in memory.
     var provenances: ProvenanceTable { get }
     /// Whether memory holds animations.
     var holdsAnimations: Bool { get }
-    /// Whether bytes are stored at all.
+    /// Whether bytes are stored.
     var hasDisk: Bool { get }
 
     func image(
@@ -36,9 +36,10 @@ package protocol PipelineCache: AnyObject, Sendable {
 
     /// Watches the key for changes.
     func watch(_ key: ImageCacheKey) -> Watch
-    /// Reads what is stored for `key`, and then for those of its alternates that `alternates` returns.
+    /// Reads the bytes for `key`, and then those of the alternates that `alternates` returns.
     ///
-    /// - Parameter completion: receives the latest first; on a thread where it may block on this cache, or in this call.
+    /// - Parameter completion: receives the latest response first. Called in this call, or on a thread where it may
+    ///   block on this cache.
     func read(
         _ key: ImageCacheKey, priority: LoadPriority, alternates: @escaping @Sendable (StoredImage) -> [Int],
         completion: @escaping @Sendable ([StoredImage]) -> Void
@@ -52,15 +53,16 @@ package protocol PipelineCache: AnyObject, Sendable {
     func update(_ stored: StoredImage, responseMetadata: Data)
     /// Removes bytes that cannot be decoded, unless they have changed, and reports them once.
     func discard(_ stored: StoredImage, because error: WebImageError)
-    /// Stores what a loader has brought: `image` replaces the one in memory, and `change` what is on disk for the original.
+    /// Stores the result of a load: `image` replaces the one in memory, and `change` the bytes on disk for the
+    /// original.
     ///
     /// - Parameters:
-    ///   - image: `nil` removes what is in memory.
-    ///   - change: `nil` leaves the disk as it is.
+    ///   - image: `nil` removes the image from memory.
+    ///   - change: `nil` leaves the disk unchanged.
     func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey)
-    /// Stores an image of the program's, as ``ImageCache/store(_:data:for:in:attributes:)`` does.
+    /// Stores an image for the program, like ``ImageCache/store(_:data:for:in:attributes:)``.
     func store(_ image: Image, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers)
-    /// Changes what is on disk for the original.
+    /// Changes the stored bytes of the original.
     func apply(_ change: StoredChange, for key: ImageCacheKey)
     /// Stores an image that was made from an original on disk.
     func storeVariant(
@@ -78,7 +80,7 @@ extension PipelineCache {
     }
 }
 
-/// Tells whether a key has changed since, for as long as it lives.
+/// Detects changes of a key during the watch's lifetime.
 package final class Watch: Sendable {
     let passage: ChangeMonitor<ImageCacheKey>.Passage
     private let changes: ChangeMonitor<ImageCacheKey>
@@ -138,7 +140,7 @@ package struct StoredImage: Sendable {
     /// The slot of an alternate; `nil` for others.
     package var slot: Int? { (0..<ImageCacheKey.alternateLimit).first { key.original.alternate($0) == key } }
 
-    /// Adds to a decoded image what the bytes themselves do not contain.
+    /// Adds the properties to a decoded image that its bytes do not contain.
     package func describe(_ image: inout Image) { imageRecord.apply(to: &image) }
 
     var attributes: DiskCache.Attributes {
@@ -148,7 +150,7 @@ package struct StoredImage: Sendable {
     }
 }
 
-/// A change of what is stored for an original.
+/// A change of the bytes stored for an original.
 package enum StoredChange: Sendable {
     /// Replaces the bytes.
     case store(Data, responseMetadata: Data?)
@@ -169,7 +171,7 @@ package enum StoredChange: Sendable {
         package var responseMetadata: Data?
         /// The previous latest response, which moves to a slot.
         package var displaced: (stored: StoredImage, responseMetadata: Data, slot: Int)?
-        /// The slots of responses that are out of date.
+        /// The slots of outdated responses.
         package var removedSlots: [Int]
 
         package init(
@@ -183,7 +185,7 @@ package enum StoredChange: Sendable {
 }
 
 extension StoredChange.Placement {
-    /// What to store beside the displaced bytes.
+    /// The attributes of the displaced bytes.
     var displacedAttributes: DiskCache.Attributes? {
         displaced.map { displaced in
             var attributes = displaced.stored.attributes
@@ -237,7 +239,7 @@ extension ImageCache: PipelineCache {
         return stored(disk?.cachedItem(for: key.description), for: key, watch, alternates)
     }
 
-    /// Blocks for the alternates.
+    /// Blocks while it reads alternates.
     private func stored(
         _ item: DiskCache.Item?, for key: ImageCacheKey, _ watch: Watch, _ alternates: (StoredImage) -> [Int]
     ) -> [StoredImage] {
@@ -276,7 +278,7 @@ extension ImageCache: PipelineCache {
     package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {
         if let change, key != key.original { apply(change, for: key) }
         let changeHere = key == key.original ? change.map { prepare($0, for: key) } : nil
-        // One passage for both tiers: two loads at the same time may reach them in different orders.
+        // One passage for both tiers, since two concurrent loads may reach them in different orders.
         var passage = changes.begin(key)
         changes.change(&passage, reachesDisk: changeHere != nil) { if let disk { changeHere?(disk) } }
         keep(image, for: key, DiskCache.Attributes())
@@ -290,7 +292,8 @@ extension ImageCache: PipelineCache {
         _ = changes.end(passage)
     }
 
-    /// Blocks to read other responses, if necessary. The result only stages, and can be called under a lock.
+    /// Blocks to read other responses if necessary. The returned closure only stages changes, and can be called under a
+    /// lock.
     private func prepare(_ change: StoredChange, for key: ImageCacheKey) -> (DiskCache) -> Void {
         switch change {
         case .store(let data, let metadata):

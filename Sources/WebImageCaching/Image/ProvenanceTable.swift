@@ -1,8 +1,9 @@
 package import WebImageCore
 
-/// Where living pictures came from, by source. The pictures keep what is here alive; it goes with the last of them.
+/// The provenances of existing images, by source. The images retain them.
 ///
-/// Two loads of one source find the same provenance here, and a load that brings newer bytes finds those that are out of date.
+/// Concurrent loads of one source find the same provenance here. A load that brings newer bytes finds the outdated
+/// provenances.
 package final class ProvenanceTable: Sendable {
     private struct Reference {
         weak var provenance: (any ImageProvenance)?
@@ -10,7 +11,7 @@ package final class ProvenanceTable: Sendable {
 
     private struct State {
         var references: [KeyText: [Reference]] = [:]
-        /// How many sources there may be before those that nobody refers to are looked for.
+        /// The number of sources at which unused ones are removed.
         var sweepCount = ProvenanceTable.minimumSweepCount
 
         mutating func sweep() {
@@ -24,14 +25,14 @@ package final class ProvenanceTable: Sendable {
 
     package init() {}
 
-    /// How many sources are known, those that are about to be forgotten included.
+    /// The number of sources, including those without images that have not been removed yet.
     var sourceCount: Int { state.withLock { $0.references.count } }
 
-    /// Looks at what lives of `source`, and adds to it.
+    /// Reads and changes the provenances of existing images from `source`.
     ///
-    /// - Parameter body: runs under a lock, and must be short.
+    /// - Parameter body: called under a lock; must return soon.
     package func change(of source: String, _ body: (inout [any ImageProvenance]) -> Void) {
-        // What may be the last reference to one is let go outside the lock.
+        // A reference that may be the last one is released outside the lock.
         let key = KeyText(source)
         var (before, after): ([any ImageProvenance], [any ImageProvenance]) = ([], [])
         defer { withExtendedLifetime((before, after)) {} }

@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// Entries in order of use, with the table that finds them: what the lock of a ``MemoryShard`` guards.
+/// The entries in order of use, with the table that finds them; guarded by the lock of a ``MemoryShard``.
 ///
 /// Each entry has a position in chunks of memory that never move. A doubly linked list of positions goes from the newest
 /// to the oldest entry, and an open-addressing table finds the position of a key:
@@ -11,8 +11,8 @@ internal import WebImageCore
 ///  chunks   [ stamp, newer, older | … ] [ key, value, cost, … | … ]
 /// ```
 ///
-/// An evicted value that is still alive elsewhere leaves its slot behind, with a weak reference instead of the value: such
-/// a slot is in the table but not in the list.
+/// An evicted value that is still alive elsewhere keeps its slot, with a weak reference instead of the value. Such a
+/// slot is in the table but not in the list.
 ///
 /// `Dictionary` would hash under the lock, twice for an insertion; here the caller hashes before it locks. With growing
 /// arrays, an entry took 2.2 times as much memory.
@@ -70,7 +70,8 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         @inlinable var isEmpty: Bool { position < 0 }
     }
 
-    /// What an entry held, to be released without the lock: keys and values may run code of the app when they go.
+    /// The content of an entry, to be released without the lock, since deallocating keys and values may run code of the
+    /// app.
     @usableFromInline
     struct Displaced: Sendable {
         /// `nil` where a weak reference is left.
@@ -93,7 +94,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutableRawPointer>
     @usableFromInline var newest: Int32 = -1
     @usableFromInline var oldest: Int32 = -1
-    /// The last stamp given: the next one is later.
+    /// The last stamp; the next one is later.
     @usableFromInline var lastStamp = Int64.min
     @usableFromInline var hitCount = 0
     @usableFromInline var missCount = 0
@@ -101,12 +102,12 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @usableFromInline var ageLimit: Int64
     /// The stamp of the oldest entry; `.max` when there is none.
     @usableFromInline var oldestStamp = Int64.max
-    /// The one that other shards know.
+    /// The oldest stamp that other shards know.
     @usableFromInline var announcedStamp = Int64.max
     @usableFromInline var count = 0
     @usableFromInline var totalCost = 0
     @usableFromInline var insertionCount = 0
-    /// No deadline passes before this time, in microseconds; the first one to pass may be later.
+    /// No deadline passes before this time, in microseconds; the first one may be later.
     @usableFromInline var earliestDeadline = Int64.max
     /// The first free position below ``usedCapacity``; -1 if there is none.
     @usableFromInline var firstFree: Int32 = -1
@@ -115,7 +116,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @usableFromInline var chunkCapacity = 4
     /// For evicted values that were alive elsewhere. The link of such a slot has the index in `newer`.
     @usableFromInline var references: [(position: Int32, reference: Reference)] = []
-    /// How many references start a sweep of the dead ones.
+    /// The number of references at which dead ones are removed.
     @usableFromInline var sweepCount = Self.minimumSweepCount
     @usableFromInline let expirationExtension: ExpirationExtension
     @usableFromInline var weakHitCount = 0
@@ -132,7 +133,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         buckets.initialize(repeating: .empty, count: 16)
     }
 
-    // Inlinable since the setter of the property that holds a store is, and runs this.
+    // Inlinable because the setter of the property that holds a store is inlinable and runs it.
     @inlinable
     deinit {
         var position = oldest
@@ -149,7 +150,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @inlinable
     static func hash(_ key: Key) -> UInt32 { UInt32(truncatingIfNeeded: key.hashValue) }
 
-    /// An empty store with the same settings and statistics.
+    /// Returns an empty store with the same settings and statistics.
     func successor() -> LRUStore {
         var successor = LRUStore(ageLimit: ageLimit, expirationExtension: expirationExtension)
         (successor.lastStamp, successor.announcedStamp) = (lastStamp, announcedStamp)
@@ -157,7 +158,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         return successor
     }
 
-    /// Setting it sets the counts of events only.
+    /// The setter only sets the counts of events.
     var statistics: MemoryCacheStatistics {
         get {
             var statistics = MemoryCacheStatistics()
@@ -192,7 +193,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         return (size + alignment - 1) / alignment * alignment
     }
 
-    /// Returns the position of the key's slot, with or without a value; -1 when it has none.
+    /// Returns the position of the key's slot, with or without a value; -1 if there is none.
     @inlinable
     @inline(__always)
     func position(of key: Key, hash: UInt32) -> Int32 {
@@ -218,7 +219,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         }
     }
 
-    /// Compares text by its bytes, as the disk does. Specialisation removes the test of the type.
+    /// Compares text by its bytes, as the disk does. Specialization removes the test of the type.
     @inlinable
     @inline(__always)
     static func isSame(_ first: Key, _ second: Key) -> Bool {
@@ -241,7 +242,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         var next = (gap &+ 1) & bucketMask
         while !buckets[next].isEmpty {
             let home = Int(buckets[next].hash) & bucketMask
-            // It may move to the gap unless its home lies behind the gap.
+            // It may move to the gap unless its home is after the gap.
             if (next &- home) & bucketMask >= (next &- gap) & bucketMask {
                 buckets[gap] = buckets[next]
                 gap = next
@@ -306,7 +307,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
     // MARK: Entries
 
-    /// Why the entry must not be returned any more; `nil` for a valid one.
+    /// Returns why the entry must not be returned any more; `nil` for a valid one.
     @inlinable
     @inline(__always)
     func evictionCause(_ position: Int32, at now: Int64) -> EvictionCause? {
@@ -427,7 +428,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         link(last.position).pointee.newer = index
     }
 
-    /// The value of a slot that has no valid entry, if it is alive elsewhere and has not expired.
+    /// Returns the value of a slot without a valid entry, if it is alive elsewhere and has not expired.
     @inlinable
     func revivableValue(_ position: Int32, at now: Int64, revival: ValueRevival<Value>?) -> Value? {
         let slot = slot(position)
@@ -435,15 +436,15 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         guard var value = slot.pointee.value.take() else {
             return references[Int(link(position).pointee.newer)].reference()
         }
-        // It has not been used for too long, but is not evicted yet.
+        // The entry is too old, but has not been evicted yet.
         let isRevivable = revival.isShared(&value) && revival.makeReference(value) != nil
         slot.pointee.value = value
         return isRevivable ? value : nil
     }
 
-    /// Removes the slots of dead values, once the references have doubled since the last time.
+    /// Removes the slots of dead values once the number of references has doubled since the last time.
     ///
-    /// - Returns: what to release without the lock: also the living values, since this may hold their last reference.
+    /// - Returns: values to release without the lock, including living ones, since this may hold their last reference.
     @inlinable
     mutating func sweepReferencesIfNeeded() -> [Displaced] {
         references.count < sweepCount ? [] : sweepReferences()

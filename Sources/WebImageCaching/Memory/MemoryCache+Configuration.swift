@@ -2,33 +2,33 @@ internal import Dispatch
 public import WebImageCore
 
 extension MemoryCache {
-    /// What a memory cache keeps, and for how long.
+    /// The limits and other settings of a memory cache.
     public struct Configuration: Sendable {
-        /// The most that all entries may cost together, in a unit of the caller's choice (bytes, for images). Values above
-        /// `Int.max / 2` count as that. No limit by default.
+        /// The maximum total cost of all entries, in a unit of the caller's choice (bytes, for images). Clamped to
+        /// `Int.max / 2`. No limit by default.
         public var costLimit: Int
-        /// The most entries. No limit by default.
+        /// The maximum number of entries. No limit by default.
         public var countLimit: Int
-        /// The most that one entry may cost; more expensive ones are not kept. No limit by default.
+        /// The maximum cost of one entry; more expensive values are not stored. No limit by default.
         public var entryCostLimit = Int.max
         /// How long an entry is kept without being used, in seconds. No limit by default.
         public var ageLimit = Double.infinity
         /// When entries expire that are stored without an expiration. Never by default.
         public var expiration = CacheExpiration.never
-        /// What a use does to the expiration of an entry. Nothing by default.
+        /// The effect of a use on the expiration of an entry. None by default.
         public var expirationExtension = ExpirationExtension.none
-        /// How to find evicted values again that are still alive elsewhere, such as images on the screen. `nil`, the default,
+        /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
         public var revival: ValueRevival<Value>?
         /// Where values are released; by default on the thread whose call displaced them.
         public var valueRelease = ValueRelease.caller
-        /// Reports that memory is short: a warning frees half of the cache, a critical report all of it. The system by
+        /// Reports memory pressure: a warning frees half of the cache, a critical report all of it. The system by
         /// default; `nil` for a cache that ignores memory pressure.
         public var pressureSource: (any MemoryPressureSource)? = SystemMemoryPressure()
         /// Whether ``MemoryCache/didEnterBackground()`` empties the cache. `true` by default.
         public var removesAllInBackground = true
 
-        /// Creates the default configuration, with these limits.
+        /// Creates the default configuration with these limits.
         public init(costLimit: Int = .max, countLimit: Int = .max) {
             self.costLimit = costLimit
             self.countLimit = countLimit
@@ -53,17 +53,16 @@ extension MemoryCache.Configuration where Value == Image {
 package enum MemoryBudget {
     /// 20 % of the memory available to the process, at most 1 GiB, in bytes.
     ///
-    /// That is the machine's memory, or the limit of the process's control group (as containers have) where it is
-    /// lower.
+    /// The available memory is the machine's, or a lower limit of the process's control group (as in containers).
     package static func defaultImageCost() -> Int { min(AvailableMemory.totalBytes() / 5, 1 << 30) }
 }
 
-/// How a ``MemoryCache`` finds evicted values again that are still alive elsewhere. It does not keep them alive.
+/// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
 public struct ValueRevival<Value: Sendable>: Sendable {
-    /// Returns the value, or `nil` when it is gone.
+    /// Returns the value; `nil` if it was deallocated.
     @usableFromInline package typealias Reference = @Sendable () -> Value?
 
-    // Both run under a shard's lock, so they run no code of the app.
+    // Both are called under a shard's lock, so they must not run code of the app.
 
     /// Whether the value, whose only other reference is the argument, is alive elsewhere.
     @usableFromInline let isShared: @Sendable (inout Value) -> Bool
@@ -79,8 +78,8 @@ extension ValueRevival where Value: AnyObject {
 }
 
 extension ValueRevival where Value == Image {
-    /// Finds images whose pixels are alive, as on the screen, and whose ``WebImageCore/Image/data`` is alive if they had
-    /// any. Animated images and those with ``WebImageCore/Image/extendedData`` are not found again.
+    /// Finds images whose pixels are alive, such as those on screen, and whose ``WebImageCore/Image/data``, if any, is
+    /// alive. Animated images and those with ``WebImageCore/Image/extendedData`` are not found again.
     public static var weakPixels: ValueRevival {
         ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0.pixels) }) { image in
             guard image.animation == nil, image.extendedData == nil else { return nil }
@@ -103,12 +102,12 @@ extension ValueRevival where Value == Image {
     }
 }
 
-/// Where a ``MemoryCache`` releases values that it removes, replaces or evicts. Never under a lock.
+/// Where a ``MemoryCache`` releases values that it removes, replaces or evicts; never under a lock.
 ///
-/// It matters for values whose release is expensive, or must happen on a certain thread.
+/// This matters for values whose release is expensive, or must happen on a certain thread.
 public enum ValueRelease: Sendable {
-    /// On the thread whose call displaced them; for memory pressure and age, that may be a thread of the library. The
-    /// default, since releasing an image only returns its memory to a pool.
+    /// On the thread whose call displaced them. After memory pressure or expiration, this may be a thread of the
+    /// library. The default, since releasing an image only returns its memory to a pool.
     case caller
     /// On a global dispatch queue, at low priority.
     case background
@@ -121,7 +120,8 @@ public enum ValueRelease: Sendable {
         if case .caller = self { true } else { false }
     }
 
-    /// Releases values. The caller must `consume` them: a reference that it kept would be the last one, on the wrong thread.
+    /// Releases values. The caller must `consume` them: a remaining reference would be the last one, on the wrong
+    /// thread.
     @usableFromInline
     func release<Values>(_ values: consuming Values) {
         let execute: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -136,7 +136,7 @@ public enum ValueRelease: Sendable {
         execute { bin.empty() }
     }
 
-    /// The thread that empties it releases the values, however long the closure lives.
+    /// The thread that empties it releases the values, even if the closure is retained.
     private final class Bin<Values>: @unchecked Sendable {
         // `@unchecked`: the values were given away, and are taken out once, under the lock.
         private var values: Values?
@@ -161,11 +161,11 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
     case cost
     /// There were more entries than ``MemoryCache/countLimit``.
     case count
-    /// It had not been used for ``MemoryCache/ageLimit``.
+    /// It was not used for ``MemoryCache/ageLimit``.
     case age
     /// Its ``CacheExpiration`` had passed.
     case expiration
-    /// Memory was short.
+    /// Memory was low.
     case memoryPressure
     /// The app went to the background.
     case background
@@ -173,7 +173,7 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
     case trim
 }
 
-/// What a ``MemoryCache`` has done since it was created, or since ``MemoryCache/resetStatistics()``.
+/// The statistics of a ``MemoryCache`` since it was created, or since ``MemoryCache/resetStatistics()``.
 public struct MemoryCacheStatistics: Sendable, Hashable {
     /// Look-ups that found a cached value.
     public var hitCount = 0
@@ -195,7 +195,7 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     @inlinable
     public init() {}
 
-    /// The part of all look-ups that found a value, from 0 to 1; 0 before the first one.
+    /// The fraction of look-ups that found a value, from 0 to 1; 0 before the first one.
     public var hitRate: Double {
         let found = hitCount + weakHitCount
         return found == 0 ? 0 : Double(found) / Double(found + missCount)

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// Values in memory, the least recently used of which are evicted when a limit is reached.
+/// A cache of values in memory. The least recently used values are evicted when a limit is reached.
 ///
-/// Every method may be called from any thread and takes constant time (an eviction: for each entry that leaves). The entries
-/// are divided among shards, so that threads seldom wait for each other; yet all shards share one order of use:
+/// Methods may be called from any thread and take constant time, plus the time for each evicted entry. The entries are
+/// divided among shards, so that threads rarely wait for each other. All shards share one order of use:
 ///
 /// ```
 ///            ┌ shard 0: lock, entries in order of use ─ stamp of the oldest ┐
@@ -19,7 +19,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @usableFromInline typealias Store = LRUStore<Key, Value>
 
     @usableFromInline let shards: MemoryShards<Key, Value>
-    /// Leaves the highest bits of a hash, which number the shards; the shards' tables use the lowest.
+    /// Shifts a hash so that its highest bits remain, which select the shard; the shards' tables use the lowest bits.
     @usableFromInline let shardShift: UInt32
     @usableFromInline let totals: MemoryTotals
     @usableFromInline let clock: MemoryClock
@@ -37,9 +37,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Creates an empty cache with these limits and the defaults of ``Configuration`` otherwise.
     ///
     /// - Parameters:
-    ///   - costLimit: the most that all entries may cost together, in a unit of the caller's choice (bytes, for images).
-    ///     Values above `Int.max / 2` count as that.
-    ///   - countLimit: the most entries.
+    ///   - costLimit: the maximum total cost of all entries, in a unit of the caller's choice (bytes, for images).
+    ///     Clamped to `Int.max / 2`.
+    ///   - countLimit: the maximum number of entries.
     public convenience init(costLimit: Int, countLimit: Int = .max) {
         self.init(configuration: Configuration(costLimit: costLimit, countLimit: countLimit))
     }
@@ -69,7 +69,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         valueRelease.release(consume stores)
     }
 
-    /// Twice the number of processors, so that threads seldom compete, but 8 to 32: an eviction looks at all of them.
+    /// Twice the number of processors, so that threads rarely compete, but 8 to 32, since an eviction checks all
+    /// shards.
     private static var defaultShardCount: Int {
         let wanted = min(max(8, 2 * PlatformThread.processorCount), 32)
         return 1 << (Int.bitWidth - (wanted - 1).leadingZeroBitCount)
@@ -77,7 +78,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: Looking up
 
-    /// Returns the value, which becomes the most recently used; `nil` when there is none.
+    /// Returns the value and makes it the most recently used; `nil` if there is none.
     @inlinable
     public func value(for key: Key) -> Value? {
         let hash = Store.hash(key)
@@ -89,7 +90,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             shard.unlock()
             return nil
         }
-        // The clock and the comparison of keys wait for memory: what is read between them is fetched at the same time.
+        // The clock and the comparison of keys wait for memory; data read between them is fetched at the same time.
         let now = clock.now()
         let isValid = shard.store.isValid(position, at: now)
         let candidate = position
@@ -111,7 +112,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// - Parameters:
     ///   - countsHit: whether the statistics count a hit.
     ///   - countsMiss: whether they count a miss.
-    ///   - isUsable: whether the value answers the query; if not, the look-up is a miss. Called without a lock.
+    ///   - isUsable: whether the value can be returned; if not, the look-up is a miss. Called without a lock.
     @inlinable
     package func value(
         for key: Key, countsHit: Bool, countsMiss: Bool, where isUsable: (Value) -> Bool
@@ -165,7 +166,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// When an entry expires; `nil` where it never does, and where there is none. Does not count as a use.
+    /// Returns when an entry expires; `nil` if it never does, or if there is none. Does not count as a use.
     package func expiration(for key: Key) -> CacheExpiration? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
@@ -180,8 +181,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         return .date(Date(timeIntervalSince1970: Double(clock.date() + remaining) / 1_000_000))
     }
 
-    /// Finishes a look-up that found no valid entry: evicts one that is too old or has expired, and returns the value if it
-    /// is alive elsewhere. It is cached again then, if the limits allow.
+    /// Finishes a look-up without a valid entry. Evicts an entry that is too old or has expired, and returns the value
+    /// if it is alive elsewhere. It is then cached again, if the limits allow.
     @inlinable
     @inline(never)
     func revivedValue(for key: Key, hash: UInt32, countsHit: Bool, countsMiss: Bool) -> (value: Value?, isRevived: Bool)
@@ -189,7 +190,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         let shard = shard(for: hash)
         var value: Value?
         var isRevived = false
-        // Released after the lock.
+        // Released after unlocking.
         var displaced: [Store.Displaced] = []
         var deadline = SlotDeadline.never
         let change = update(shard) {
@@ -198,10 +199,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             if position >= 0, shard.store.slot(position).pointee.value != nil {
                 if let cause = shard.store.evictionCause(position, at: now) {
                     displaced.append(shard.store.evict(position, because: cause, revival: revival))
-                    // If only the cache held the value, it is not alive elsewhere.
+                    // If only the cache had a reference to the value, it is not alive elsewhere.
                     if displaced[0].key != nil { position = -1 }
                 } else {
-                    // Another thread stored it since.
+                    // Another thread has stored it since.
                     value = shard.store.use(position, at: now)
                     if countsHit { shard.store.hitCount &+= 1 }
                 }
@@ -230,14 +231,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: Changing
 
-    /// Stores the value as the most recently used, in place of any older one, and evicts others as the limits require.
+    /// Stores the value as the most recently used, replacing any older one, and evicts others as the limits require.
     ///
-    /// A value that costs more than ``costLimit`` or ``entryCostLimit`` is not kept; the key's older value is removed all
-    /// the same.
+    /// A value that costs more than ``costLimit`` or ``entryCostLimit`` is not stored; the key's older value is removed
+    /// in any case.
     ///
     /// - Parameters:
-    ///   - cost: its share of ``costLimit``; a negative one counts as 0.
-    ///   - expiration: when it expires; ``Configuration/expiration`` by default.
+    ///   - cost: counts towards ``costLimit``; a negative cost counts as 0.
+    ///   - expiration: the expiration; ``Configuration/expiration`` by default.
     @inlinable
     public func set(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) {
         store(value, for: key, hash: Store.hash(key), cost: max(0, cost), expiration: expiration, replaces: true)
@@ -305,7 +306,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// The cost of all entries together.
     public var totalCost: Int { totals.cost }
 
-    /// The most that all entries may cost together. A lower limit takes effect at once.
+    /// The maximum total cost of all entries. A lower limit takes effect immediately.
     public var costLimit: Int {
         get { totals.costLimit }
         set {
@@ -314,7 +315,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// The most entries. A lower limit takes effect at once.
+    /// The maximum number of entries. A lower limit takes effect immediately.
     public var countLimit: Int {
         get { totals.countLimit }
         set {
@@ -323,7 +324,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// The most that one entry may cost. A lower limit takes effect at once, in time proportional to the number of entries.
+    /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
+    /// entries.
     public var entryCostLimit: Int {
         get { totals.entryCostLimit }
         set {
@@ -335,7 +337,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect at once.
+    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect
+    /// immediately.
     public var ageLimit: Double {
         get {
             let limit = shards[0].locked { shards[0].store.ageLimit }
@@ -365,8 +368,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         trim(toAge: ageLimit, because: .age)
     }
 
-    /// Call it when the app's last window is hidden: removes all values if ``Configuration/removesAllInBackground`` is
-    /// set. Values that are still alive elsewhere are found again if the configuration allows it.
+    /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
+    /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
     public func didEnterBackground() {
         if removesAllInBackground { evictCurrentEntries(because: .background) }
     }
@@ -376,7 +379,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
     }
 
-    /// Entries that other threads store meanwhile stay, or this might never end.
+    /// Entries stored meanwhile by other threads stay, since this might otherwise never end.
     func evictCurrentEntries(because cause: EvictionCause) {
         evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
     }
@@ -397,15 +400,15 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     // MARK: Statistics
 
-    /// What the cache has done. It is collected shard by shard: while other threads use the cache, the numbers need not
-    /// belong to one moment.
+    /// The statistics. They are collected shard by shard, so the numbers may be from different moments if other threads
+    /// use the cache.
     public var statistics: MemoryCacheStatistics {
         var sum = MemoryCacheStatistics()
         for shard in shards.all { sum.add(shard.locked { shard.store.statistics }) }
         return sum
     }
 
-    /// Counts from 0 again; entries stay.
+    /// Resets all counts to 0; entries stay.
     public func resetStatistics() {
         for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
     }
@@ -425,7 +428,7 @@ extension MemoryCache {
         let shard = shard(for: hash)
         let deadline = deadline(of: expiration)
         var isStored = false
-        // Released after the lock.
+        // Released after unlocking.
         var replaced: Value?
         var removed: Store.Displaced?
         var swept: [Store.Displaced] = []

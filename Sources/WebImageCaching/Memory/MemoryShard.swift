@@ -7,9 +7,10 @@ internal import WebImageCore
 
 /// A part of a ``MemoryCache``, chosen by the hash of a key, with its own lock and order of use.
 ///
-/// Two threads compete for a lock only if their keys are in one shard. A shard is an address in memory that the cache owns:
-/// an object would be retained and released for each use, by all threads. No two shards share a cache line, and what each
-/// use touches is beside the lock: fetching a line from another processor costs more than the rest of a use.
+/// Two threads compete for a lock only if their keys are in the same shard. A shard is an address in memory that the
+/// cache owns, since an object would be retained and released for each use by all threads. Shards do not share cache
+/// lines, and the data used by each access is next to the lock: fetching a line from another processor costs more than
+/// the rest of the access.
 @usableFromInline
 struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // `@unchecked`: the contents are accessed between `lock` and `unlock` only.
@@ -17,7 +18,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
     @usableFromInline
     struct Contents: ~Copyable {
         @usableFromInline var store: LRUStore<Key, Value>
-        /// Its place among the cache's shards.
+        /// The index among the cache's shards.
         @usableFromInline let index: Int
 
         init(index: Int, store: consuming LRUStore<Key, Value>) {
@@ -26,11 +27,11 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
         }
     }
 
-    /// Not a part of the contents: locking it would be an access to all of them.
+    /// Not part of the contents, since locking it would then be an access to all of them.
     @usableFromInline let mutex: UnsafeMutablePointer<ShardMutex>
     @usableFromInline let contents: UnsafeMutablePointer<Contents>
 
-    /// - Parameter address: of memory for the lock, with the contents behind it.
+    /// - Parameter address: memory for the lock, followed by the contents.
     @inlinable
     init(at address: UnsafeMutableRawPointer) {
         mutex = address.assumingMemoryBound(to: ShardMutex.self)
@@ -61,7 +62,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
         return result
     }
 
-    /// Takes the store with all its entries, and leaves an empty one with the same settings and statistics.
+    /// Removes the store with all its entries, and replaces it with an empty one with the same settings and statistics.
     func takeStore() -> RetiredStore<Key, Value> { RetiredStore(exchange(&store, with: store.successor())) }
 }
 
@@ -106,7 +107,7 @@ struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     }
 }
 
-/// A store that no cache uses any more, for the thread that releases its values.
+/// A store that is no longer used by a cache, for the thread that releases its values.
 final class RetiredStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // `@unchecked`: nothing reads the store; releasing the last reference releases what is in it.
     private let store: LRUStore<Key, Value>
@@ -115,11 +116,11 @@ final class RetiredStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked 
 
 /// The lock of a shard.
 ///
-/// It is not inlined, so that other modules get specialised code for everything that depends on `Key` and `Value` without
-/// seeing it. A `Lock` would be an object beside other shards' locks.
+/// Not inlined, so that other modules get specialized code for everything that depends on `Key` and `Value`, without
+/// seeing the lock. A `Lock` would be an object next to other shards' locks.
 @usableFromInline
 struct ShardMutex: ~Copyable, @unchecked Sendable {
-    // `@unchecked` for the pointer: POSIX locks are for all threads.
+    // `@unchecked` for the pointer: POSIX locks can be used by all threads.
     #if WEBIMAGE_TSAN
         // See `Lock` for the reason.
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -146,7 +147,7 @@ struct ShardMutex: ~Copyable, @unchecked Sendable {
     #endif
 }
 
-/// What all shards of a ``MemoryCache`` hold together, how much they may, and how old their oldest entries are.
+/// The totals and limits of all shards of a ``MemoryCache``, and the stamps of their oldest entries.
 @usableFromInline
 final class MemoryTotals: Sendable {
     /// Keeps the neighbours in memory on other cache lines.
@@ -161,8 +162,9 @@ final class MemoryTotals: Sendable {
     private let sharedCountLimit: Atomic<Int>
     private let sharedEntryCostLimit: Atomic<Int>
     private let middle = Padding()
-    /// The stamp of each shard's oldest entry, for evictions to compare; `.max` for an empty shard. Written under the shard's
-    /// lock, read without. They are side by side, as an eviction reads all of them and little else changes them.
+    /// The stamp of each shard's oldest entry, which evictions compare; `.max` for an empty shard. Written under the
+    /// shard's lock, read without it. They are adjacent in memory, since an eviction reads all of them and they rarely
+    /// change otherwise.
     private let oldestStamps: [32 of Atomic<Int64>] = InlineArray { _ in Atomic(.max) }
     private let shardCount: Int
     private let end = Padding()
@@ -192,11 +194,11 @@ final class MemoryTotals: Sendable {
         set { sharedEntryCostLimit.store(Self.clampedCost(newValue), ordering: .relaxed) }
     }
 
-    /// Whether one entry of that cost may be kept.
+    /// Whether an entry of that cost may be stored.
     @usableFromInline
     func admits(cost: Int) -> Bool { cost <= costLimit && cost <= entryCostLimit }
 
-    /// What evictions must reach after a store.
+    /// The goal of evictions after a store.
     @usableFromInline var limits: EvictionGoal { EvictionGoal(cost: costLimit, count: countLimit) }
 
     /// Adds what changed in a shard, under that shard's lock.
@@ -213,12 +215,12 @@ final class MemoryTotals: Sendable {
         return change
     }
 
-    /// Subtracts an entry, under its shard's lock, if the goal requires its eviction: of several threads that find one entry
-    /// too many, one may evict it.
+    /// Subtracts an entry, under its shard's lock, if the goal requires its eviction. If several threads find one entry
+    /// too many, only one evicts it.
     ///
-    /// Where both a cost and a count are exceeded at once, two threads may still take an entry each for the two reasons.
+    /// If both cost and count are exceeded, two threads may still each evict an entry, one for each reason.
     ///
-    /// - Returns: why the entry must go; `nil` if it may stay.
+    /// - Returns: the cause; `nil` if the entry may stay.
     @usableFromInline
     func countOut(cost: Int, stamp: Int64, for goal: EvictionGoal) -> EvictionCause? {
         if stamp <= goal.stamp {
@@ -240,7 +242,7 @@ final class MemoryTotals: Sendable {
     @usableFromInline
     func announce(oldestStamp: Int64, ofShard index: Int) { oldestStamps[index].store(oldestStamp, ordering: .relaxed) }
 
-    /// Returns the shard with the oldest entry; `nil` when all are empty.
+    /// Returns the shard with the oldest entry; `nil` if all are empty.
     @usableFromInline
     func oldestShard() -> (index: Int, stamp: Int64)? {
         var oldest = (index: 0, stamp: Int64.max)
@@ -261,7 +263,7 @@ final class MemoryTotals: Sendable {
         return false
     }
 
-    /// What a change led to, for the caller to handle once it holds no lock.
+    /// The consequences of a change, which the caller handles without a lock.
     @usableFromInline
     struct Change: OptionSet, Sendable {
         @usableFromInline let rawValue: UInt8
@@ -271,22 +273,22 @@ final class MemoryTotals: Sendable {
         @inlinable static var isInExcess: Change { Change(rawValue: 1) }
         /// There were no entries before.
         @inlinable static var isFilled: Change { Change(rawValue: 2) }
-        /// There are no entries any more.
+        /// There were entries before, and there are none now.
         @inlinable static var isEmptied: Change { Change(rawValue: 4) }
     }
 
-    /// Half of the range, so that the total and one more entry never overflow.
+    /// At most half of the range, so that the total and one more entry never overflow.
     private static func clampedCost(_ cost: Int) -> Int { min(max(0, cost), .max / 2) }
 }
 
-/// How far evictions go: the least recently used entries leave as long as one of these is exceeded.
+/// The goal of evictions: the least recently used entries are evicted while any of these is exceeded.
 @usableFromInline
 struct EvictionGoal: Sendable {
-    /// The most that the remaining entries may cost together.
+    /// The maximum total cost of the remaining entries.
     var cost = Int.max
-    /// The most entries.
+    /// The maximum number of entries.
     var count = Int.max
-    /// Entries last used at this time or earlier leave as well, in nanoseconds on the cache's clock.
+    /// Entries last used at this time or earlier are evicted as well, in nanoseconds on the cache's clock.
     var stamp = Int64.min
     /// The cause in the statistics; `nil` for ``EvictionCause/cost`` or ``EvictionCause/count``, whichever is exceeded.
     var cause: EvictionCause?

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 internal import WebImageCore
 
-/// Registers a ``MemoryCache`` for memory pressure reports and for its next sweep, as long as it has entries.
+/// Registers a ``MemoryCache`` for memory pressure reports and its next sweep, while it has entries.
 @usableFromInline
 final class MemoryUpkeep: Sendable {
     /// The minimum time between two sweeps, in nanoseconds: 5 s. Expired entries are not returned anyway.
@@ -21,7 +21,7 @@ final class MemoryUpkeep: Sendable {
     private let pressureSource: (any MemoryPressureSource)?
     private let clock: MemoryClock
     private let state = Lock(State())
-    /// The time of the scheduled sweep, in nanoseconds; `.min` where none could be earlier.
+    /// The time of the scheduled sweep, in nanoseconds; `.min` if none could be earlier.
     private let scheduledSweep = Atomic(Int64.max)
 
     init(maintenance: CacheMaintenance, pressureSource: (any MemoryPressureSource)?, clock: MemoryClock) {
@@ -62,7 +62,7 @@ final class MemoryUpkeep: Sendable {
             }
             state.withLock { $0.observation = observation }
         }
-        // First this, so that a thread that stores an entry after the cache was asked finds its deadline too early.
+        // First, so that a thread which stores an entry after the cache was asked finds its deadline too early.
         scheduledSweep.store(.max, ordering: .sequentiallyConsistent)
         let next = cache.nextSweep
         let earliest = state.withLock { $0.earliestSweep }
@@ -116,7 +116,7 @@ extension MemoryCache: MaintainedCache {
         switch level {
         case .warning:
             let (cost, count) = (totals.cost, totals.count)
-            // Where nothing costs anything, half of the entries.
+            // Without costs, half of the entries.
             evict(
                 downTo: cost > 0
                     ? EvictionGoal(cost: cost / 2, cause: .memoryPressure)
@@ -128,9 +128,9 @@ extension MemoryCache: MaintainedCache {
 
 /// The clock of a ``MemoryCache``.
 ///
-/// One reading gives both the order of uses and their age. It counts from the machine's start, including sleep: an entry
-/// that was to be kept for an hour is old after a night in a closed laptop. The kernel answers without a system call, in
-/// steps of a nanosecond, so that two uses by one thread never have the same time.
+/// One reading determines both the order of uses and their age. The clock counts from the boot of the machine and
+/// includes sleep, so an entry with a lifetime of an hour expires during a night in a closed laptop. Reading it takes
+/// no system call and has a resolution of a nanosecond, so two uses by one thread never have the same time.
 @usableFromInline
 struct MemoryClock: Sendable {
     /// Replaces the system's clock in tests: nanoseconds.
@@ -140,7 +140,7 @@ struct MemoryClock: Sendable {
 
     init(reading: (@Sendable () -> Int64)?) { self.reading = reading }
 
-    /// Nanoseconds since the machine started.
+    /// The time since boot, in nanoseconds.
     @usableFromInline
     func now() -> Int64 {
         if let reading { return reading() }
@@ -163,7 +163,7 @@ struct MemoryClock: Sendable {
 struct SlotDeadline: Sendable, Equatable {
     /// Microseconds on the cache's ``MemoryClock``; `.max` is never.
     @usableFromInline var time: Int64
-    /// How long the entry was to live, in seconds; -1 where uses must not extend it.
+    /// The original lifetime of the entry, in seconds; -1 if uses must not extend it.
     @usableFromInline var lifetime: Float
 
     @inlinable
@@ -181,11 +181,11 @@ struct SlotDeadline: Sendable, Equatable {
     @inlinable static var never: SlotDeadline { SlotDeadline(time: .max, lifetime: -1) }
     @inlinable var isNever: Bool { time == .max }
 
-    /// - Parameter now: nanoseconds, as ``MemoryClock/now()`` returns them.
+    /// - Parameter now: nanoseconds, as returned by ``MemoryClock/now()``.
     @inlinable
     func isPassed(at now: Int64) -> Bool { !isNever && time <= now / 1_000 }
 
-    /// Extends it for a use at `now`, in nanoseconds.
+    /// Extends the deadline for a use at `now`, in nanoseconds.
     @usableFromInline
     mutating func extend(by rule: ExpirationExtension, at now: Int64) {
         var deadline = ExpirationDeadline(time: time, lifetime: lifetime < 0 ? nil : Int64(Double(lifetime) * 1e6))
@@ -194,7 +194,7 @@ struct SlotDeadline: Sendable, Equatable {
 }
 
 extension Int64 {
-    /// Nanoseconds, for a limit in seconds: `.max` for more than about 290 years or NaN, 0 for a negative limit.
+    /// Converts a limit in seconds to nanoseconds: `.max` for more than about 290 years or NaN, 0 for a negative limit.
     init(nanosecondsIn seconds: Double) {
         self = seconds < 9e9 ? Int64(Swift.max(seconds, 0) * 1e9) : .max
     }
