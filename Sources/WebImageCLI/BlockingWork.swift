@@ -1,7 +1,7 @@
 internal import WebImage
 internal import WebImageCore
 
-/// Where the tool blocks: on threads of its own, not on Swift's cooperative ones.
+/// Runs blocking work on its own threads instead of Swift's cooperative ones.
 enum BlockingWork {
     private static let queue = WorkQueue(label: "webimage.tool", threadCount: PlatformThread.processorCount)
 

@@ -1,17 +1,17 @@
 internal import Dispatch
 internal import Glibc
 
-/// Ends the process at once on Ctrl-C, hang-up and termination, with the status a shell expects (128 + signal) and no
-/// unfinished file left behind.
+/// Ends the process immediately on Ctrl-C, hang-up and termination, with the status that shells expect (128 + signal),
+/// and removes unfinished files.
 ///
-/// The signals come through dispatch, not `sigwait`: dispatch parks the main thread with all signals open, and there
-/// their default action would win.
+/// Signals are received through Dispatch instead of `sigwait`, since Dispatch parks the main thread with all signals
+/// unblocked, where their default action would take effect.
 final class Interrupts {
     private let sources: [any DispatchSourceSignal]
 
-    /// Handles them for as long as this object lives.
+    /// Handles signals while this object exists.
     init() {
-        // A pipe that nobody reads is an error where it is written to.
+        // Writing to a pipe without a reader fails with an error instead.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "webimage.interrupts")
         sources = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }.map { number in
@@ -22,8 +22,8 @@ final class Interrupts {
         }
     }
 
-    /// Ends the process at once, with no unfinished file left behind. What waits to be written to the disk cache is lost,
-    /// as it is when a process is killed.
+    /// Ends the process immediately and removes unfinished files. Unwritten changes of the disk cache are lost, as when
+    /// a process is killed.
     static func end(status: Int32) -> Never {
         OutputFile.removeUnfinished {
             Console.standard.abandonBottomLine()
@@ -31,7 +31,7 @@ final class Interrupts {
         }
     }
 
-    /// Whether whoever started this process wants the signal ignored, as `nohup` does.
+    /// Whether the parent process made this one ignore the signal, as `nohup` does.
     private static func isIgnored(_ signal: Int32) -> Bool {
         var action = sigaction()
         sigaction(signal, nil, &action)

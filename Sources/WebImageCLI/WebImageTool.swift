@@ -1,10 +1,10 @@
 internal import Glibc
 internal import WebImage
 
-/// `webimage`: loads, describes and converts pictures from a shell.
+/// `webimage`: loads, describes and converts images from a shell.
 ///
-/// Commands run on the main actor, that is on the main thread, which is theirs to block; what takes long runs on
-/// threads of its own, never on Swift's cooperative ones.
+/// Commands run on the main actor and may block the main thread. Long work runs on other threads, but never on Swift's
+/// cooperative ones.
 @main
 @MainActor
 struct WebImageTool {
@@ -15,8 +15,8 @@ struct WebImageTool {
     static func main() async {
         let interrupts = Interrupts()
         let status = await run(Array(CommandLine.arguments.dropFirst()))
-        // Threads of the library may still run; `exit` would free what they use, through the handlers of other libraries. All
-        // output has been written.
+        // Threads of the library may still run. `exit` would run the handlers of other libraries, which free memory
+        // that these threads use. All output has been written.
         withExtendedLifetime(interrupts) { _exit(status.rawValue) }
     }
 

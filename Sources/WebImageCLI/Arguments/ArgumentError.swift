@@ -1,7 +1,7 @@
-/// Why a command does not start.
+/// A reason for not starting a command.
 enum ArgumentError: Error {
-    /// `--help` was asked for; this is what it says.
+    /// `--help` was given; the text of the help.
     case help(String)
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     case usage(command: String, reason: String)
 }

@@ -1,14 +1,14 @@
 internal import WebImage
 
 extension EncodingRequest {
-    /// The options of encoding as a parser declares them.
+    /// The declarations of the encoding options in a parser.
     struct Declaration {
         private let format, quality, level, filter, effort, alphaQuality, chroma: OptionParser.Option
         private let dithering, palette, colors, loop, maximum, background, frame: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
         private let progressive: OptionParser.Flag?
 
-        /// - Parameter canBeProgressive: whether `--progressive` means the kind of JPEG.
+        /// - Parameter canBeProgressive: whether `--progressive` selects progressive JPEG.
         init(in parser: OptionParser, canBeProgressive: Bool) {
             format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
             quality = parser.option("quality", value: "0…100", help: "Of JPEG and lossy WebP; 85 unless given")

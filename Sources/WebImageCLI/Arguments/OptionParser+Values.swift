@@ -2,13 +2,13 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// Values as they are written on the command line. Each throws a usage error that names the option and what it takes.
+/// Parsers for option values. Each throws a usage error with the name of the option and its valid values.
 extension OptionParser {
-    /// Checks what a command reads and writes by standard input and output.
+    /// Checks the use of standard input and output by a command.
     ///
     /// - Parameters:
-    ///   - output: where the image goes; `nil` for nowhere.
-    ///   - texts: the options given that print to standard output as well.
+    ///   - output: the destination of the image; `nil` for none.
+    ///   - texts: the options that print to standard output, too, and whether they are given.
     func checkStreams(
         inputs: [String], output: String?, printing texts: [(name: String, isGiven: Bool)]
     ) throws(ArgumentError) {
@@ -23,7 +23,7 @@ extension OptionParser {
         if isatty(STDOUT_FILENO) == 1 { throw error("the image would fill the terminal with bytes; name a file") }
     }
 
-    /// `--size WxH`, `Wx` or `xH`, with `--mode`.
+    /// Parses `--size WxH`, `Wx` or `xH`, with `--mode`.
     func thumbnail(size: Option, mode: Option) throws(ArgumentError) -> Thumbnail? {
         let resizeMode = try resizeMode(mode)
         guard let text = size.value else {
@@ -50,7 +50,7 @@ extension OptionParser {
         }
     }
 
-    /// A format that can be written.
+    /// Parses the name of a format that can be written.
     func writableFormat(_ option: Option) throws(ArgumentError) -> ImageFormat? {
         guard let text = option.value else { return nil }
         guard let format = ImageFormat(named: text), ImageFormat.writable.contains(format) else {
@@ -59,7 +59,7 @@ extension OptionParser {
         return format
     }
 
-    /// 0 to 100 on the command line, 0 to 1 in the library.
+    /// Parses a percentage: 0 to 100 on the command line, 0 to 1 in the library.
     func percentage(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let percent = Double(text), (0...100).contains(percent) else {
@@ -68,7 +68,7 @@ extension OptionParser {
         return percent / 100
     }
 
-    /// One of a few words.
+    /// Parses one of several words.
     func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ option: Option, named name: String
     ) throws(ArgumentError) -> Choice? {
@@ -81,7 +81,7 @@ extension OptionParser {
         return choice
     }
 
-    /// `#rrggbb`, or with alpha `#rrggbbaa`; the mark can be left out, which shells take for a comment.
+    /// Parses `#rrggbb`, or with alpha `#rrggbbaa`. The `#` is optional, since shells treat it as a comment.
     func color(
         _ option: Option, named name: String, mayHaveAlpha: Bool = false
     ) throws(ArgumentError) -> Color? {
@@ -97,7 +97,7 @@ extension OptionParser {
         return Color(red: level(24), green: level(16), blue: level(8), alpha: level(0))
     }
 
-    /// A number, with a fraction or without.
+    /// Parses a number, with or without a fraction.
     func number(_ option: Option, named name: String, in range: ClosedRange<Double>) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let number = Double(text), range.contains(number) else {
@@ -115,14 +115,14 @@ extension OptionParser {
         return count
     }
 
-    /// `NAME:PASSWORD`; the password may hold colons, and be empty.
+    /// Parses `NAME:PASSWORD`; the password may contain colons and may be empty.
     func credential(_ option: Option) throws(ArgumentError) -> Credential? {
         guard let text = option.value else { return nil }
         guard let colon = text.firstIndex(of: ":") else { throw error("--user takes NAME:PASSWORD") }
         return Credential(username: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
     }
 
-    /// A number of seconds above 0.
+    /// Parses a positive number of seconds.
     func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
@@ -131,7 +131,7 @@ extension OptionParser {
         return .seconds(seconds)
     }
 
-    /// A number of days, as seconds.
+    /// Parses a number of days; returns seconds.
     func days(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let days = Double(text), (0...100_000).contains(days) else {
@@ -140,7 +140,8 @@ extension OptionParser {
         return days * 86_400
     }
 
-    /// Fields written as `Name: value`. Of those with one name, in whatever case (RFC 9110, 5.1), the last holds.
+    /// Parses fields in the form `Name: value`. If names are equal, ignoring case (RFC 9110, 5.1), the last one is
+    /// used.
     func headers(_ option: Option) throws(ArgumentError) -> [String: String] {
         var headers: [String: String] = [:]
         for text in option.values {
@@ -158,7 +159,7 @@ extension OptionParser {
         return headers
     }
 
-    /// RFC 9110, 5.6.2.
+    /// Whether the text is a token (RFC 9110, 5.6.2).
     private func isToken(_ text: Substring) -> Bool {
         let marks = Set("!#$%&'*+-.^_`|~".unicodeScalars)
         return !text.isEmpty

@@ -1,6 +1,6 @@
 internal import CWebImageGLib
 
-/// Declares what a command takes and reads it with GLib's option parser (`GOptionContext`).
+/// Declares the arguments of a command and parses them with GLib's option parser (`GOptionContext`).
 ///
 /// ```swift
 /// let parser = OptionParser(command: "webimage get", summary: "Loads pictures.", operands: "URL|FILE…")
@@ -9,7 +9,7 @@ internal import CWebImageGLib
 /// size.value
 /// ```
 ///
-/// Everything of C lives inside ``parse(_:)``: declarations and results are plain Swift.
+/// All C types are confined to ``parse(_:)``; declarations and results are plain Swift.
 final class OptionParser {
     /// An option without a value.
     final class Flag {
@@ -19,9 +19,9 @@ final class OptionParser {
 
     /// An option with a value, which may be given several times.
     final class Option {
-        /// All its values, in order.
+        /// All values, in order.
         fileprivate(set) var values: [String] = []
-        /// The last one, which wins where only one counts.
+        /// The last value, which takes precedence if only one is used.
         var value: String? { values.last }
     }
 
@@ -35,7 +35,7 @@ final class OptionParser {
         let letter: Character?
         let help: String
         let target: Target
-        /// Another name of the option declared before, which the help does not list.
+        /// Whether this is another name of the previous option, which the help omits.
         var isAlias = false
     }
 
@@ -46,9 +46,9 @@ final class OptionParser {
     private var declarations: [Declaration] = []
 
     /// - Parameters:
-    ///   - command: how it is called, such as `webimage get`.
-    ///   - operands: what follows the options, such as `URL|FILE…`.
-    ///   - details: shown below the options in the help.
+    ///   - command: the full name, such as `webimage get`.
+    ///   - operands: the arguments after the options, such as `URL|FILE…`.
+    ///   - details: text below the options in the help.
     init(command: String, summary: String, operands: String, details: String = "") {
         self.command = command
         self.summary = summary
@@ -62,7 +62,7 @@ final class OptionParser {
         return flag
     }
 
-    /// - Parameter alias: another name for it.
+    /// - Parameter alias: another name for the option.
     func option(
         _ name: String, alias: String? = nil, letter: Character? = nil, value valueName: String, help: String
     ) -> Option {
@@ -75,7 +75,7 @@ final class OptionParser {
         return option
     }
 
-    /// Fills the declared flags and options from `arguments` and gives back the operands.
+    /// Sets the declared flags and options from `arguments` and returns the operands.
     ///
     /// - Throws: ``ArgumentError/usage(command:reason:)``; ``ArgumentError/help(_:)`` for `--help`.
     func parse(_ arguments: [String]) throws(ArgumentError) -> [String] {
@@ -90,7 +90,7 @@ final class OptionParser {
 
         // GLib copies the rows but not their strings, and writes into the cells.
         let strings = CStrings()
-        // Names of one option share a cell, so that the order of its values is that of the arguments.
+        // The names of one option share a cell, so that its values are in the order of the arguments.
         var cells: [UnsafeMutablePointer<gpointer?>] = []
         for row in rows {
             if row.isAlias, let last = cells.last {
@@ -132,11 +132,11 @@ final class OptionParser {
         return rest.values
     }
 
-    /// Returns the reason for an option that was not declared; `nil` for another failure.
+    /// Returns the error text for an undeclared option; `nil` for other errors.
     private func unknownOption(in arguments: [String], _ failure: GError) -> String? {
         guard failure.domain == g_option_error_quark(), failure.code == Int32(G_OPTION_ERROR_UNKNOWN_OPTION.rawValue)
         else { return nil }
-        // GLib names it at the end of its text.
+        // GLib's message ends with the name of the option.
         let message = String(cString: failure.message)
         guard let argument = arguments.first(where: { $0.hasPrefix("-") && message.hasSuffix($0) }) else { return nil }
         let option = String(argument.prefix { $0 != "=" })
@@ -145,7 +145,7 @@ final class OptionParser {
         return "there is no option '\(option)'" + question
     }
 
-    /// A complaint about this command's arguments.
+    /// Returns a usage error of this command.
     func error(_ reason: String) -> ArgumentError { .usage(command: command, reason: reason) }
 
     private func entry(
@@ -161,8 +161,8 @@ final class OptionParser {
         case .flag:
             entry.arg = G_OPTION_ARG_NONE
         case .option(_, let valueName):
-            // FILENAME hands the bytes over as they came; STRING would convert them from the locale's encoding and
-            // refuse "ä" in the C locale.
+            // FILENAME returns the original bytes; STRING would convert them from the locale's encoding and reject "ä"
+            // in the C locale.
             entry.arg = G_OPTION_ARG_FILENAME_ARRAY
             entry.arg_description = strings.add(valueName)
         }
@@ -197,7 +197,7 @@ private final class CStrings {
 
     deinit { for text in owned { g_free(text) } }
 
-    /// A null-terminated vector for `g_strfreev`, which GLib may shorten in place.
+    /// Returns a null-terminated vector for `g_strfreev`, which GLib may shorten in place.
     static func vector(_ texts: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
         let size = (texts.count + 1) * MemoryLayout<UnsafeMutablePointer<gchar>?>.stride
         let vector = g_malloc0(gsize(size))?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self)

@@ -1,7 +1,7 @@
 internal import WebImage
 
-/// What `convert` does to the pixels, as a parser declares it. Whatever the order of the options, the picture is turned first and
-/// gets its corners last, so that these lie where one sees them.
+/// The declarations of `convert`'s options for pixels. Regardless of the order of options, the image is rotated first
+/// and its corners are rounded last, so that they are the corners of the result.
 struct ProcessorOptions {
     private let rotation, flip, tint, blur, radius: OptionParser.Option
     private let grayscale: OptionParser.Flag
@@ -17,7 +17,7 @@ struct ProcessorOptions {
         radius = parser.option("round", value: "R", help: "Round its corners, with a radius of R pixels")
     }
 
-    /// What was given, in the order in which it is done.
+    /// Returns the processors for the given options, in order of their application.
     func processors(from parser: OptionParser) throws(ArgumentError) -> [any ImageProcessor] {
         var processors: [any ImageProcessor] = []
         if let degrees = try parser.number(rotation, named: "rotate", in: -36_000...36_000) {

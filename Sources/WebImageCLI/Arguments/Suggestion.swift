@@ -1,4 +1,4 @@
-/// The known word that was most likely meant by an unknown one.
+/// Suggests the known word that an unknown one probably stands for.
 enum Suggestion {
     /// Returns the closest of `candidates`, by the number of typing errors between them; `nil` if none is close.
     static func closest(to word: String, among candidates: [String]) -> String? {
@@ -9,12 +9,13 @@ enum Suggestion {
 
     /// Returns `; did you mean '…'?`, or nothing if no candidate is close.
     ///
-    /// - Parameter prefix: what stands before the candidate in the text.
+    /// - Parameter prefix: text before the candidate, such as `--`.
     static func question(about word: String, among candidates: [String], prefix: String = "") -> String {
         closest(to: word, among: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
     }
 
-    /// Letters inserted, left out, replaced, and neighbors swapped (optimal string alignment). An abbreviation is one error.
+    /// Counts letters that were inserted, omitted or replaced, and swapped neighbors (optimal string alignment). An
+    /// abbreviation counts as one error.
     private static func distance(from word: String, to candidate: String) -> Int {
         if word.count >= 3, candidate.hasPrefix(word), candidate != word { return 1 }
         let (first, second) = (Array(word), Array(candidate))

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import WebImage
 
 extension CacheCommand {
-    /// Whether it succeeded.
+    /// Performs the action; returns whether it succeeded.
     func perform(on disk: DiskCache) async -> Bool {
         switch action {
         case .stats: await printStats(of: disk)
@@ -48,7 +48,7 @@ extension CacheCommand {
                 guard await disk.contains(key) else { throw await absence(of: key, in: disk) }
                 for alternate in ImageCacheKey(text: key)?.alternates ?? [] { disk.remove(for: alternate.description) }
                 await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
-                // What could not be removed is still there, and the cache has told why.
+                // If the entry still exists, it could not be removed, and the cache has reported the reason.
                 if await disk.contains(key), let failure = failures.withLock(\.last) { throw failure }
             }
             if failure != nil { areAllRemoved = false }
@@ -59,7 +59,7 @@ extension CacheCommand {
         return areAllRemoved
     }
 
-    /// Why a key is not found: where the cache can't be used, nobody knows what is in it.
+    /// Returns why a key was not found. If the cache cannot be used, its contents are unknown.
     private func absence(of key: String, in disk: DiskCache) async -> WebImageError {
         await disk.flush()
         return unusableCache ?? .notInCache(key: key)
@@ -68,15 +68,15 @@ extension CacheCommand {
     private func trim(_ disk: DiskCache, to limits: Limits) async {
         if let count = limits.count { await disk.trim(toCount: count) }
         if let age = limits.age { await disk.trim(toAge: age) }
-        // What has expired, or was left behind, goes in any case; the flush that follows applies the cache's own limits.
+        // Also removes expired entries and leftover files; the following flush applies the cache's own limits.
         await disk.trim(toSize: limits.size ?? .max)
     }
 
-    /// Runs `body` and reports how much less there is after it: what could not be removed does not count as removed.
+    /// Runs `body` and reports the decrease in entries and bytes; entries that could not be removed are not counted.
     private func reportRemoval(from disk: DiskCache, by body: () async -> Void) async -> Bool {
         let (count, size) = (await disk.count, await disk.totalSize)
         await body()
-        // After a failure it opens the index again, which else would count as empty.
+        // After a failure this opens the index again, which would otherwise count as empty.
         await disk.flush()
         // Another process may have stored more in the meantime.
         let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
@@ -108,7 +108,7 @@ extension CacheCommand {
         "\(count) \(count == 1 ? one : several)"
     }
 
-    /// - Parameter line: `nil` for what failed and was complained about.
+    /// - Parameter line: `nil` for a failure that was already reported.
     func report(_ line: String?, _ json: JSON) {
         if isJSON {
             Console.standard.print(json.text)

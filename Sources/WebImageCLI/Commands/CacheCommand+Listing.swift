@@ -4,7 +4,7 @@ internal import WebImage
 extension CacheCommand {
     func printStats(of disk: DiskCache) async -> Bool {
         let statistics = await disk.statistics()
-        // It has been told; zeros would be no figures.
+        // The error was already reported; zeros would be wrong.
         if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
         report(statistics.text(directory: directory, now: Date()), statistics.json(directory: directory))
@@ -61,7 +61,7 @@ extension DiskCache.Statistics {
         ]
     }
 
-    /// `nil` where nobody has looked.
+    /// `nil` without any look-ups.
     private var hitPercent: Double? {
         hits + misses > 0 ? Double(hits) / Double(hits + misses) * 100 : nil
     }
@@ -97,6 +97,6 @@ extension DiskCache.Entry.Place {
 }
 
 extension JSON {
-    /// ISO 8601 in seconds; `null` for `nil`.
+    /// The date in ISO 8601 format with seconds; `null` for `nil`.
     fileprivate static func optional(_ date: Date?) -> JSON { .optional(date?.formatted(.iso8601)) }
 }

@@ -2,12 +2,12 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// `webimage cache`: what the disk cache holds.
+/// `webimage cache`: lists and changes the contents of the disk cache.
 struct CacheCommand: Command {
     static let name = "cache"
     static let summary = "Look into the disk cache, or clean it"
 
-    /// What to do with it.
+    /// The action to perform.
     enum Action {
         case stats
         case list
@@ -17,7 +17,7 @@ struct CacheCommand: Command {
         case trim(Limits)
     }
 
-    /// How much 'trim' leaves; without any of them the cache's own limits apply.
+    /// The limits of 'trim'; if all are `nil`, the cache's own limits apply.
     struct Limits {
         /// In bytes.
         var size: Int64?
@@ -30,7 +30,7 @@ struct CacheCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let cache: SourceOptions.Cache
-    /// What went wrong in the cache so far.
+    /// The errors of the cache so far.
     let failures = Lock<[WebImageError]>([])
 
     init(_ arguments: [String]) throws(ArgumentError) {
@@ -108,14 +108,14 @@ struct CacheCommand: Command {
         }
     }
 
-    /// Why there is no cache in a directory; `nil` where there is one, or nobody can tell.
+    /// Returns an error text if there is no cache in the directory; `nil` if there is one, or if this is unknown.
     private static func absence(of path: String) -> String? {
         var status = stat()
         guard stat(path + "/index.sqlite", &status) != 0, errno == ENOENT else { return nil }
         return "\(path): there is no cache in this directory."
     }
 
-    /// Why nothing is known of the cache, if that is so.
+    /// The error because of which the contents of the cache are unknown, if any.
     var unusableCache: WebImageError? {
         failures.withLock { failures in
             failures.first { failure in
@@ -128,7 +128,7 @@ struct CacheCommand: Command {
     }
 
     func run() async -> ExitStatus {
-        // Opening would make one, in a directory that was only mistyped.
+        // Opening would create a cache in a mistyped directory.
         if case .directory(let path) = cache, let failure = Self.absence(of: path) {
             Console.standard.complain(failure)
             return .failure

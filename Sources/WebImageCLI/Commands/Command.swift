@@ -1,24 +1,24 @@
-/// One of the things `webimage` does.
+/// A command of `webimage`.
 @MainActor
 protocol Command {
-    /// The word that selects it.
+    /// The name on the command line.
     static var name: String { get }
-    /// What it does, for the list of commands.
+    /// The description in the list of commands.
     static var summary: String { get }
 
-    /// Reads its arguments; nothing is touched yet.
+    /// Parses the arguments, without any other effect.
     init(_ arguments: [String]) throws(ArgumentError)
 
-    /// Does it. Results go to standard output, complaints to standard error.
+    /// Runs the command. Results go to standard output, errors to standard error.
     func run() async -> ExitStatus
 }
 
-/// What the process tells whoever started it.
+/// The exit status of the process.
 enum ExitStatus: Int32 {
     /// Everything succeeded.
     case success = 0
-    /// Something failed; standard error says what.
+    /// Something failed; the error was printed to standard error.
     case failure = 1
-    /// The arguments made no sense; nothing was done.
+    /// The arguments were invalid; nothing was done.
     case usage = 2
 }

@@ -1,4 +1,4 @@
-/// Runs `body` for each index, at most `limit` at once, and hands over the results as they come.
+/// Runs `body` for each index, at most `limit` concurrently, and passes on each result as soon as it is available.
 @MainActor
 func runConcurrently<Output: Sendable>(
     over indices: Range<Int>, atMost limit: Int, _ body: @escaping @Sendable (Int) async -> Output,

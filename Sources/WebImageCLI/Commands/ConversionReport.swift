@@ -1,12 +1,12 @@
 internal import WebImage
 
-/// What `convert` says about one image.
+/// The report of `convert` about one image.
 struct ConversionReport: Sendable {
-    /// As on the command line.
+    /// The text on the command line.
     let input: String
-    /// The one named on the command line, if any.
+    /// The format on the command line, if any.
     let format: ImageFormat?
-    /// Of what was written.
+    /// The properties of the written image.
     var info: ImageInfo?
     var byteCount: Int?
     var path: String?

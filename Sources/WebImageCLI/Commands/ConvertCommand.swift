@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import WebImage
 internal import WebImageCore
 
-/// `webimage convert`: files into others, in another size, format or quality, turned, blurred or tinted.
+/// `webimage convert`: converts files to another size, format or quality; also rotates, blurs and tints.
 struct ConvertCommand: Command {
     static let name = "convert"
     static let summary = "Write pictures in another size, format or quality"
@@ -10,7 +10,7 @@ struct ConvertCommand: Command {
     let inputs: [ImageInput]
     let output: PictureOutput
     let isJSON: Bool
-    /// Whether a line tells of each image written: where the command line does not name its file.
+    /// Whether to print a line for each written image, which is the case if the command line does not name the files.
     let printsLines: Bool
     let thumbnail: Thumbnail?
     let processors: [any ImageProcessor]

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// `webimage get`: loads pictures, as many at once as asked for, and writes them out if asked to.
+/// `webimage get`: loads images, several concurrently, and optionally writes them to files.
 struct GetCommand: Command {
     static let name = "get"
     static let summary = "Load pictures into the cache, or into files"

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// `webimage info`: what files say about themselves.
+/// `webimage info`: prints the properties of files.
 struct InfoCommand: Command {
     static let name = "info"
     static let summary = "Describe pictures"
@@ -64,9 +64,9 @@ struct InfoCommand: Command {
     }
 }
 
-/// What `info` says about one picture.
+/// The report of `info` about one image.
 struct InfoReport {
-    /// As on the command line.
+    /// The text on the command line.
     let url: String
     var info: ImageInfo?
     var byteCount: Int?
@@ -97,7 +97,7 @@ struct InfoReport {
         return facts.joined(separator: ", ")
     }
 
-    /// Of each frame, where all are alike; the shortest, the longest and their sum, where they are not.
+    /// Returns the duration of each frame if all are equal, otherwise the shortest, the longest and the sum.
     private func durations(_ durations: [Double]) -> String {
         func seconds(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) s" }
         guard let shortest = durations.min(), let longest = durations.max() else { return "" }

@@ -1,10 +1,10 @@
 internal import WebImage
 
-/// What `get` says about one picture.
+/// The report of `get` about one image.
 struct LoadReport: Sendable {
-    /// As on the command line.
+    /// The text on the command line.
     let url: String
-    /// `memory`, `disk`, `network`, `file`, `data`, `stdin`, or `none` where there is no picture.
+    /// `memory`, `disk`, `network`, `file`, `data`, `stdin`, or `none` without an image.
     var source = "none"
     var format: ImageFormat?
     var size: PixelSize?
@@ -13,7 +13,7 @@ struct LoadReport: Sendable {
     var duration = Duration.zero
     var path: String?
     var error: WebImageError?
-    /// What happened, where that is to be told.
+    /// The trace of the load, if it is to be printed.
     var trace: LoadTrace?
 
     init(url: String) { self.url = url }

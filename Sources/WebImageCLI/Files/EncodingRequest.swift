@@ -1,31 +1,31 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// How a picture is to be encoded, if at all.
+/// How to encode an image, if at all.
 struct EncodingRequest: Sendable {
     var format: ImageFormat?
     var isResized = false
-    /// Whether images are encoded even without any option that asks for it.
+    /// Whether images are encoded even if no option requires it.
     var isRequired = false
     var options = EncodingOptions()
-    /// Whether an option asks for quality.
+    /// Whether an option specifies the quality.
     var hasQuality = false
     var byteLimit: Int?
-    /// How often an animation plays, 0 for ever; `nil` for as often as it did.
+    /// How often an animation plays, 0 for forever; `nil` to keep the original loop count.
     var loopCount: Int?
-    /// The only frame that is written, counted from 1.
+    /// The number of the only frame to write, starting at 1.
     var frameNumber: Int?
-    /// What was given of that which only some formats have, such as `--level`, and those formats.
+    /// The given options that only some formats support, such as `--level`, with these formats.
     var limitedOptions: [(name: String, formats: [ImageFormat])] = []
 
-    /// Whether the original bytes won't do.
+    /// Whether the image has to be encoded, instead of writing the original bytes.
     var isNeeded: Bool {
         isRequired || format != nil || hasQuality || isResized || byteLimit != nil || loopCount != nil
             || frameNumber != nil
             || !limitedOptions.isEmpty
     }
 
-    /// Complains of what `format` does not have.
+    /// Throws a usage error for an option that `format` does not support.
     func check(for format: ImageFormat, parser: OptionParser) throws(ArgumentError) {
         guard let option = limitedOptions.first(where: { !$0.formats.contains(format) }) else { return }
         let names = option.formats.map { $0.name.uppercased() }
@@ -34,8 +34,8 @@ struct EncodingRequest: Sendable {
             "--\(option.name) is for \(list.joined(separator: " and ")), not for \(format.name.uppercased())")
     }
 
-    /// What was asked for, or the picture's own, or where that won't do PNG, which loses nothing; JPEG when a quality
-    /// is asked for.
+    /// Returns the format to write: the specified one, else the image's own, else PNG, which is lossless. If a quality
+    /// is specified for a format without one, JPEG.
     func format(for image: Image) -> ImageFormat {
         if let format { return format }
         let own = image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
@@ -43,7 +43,7 @@ struct EncodingRequest: Sendable {
         return own
     }
 
-    /// Blocks the calling thread.
+    /// Encodes the image on the calling thread.
     func encode(_ image: Image) throws(WebImageError) -> Data {
         let format = format(for: image)
         let registry = CodecRegistry.shared

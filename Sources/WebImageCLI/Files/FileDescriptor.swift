@@ -2,14 +2,14 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// The system's number for an open file; closing it is the owner's business.
+/// An open file descriptor, which its owner closes.
 struct FileDescriptor {
     private let number: Int32
 
     init(_ number: Int32) { self.number = number }
 
-    /// Writes all of `data`; 0, or the system's error number. Blocks, even when whoever shares the terminal or pipe has
-    /// made it one that does not.
+    /// Writes all of `data`; returns 0 or the system's error number. Blocks, even if another process that shares the
+    /// terminal or pipe has made it nonblocking.
     @discardableResult
     func write(_ data: Data) -> Int32 {
         data.withUnsafeBytes { bytes in
@@ -28,7 +28,7 @@ struct FileDescriptor {
         }
     }
 
-    /// Returns early at a signal or a failure, which the next write meets again.
+    /// Returns early after a signal or an error, which the next write encounters again.
     private func waitForRoom() {
         var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         poll(&request, 1, -1)

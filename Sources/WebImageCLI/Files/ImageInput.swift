@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// What a command is asked to read: a URL, the path of a file, or `-` for standard input.
+/// An input of a command: a URL, a file path, or `-` for standard input.
 struct ImageInput: Sendable {
-    /// As it was written on the command line.
+    /// The text on the command line.
     let text: String
     let url: URL
 
-    /// How standard input is written; a file of that name is `./-`.
+    /// Stands for standard input; a file with that name is `./-`.
     static let standardInput = "-"
 
     /// - Throws: ``WebImageError/invalidURL(_:)``.
@@ -29,12 +29,12 @@ struct ImageInput: Sendable {
 
     var isStandardInput: Bool { text == Self.standardInput }
 
-    /// As it is called in lines for people.
+    /// The name in messages.
     static func displayName(of text: String) -> String {
         text == standardInput ? StandardInput.name : CredentialRedaction.removingUserInformation(from: text)
     }
 
-    /// What `get` calls the place that a loader takes it from.
+    /// The value of `source` in reports of `get`.
     var sourceName: String {
         if isStandardInput { return "stdin" }
         return switch url.scheme?.lowercased() {
@@ -44,7 +44,7 @@ struct ImageInput: Sendable {
         }
     }
 
-    /// `scheme://…` (RFC 3986, 3.1) or `data:…`; a path may hold a colon as well.
+    /// Whether the text starts with `scheme://` (RFC 3986, 3.1) or `data:`; paths may contain colons, too.
     private static func hasScheme(_ text: String) -> Bool {
         text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\/|[Dd][Aa][Tt][Aa]:/) != nil
     }

@@ -2,21 +2,21 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// Writes files that are there whole or not at all.
+/// Writes files completely or not at all.
 ///
-/// The bytes go to a temporary file beside the target, which then takes the target's place. An interrupt, or a closed
-/// standard output, removes the temporary files; see ``Interrupts``.
+/// The bytes are written to a temporary file in the same directory, which is then renamed to the target. An interrupt,
+/// or a closed standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
-    /// Temporary files being written now.
+    /// The temporary files that are being written.
     private static let unfinished = Lock<Set<String>>([])
 
-    /// How standard output is written; a file of that name is `./-`.
+    /// Stands for standard output; a file with that name is `./-`.
     static let standardOutput = "-"
 
-    /// Writes `data`; blocks the calling thread. A link stays a link, a file that is replaced keeps its permissions, and a
-    /// device or pipe is written to as it is.
+    /// Writes `data`; blocks the calling thread. Symbolic links are followed, a replaced file keeps its permissions,
+    /// and devices and pipes are written to directly.
     ///
-    /// - Parameter replaces: whether a file that exists is replaced; otherwise it fails with `EEXIST`.
+    /// - Parameter replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
     /// - Throws: ``WebImageError/file(path:errno:)``.
     static func write(_ data: Data, to path: String, replaces: Bool = true) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
@@ -30,21 +30,21 @@ enum OutputFile {
         }
     }
 
-    /// Whether a file of that name would be replaced.
+    /// Whether writing would replace a regular file.
     static func isFile(_ path: String) -> Bool {
         path != standardOutput && mode(of: path).map { $0 & S_IFMT } == S_IFREG
     }
 
     /// - Parameters:
-    ///   - permissions: those of the file that is replaced; `nil` where there is none.
-    ///   - mayExist: whether a file that has appeared meanwhile is replaced.
+    ///   - permissions: the permissions of the replaced file; `nil` for a new file.
+    ///   - mayExist: whether to replace a file that was created meanwhile.
     private static func replace(
         _ path: String, permissions: mode_t?, with data: Data, mayExist: Bool
     ) throws(WebImageError) {
-        // Whoever may not read the old file must not read the new one either, not even while it is written.
+        // Users who cannot read the old file must not be able to read the new one, even while it is written.
         let (descriptor, temporaryPath) = try createTemporaryFile(
             beside: path, permissions: permissions == nil ? 0o666 : 0o600)
-        // A file system that knows no permissions refuses; there is nothing to keep then.
+        // This fails on a file system without permissions, which has none to preserve.
         if let permissions { fchmod(descriptor, permissions) }
         var status = FileDescriptor(descriptor).write(data)
         if close(descriptor) != 0, status == 0 { status = errno }
@@ -57,20 +57,20 @@ enum OutputFile {
         guard status == 0 else { throw .file(path: path, errno: status) }
     }
 
-    /// Gives a file its name; 0, or the system's error number.
+    /// Renames a file; returns 0 or the system's error number.
     private static func move(_ temporaryPath: String, to path: String, mayExist: Bool) -> Int32 {
         if mayExist { return rename(temporaryPath, path) == 0 ? 0 : errno }
-        // A link never takes the place of another file, whoever makes one meanwhile.
+        // `link` never replaces a file, even one that is created at the same moment.
         if link(temporaryPath, path) == 0 {
             unlink(temporaryPath)
             return 0
         }
-        // Some file systems have no links.
+        // Some file systems do not support links.
         guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { return errno }
         return mode(of: path) != nil ? EEXIST : move(temporaryPath, to: path, mayExist: true)
     }
 
-    /// Removes the temporary files and keeps `body`'s caller from starting another: it must not return.
+    /// Removes the temporary files and prevents new ones, so `end` must not return.
     static func removeUnfinished(then end: () -> Never) -> Never {
         unfinished.withLock { unfinished in
             for path in unfinished { unlink(path) }
@@ -78,7 +78,7 @@ enum OutputFile {
         }
     }
 
-    /// Makes a directory and those above it, as `mkdir -p` does.
+    /// Creates a directory and its parent directories, like `mkdir -p`.
     static func createDirectory(_ path: String) throws(WebImageError) {
         var index = path.startIndex
         while index < path.endIndex {
@@ -92,16 +92,16 @@ enum OutputFile {
 
     static func isDirectory(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
 
-    /// What it is and who may do what with it; `nil` when there is nothing.
+    /// The type and permissions of a file; `nil` if it does not exist.
     private static func mode(of path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode : nil
     }
 
-    /// Where links lead to, whether or not there is something; `path` itself when it is no link.
+    /// Resolves links, whether or not the target exists; returns `path` itself if it is not a link.
     private static func resolved(_ path: String) throws(WebImageError) -> String {
         var resolved = path
-        // As many links as the system itself follows.
+        // The same number of links that the system follows.
         for _ in 0...40 {
             guard let target = linkTarget(of: resolved) else { return resolved }
             let directory = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
@@ -110,7 +110,7 @@ enum OutputFile {
         throw .file(path: path, errno: ELOOP)
     }
 
-    /// What the link at `path` says, relative to the directory it is in; `nil` when there is no link.
+    /// The target of the link at `path`, relative to the link's directory; `nil` if it is not a link.
     private static func linkTarget(of path: String) -> String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &bytes, bytes.count)
@@ -125,14 +125,14 @@ enum OutputFile {
         guard status == 0 else { throw .file(path: path, errno: status) }
     }
 
-    /// Whether both paths lead to one file, by whatever names and links.
+    /// Whether both paths refer to the same file, through any names and links.
     static func isSameFile(_ path: String, _ other: String) -> Bool {
         var (first, second) = (stat(), stat())
         return stat(path, &first) == 0 && stat(other, &second) == 0
             && first.st_ino == second.st_ino && first.st_dev == second.st_dev
     }
 
-    /// - Parameter permissions: less those that the process's mask takes away.
+    /// - Parameter permissions: reduced by the process's umask.
     private static func createTemporaryFile(
         beside path: String, permissions: mode_t
     ) throws(WebImageError) -> (Int32, String) {

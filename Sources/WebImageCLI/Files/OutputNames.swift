@@ -1,32 +1,32 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// Gives every input of a command a file name of its own, taken from its address.
+/// Chooses a unique file name for each input of a command, derived from its URL.
 ///
-/// A name never leads out of the directory, is never hidden, and never that of another input: the second `a.jpg`
-/// becomes `a-2.jpg`. Names depend on the order of the inputs alone, not on which load ends first.
+/// Names never leave the directory, are never hidden, and are never used twice: the second `a.jpg` becomes `a-2.jpg`.
+/// Names depend only on the order of the inputs, not on the order in which loads end.
 struct OutputNames {
-    /// A file name whose extension may be known only once the picture is there.
+    /// A file name, whose extension may only be known when the image is loaded.
     struct Name: Hashable {
         let stem: String
         let fileExtension: String?
 
-        /// The whole name; `format` supplies a missing extension.
+        /// Returns the complete name; `format` determines a missing extension.
         func fileName(for format: ImageFormat) -> String { "\(stem).\(fileExtension ?? format.fileExtension)" }
     }
 
     private var taken: [String: Set<String?>] = [:]
 
-    /// The longest name most file systems take, in bytes (NAME_MAX), less what a number and a temporary name add.
+    /// The longest name on most file systems, in bytes (NAME_MAX), minus space for a number and a temporary name.
     private static let longestStem = 200
 
-    /// Where the extension comes from.
+    /// The source of the extension.
     enum Ending {
-        /// The address, or else the picture: for bytes that are written as they came.
+        /// The URL, or else the image; for bytes that are written unchanged.
         case own
-        /// The picture, whatever the address says.
+        /// The image, regardless of the URL.
         case picture
-        /// A format that was asked for.
+        /// The requested format.
         case format(ImageFormat)
     }
 
@@ -48,14 +48,14 @@ struct OutputNames {
         return Name(stem: candidate, fileExtension: wantedExtension)
     }
 
-    /// A name without an extension may get any, so it shares its stem with nobody.
+    /// A name without an extension may receive any, so its stem must be unique.
     private func conflicts(_ stem: String, _ fileExtension: String?) -> Bool {
         guard let extensions = taken[stem] else { return false }
         return fileExtension == nil || extensions.contains(nil) || extensions.contains(fileExtension)
     }
 
     private static func lastComponent(of url: URL) -> String {
-        // Decoded first: what "%2F" hides must not count as part of a name.
+        // Decoded first, so that a "/" encoded as "%2F" is not part of a name.
         url.path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
     }
 

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// Where `get` and `convert` write their images, and in what form.
+/// The destination and encoding of images written by `get` and `convert`.
 struct PictureOutput: Sendable {
     private enum Target {
         case file(String)
@@ -11,15 +11,15 @@ struct PictureOutput: Sendable {
 
     private let target: Target
     private let encoding: EncodingRequest
-    /// The files that must not be replaced since they are read.
+    /// Input files, which must not be replaced.
     private let inputFiles: [String]
     private let replaces: Bool
 
-    /// Chooses all names; looks only whether `path` is a directory.
+    /// Chooses all names; only checks whether `path` is a directory.
     ///
     /// - Parameters:
-    ///   - replaces: whether files that exist are replaced.
-    ///   - mayReplaceInput: whether that holds for the input, too, where `path` names a file.
+    ///   - replaces: whether to replace existing files.
+    ///   - mayReplaceInput: whether this includes the input, if `path` names a file.
     init(
         path: String, inputs texts: [String], encoding: EncodingRequest, replaces: Bool, mayReplaceInput: Bool = false,
         parser: OptionParser
@@ -37,7 +37,7 @@ struct PictureOutput: Sendable {
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if encoding.isNeeded { .picture } else { .own }
             var names = OutputNames()
-            // An input that is no URL fails before its name is used.
+            // An input that is not a URL fails before its name is used.
             target = .directory(path, names: inputs.map { names.name(for: $0?.url, ending: ending) })
         }
         if let format = encoding.format { try encoding.check(for: format, parser: parser) }
@@ -47,10 +47,10 @@ struct PictureOutput: Sendable {
             ? [] : inputs.compactMap { $0?.isFile == true ? $0?.url.path(percentEncoded: false) : nil }
     }
 
-    /// The format of every image written, if the command line names one.
+    /// The format on the command line, if any, which applies to all images.
     var format: ImageFormat? { encoding.format }
 
-    /// Whether names are chosen here.
+    /// Whether this object chooses the names.
     var isDirectory: Bool {
         if case .directory = target { return true }
         return false
@@ -62,7 +62,8 @@ struct PictureOutput: Sendable {
         return false
     }
 
-    /// Fails before anything is loaded if the image could not be written: its file exists and is not to be replaced.
+    /// Throws, before anything is loaded, if the image could not be written because its file exists and must not be
+    /// replaced.
     func checkFile(index: Int) throws(WebImageError) {
         let path: String?
         switch target {
@@ -73,14 +74,14 @@ struct PictureOutput: Sendable {
         if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path, errno: EEXIST) }
     }
 
-    /// Whether the original bytes are written, so that pixels alone won't do.
+    /// Whether the original bytes are written, so that pixels alone are not enough.
     var writesBytes: Bool { !encoding.isNeeded }
 
-    /// Encodes and writes on a thread of its own.
+    /// Encodes and writes an image on a thread that may block.
     ///
     /// - Parameters:
-    ///   - bytes: the original ones.
-    ///   - index: which input it is.
+    ///   - bytes: the original bytes.
+    ///   - index: the index of the input.
     /// - Returns: the file's path, and what was written.
     func write(
         _ image: Image, bytes: Data?, index: Int
@@ -88,7 +89,7 @@ struct PictureOutput: Sendable {
         try await BlockingWork.run { () throws(WebImageError) in
             let data: Data = if writesBytes, let bytes { bytes } else { try encoding.encode(image) }
             let path = try path(for: image, index: index)
-            // `get DIR/a.png --size 100x100 -o DIR` must not cost anybody the original.
+            // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
             guard !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
                 throw .file(path: path, errno: EEXIST)
             }
@@ -114,7 +115,7 @@ struct PictureOutput: Sendable {
 }
 
 extension ImageFormat {
-    /// The known format that a file's extension names.
+    /// Creates the known format for a file's extension.
     init?(fileName: String) {
         guard let dot = fileName.lastIndex(of: "."), !fileName[dot...].contains("/") else { return nil }
         self.init(named: String(fileName[dot...]))

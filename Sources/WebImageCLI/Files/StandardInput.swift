@@ -2,22 +2,22 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
 
-/// An image that comes through standard input.
+/// An image from standard input.
 enum StandardInput {
-    /// As errors call it.
+    /// The name in errors.
     static let name = "standard input"
 
-    /// A request for it, which no cache answers; it can be loaded once.
+    /// A request for the image, which is not cached and can be loaded once.
     static var request: WebImageRequest {
         var request = WebImageRequest(id: "stdin", isCacheable: false) { try await bytes() }
         request.cachePolicy = .reload
         return request
     }
 
-    /// Reads it to its end, on a thread that may block.
+    /// Reads to the end, on a thread that may block.
     ///
-    /// - Throws: ``WebImageError/file(path:errno:)``, for no bytes at all with `ENODATA`, for more than a file may have with
-    ///   `EFBIG`.
+    /// - Throws: ``WebImageError/file(path:errno:)``, with `ENODATA` for no bytes at all, with `EFBIG` for more than a
+    ///   file may have.
     static func bytes() async throws(WebImageError) -> Data {
         try await BlockingWork.run { () throws(WebImageError) in
             var data = Data()
@@ -26,7 +26,7 @@ enum StandardInput {
                 let count = read(STDIN_FILENO, &piece, piece.count)
                 if count < 0, errno == EINTR { continue }
                 if count < 0, errno == EAGAIN {
-                    // Whoever shares it may have made it one that does not block.
+                    // Another process that shares it may have made it nonblocking.
                     var request = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
                     poll(&request, 1, -1)
                     continue

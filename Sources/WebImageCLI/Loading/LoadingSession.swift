@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// The library as one command uses it: a manager with its caches and loaders.
+/// A manager with its caches and loaders, for one command.
 final class LoadingSession: Sendable {
     private let options: SourceOptions
     private let disk: DiskCache?
@@ -32,11 +32,11 @@ final class LoadingSession: Sendable {
         return request
     }
 
-    /// Loads one picture.
+    /// Loads one image.
     ///
     /// - Parameters:
     ///   - progress: called on the manager's callback queue, which may block.
-    ///   - trace: gets what happened, also on the way to a failure.
+    ///   - trace: receives the trace, also after a failure.
     func load(
         _ request: WebImageRequest,
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: Lock<LoadTrace>? = nil
@@ -48,7 +48,7 @@ final class LoadingSession: Sendable {
         return try result.get()
     }
 
-    /// The file's bytes. Memory keeps pixels only, so a picture from there has none: they are fetched if needed.
+    /// Returns the file's bytes. The memory cache has only pixels, so the bytes of its images are fetched if needed.
     func bytes(
         of response: WebImageResponse, for request: WebImageRequest, areNeeded: Bool
     ) async throws(WebImageError) -> Data? {
@@ -59,7 +59,7 @@ final class LoadingSession: Sendable {
         return try await load(request).data
     }
 
-    /// A local file's bytes, whatever they are.
+    /// Returns the bytes of a local file of any type.
     func fileBytes(at url: URL) async throws(WebImageError) -> Data {
         let body = Lock(Data())
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
@@ -75,7 +75,7 @@ final class LoadingSession: Sendable {
         return body.withLock { $0 }
     }
 
-    /// Waits until everything is on the disk; the process may end then.
+    /// Waits until everything is on disk, so that the process can end.
     func finish() async { await disk?.flush() }
 }
 

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import WebImage
 
 extension SourceOptions.Cache {
-    /// - Parameter onFailure: told, once for each cause, why the cache stands aside.
+    /// - Parameter onFailure: called once for each cause when the cache cannot be used.
     func open(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache {
         var configuration: DiskCache.Configuration
         switch self {

@@ -1,38 +1,38 @@
 internal import WebImage
 
-/// Where `get` and `info` may take pictures from, and how.
+/// The sources from which `get` and `info` load images, and their settings.
 struct SourceOptions: Sendable {
-    /// Which disk cache takes part.
+    /// The disk cache to use.
     enum Cache: Sendable {
-        /// The tool's own, where the system wants caches.
+        /// The tool's own cache, in the user's cache directory.
         case standard
         case directory(String)
     }
 
-    /// `nil` for none.
+    /// `nil` for no disk cache.
     var cache: Cache? = .standard
     var policy = CachePolicy.cacheFirst
     var headers: [String: String] = [:]
-    /// For servers that ask for one.
+    /// The credential for HTTP authentication.
     var credential: Credential?
-    /// Whether cookies that one answer sets go out with later requests of the run.
+    /// Whether cookies of a response are sent with later requests of the run.
     var handlesCookies = false
-    /// Whether any certificate will do.
+    /// Whether invalid certificates are accepted. Insecure: allows interception.
     var allowsInvalidCertificates = false
-    /// A PEM file of the authorities to trust instead of the system's.
+    /// A PEM file with the trusted authorities, instead of the system's.
     var authorities: String?
-    /// How long nothing may arrive; `nil` for the library's own limit.
+    /// The longest time without any data; `nil` for the library's default.
     var idleTimeout: Duration?
-    /// How long a load may take in total; `nil` for no limit.
+    /// The maximum duration of a load; `nil` for no limit.
     var totalTimeout: Duration?
-    /// How often a load that failed is tried again.
+    /// How often a failed load is retried.
     var retryCount = 0
-    /// How many loads run at once, from one host too.
+    /// The number of concurrent loads, in total and per host.
     var concurrency = 6
 
     static let withoutCache = SourceOptions(cache: nil)
 
-    /// The options as a parser declares them.
+    /// The declarations of the options in a parser.
     struct Declaration {
         private let directory, policy, header, user, authorities, idleTimeout, maxTime, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// How long something lasts, in the unit that people would take: `40 s`, `5 min`, `3 h`, `12 days`.
+/// A duration in a suitable unit: `40 s`, `5 min`, `3 h`, `12 days`.
 struct Age: CustomStringConvertible {
-    /// 0 where the second moment comes first, as when a clock was set back.
+    /// 0 if the second moment is before the first, as after the clock was set back.
     let seconds: Double
 
     init(from first: Date, to second: Date) { seconds = max(0, second.timeIntervalSince(first)) }

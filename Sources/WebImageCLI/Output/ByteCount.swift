@@ -1,10 +1,10 @@
-/// A number of bytes as people read it: `512 B`, `1.5 KiB`, `12.3 MiB`.
+/// A number of bytes in readable form: `512 B`, `1.5 KiB`, `12.3 MiB`.
 struct ByteCount: CustomStringConvertible {
     let value: Int
 
     init(_ value: Int) { self.value = value }
 
-    /// Reads `512`, `500K` or, as sizes are printed, `20 MiB`.
+    /// Parses `512`, `500K` or, as sizes are printed, `20 MiB`.
     init?(_ text: String) {
         var text = text.uppercased()[...]
         if text.hasSuffix("IB") { text.removeLast(2) }

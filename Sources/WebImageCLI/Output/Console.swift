@@ -4,27 +4,27 @@ internal import WebImageCore
 
 /// Standard output and standard error of this process.
 ///
-/// On a terminal a progress bar may stand in the last line of standard error; whatever is printed goes above it.
+/// On a terminal, the last line of standard error may be a progress bar; messages are printed above it.
 final class Console: Sendable {
     /// The process's console.
     static let standard = Console()
 
-    /// Whether standard error is a terminal, where a progress bar makes sense.
+    /// Whether standard error is a terminal, which can show a progress bar.
     let showsProgress = isatty(STDERR_FILENO) == 1
 
-    /// The line that stands at the bottom. The lock also keeps the pieces of two messages apart.
+    /// The line at the bottom. The lock also prevents messages from being mixed.
     private let bottomLine = Lock("")
 
     /// Prints a line of results.
     func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
-    /// Prints text of several lines, such as a help.
+    /// Prints text with several lines, such as a help text.
     func print(text: String) { write(text, to: STDOUT_FILENO) }
 
-    /// Prints a line about what went wrong.
+    /// Prints an error message.
     func complain(_ line: String) { write("webimage: \(line)\n", to: STDERR_FILENO) }
 
-    /// Replaces the line at the bottom of the terminal; an empty one takes it away.
+    /// Replaces the line at the bottom of the terminal; an empty one removes it.
     func setBottomLine(_ line: String) {
         guard showsProgress else { return }
         bottomLine.withLock { current in
@@ -34,10 +34,10 @@ final class Console: Sendable {
         }
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     func print(bytes: Data) { write(bytes, to: STDOUT_FILENO) }
 
-    /// Takes the bottom line away although another thread may be stuck in the middle of a message.
+    /// Removes the bottom line, even if another thread is blocked while it prints a message.
     func abandonBottomLine() {
         if showsProgress { Self.writeAll(Self.clearLine, to: STDERR_FILENO) }
     }
@@ -51,7 +51,8 @@ final class Console: Sendable {
             return FileDescriptor(descriptor).write(bytes)
         }
         guard descriptor == STDOUT_FILENO, status != 0 else { return }
-        // Nobody reads any more, as after `webimage … | head -1`: end as a program without a SIGPIPE handler would.
+        // The reader has closed the pipe, as after `webimage … | head -1`: end like a program without a SIGPIPE
+        // handler.
         if status == EPIPE { Interrupts.end(status: 128 + SIGPIPE) }
         complain(WebImageError.file(path: "standard output", errno: status).description)
         Interrupts.end(status: ExitStatus.failure.rawValue)

@@ -1,4 +1,4 @@
-/// A JSON value (RFC 8259) that is written on one line; an object's fields keep their order.
+/// A JSON value (RFC 8259), which is written on one line; the fields of an object keep their order.
 enum JSON: Sendable {
     /// A field of an object.
     struct Field: Sendable {
@@ -9,7 +9,7 @@ enum JSON: Sendable {
     case null
     case bool(Bool)
     case integer(Int)
-    /// Written with one digit after the point.
+    /// Written with one decimal digit.
     case decimal(Double)
     case string(String)
     case array([JSON])
@@ -20,7 +20,7 @@ enum JSON: Sendable {
     /// `null` for `nil`.
     static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 
-    /// Without a line end.
+    /// The text without a line break at the end.
     var text: String {
         switch self {
         case .null: "null"

@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// How far all loads of a command are, in one line at the bottom of the terminal.
+/// Shows the progress of all loads of a command in one line at the bottom of the terminal.
 final class ProgressBar: Sendable {
     private struct State {
         var fractions: [Double]
@@ -20,7 +20,7 @@ final class ProgressBar: Sendable {
             State(fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count)))
     }
 
-    /// Bytes have arrived for the load with that index.
+    /// Called when bytes have arrived for the load with that index.
     func update(_ index: Int, received: Int64, expected: Int64?) {
         draw { state in
             state.byteCounts[index] = received
@@ -28,7 +28,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// The load with that index has ended.
+    /// Called when the load with that index has ended.
     func end(_ index: Int) {
         draw { state in
             state.fractions[index] = 1
@@ -36,10 +36,10 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     func clear() { console.setBottomLine("") }
 
-    /// Ten times a second is as smooth as anybody reads.
+    /// Redraws at most ten times per second, which is enough for readers.
     private func draw(_ change: (inout State) -> Void) {
         guard console.showsProgress, !isHidden else { return }
         let line = state.withLock { state -> String? in
