@@ -5,13 +5,13 @@ public import WebImageCore
 internal import WebImageProcessing
 
 extension Image {
-    /// Draws an image. Blocks the calling thread, which may be any.
+    /// Creates an image and draws in it. Blocks the calling thread, which can be any thread.
     ///
     /// - Parameters:
-    ///   - size: in points; fractions of a pixel at the right or the bottom are rounded up.
+    ///   - size: the size in points; fractions of a pixel at the right and bottom are rounded up.
     ///   - scale: pixels per point.
-    ///   - isOpaque: whether the image has no transparency; it is black then instead of clear before drawing.
-    ///   - draw: draws; see ``DrawingContext`` for the coordinates.
+    ///   - isOpaque: whether the image has no transparency. It is then black before drawing instead of transparent.
+    ///   - draw: draws the image; see ``DrawingContext`` for the coordinates.
     /// - Throws: ``WebImageError/drawing(_:)`` for invalid sizes and numbers, and for errors that `draw` throws, unless
     ///   they are a ``WebImageError``; ``WebImageError/imageTooLarge(size:pixelLimit:)``,
     ///   ``WebImageError/outOfMemory(byteCount:)``.
@@ -26,7 +26,7 @@ extension Image {
     }
 }
 
-/// Draws with cairo on pixels, in place:
+/// Draws on pixels in place with cairo:
 ///
 ///     RGBA ──swap──▶ ARGB32, little-endian ──closure draws──▶ ARGB32 ──swap──▶ RGBA
 enum CairoCanvas {
@@ -71,7 +71,7 @@ enum CairoCanvas {
             scale: scale, background: background, isOpaque: isOpaque, cancellation: context.cancellation, draw: draw)
     }
 
-    /// Draws over `background`; without one, over clear pixels, or over black if `isOpaque`.
+    /// Draws over `background`; without one, over transparent pixels, or over black if `isOpaque`.
     static func pixels(
         _ size: PixelSize, of points: PointSize, scale: Double, background: PixelBuffer? = nil, isOpaque: Bool = false,
         cancellation: Cancellation? = nil, draw: (borrowing DrawingContext) throws -> Void
@@ -92,7 +92,7 @@ enum CairoCanvas {
                 bytes.bindMemory(to: UInt8.self).baseAddress, isOpaque ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32,
                 Int32(size.width), Int32(size.height), Int32(stride))
             defer {
-                // References that are left find the surface empty.
+                // Remaining references find the surface empty.
                 cairo_surface_finish(surface)
                 cairo_surface_destroy(surface)
             }

@@ -6,9 +6,9 @@ extension DrawingContext {
     /// Fills a path.
     ///
     /// - Parameters:
-    ///   - isEvenOdd: whether a figure inside another one is a hole, whatever its direction. By default, areas that the
-    ///     path goes around more often one way than the other are filled.
-    ///   - mode: how the fill is combined with what is there, inside the path only.
+    ///   - isEvenOdd: whether a figure inside another one is a hole, regardless of its direction. By default, areas
+    ///     that the path winds around more often in one direction than in the other are filled.
+    ///   - mode: how the fill is blended with the existing pixels, inside the path only.
     public func fill(
         _ path: Path, with paint: Paint, isEvenOdd: Bool = false, mode: BlendMode = .sourceOver
     ) {
@@ -20,7 +20,7 @@ extension DrawingContext {
         cairo_new_path(cairo)
     }
 
-    /// Fills everything that is not clipped.
+    /// Fills the whole clip region.
     public func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
         guard isIntact, set(paint) else { return }
         cairo_set_operator(cairo, mode.cairoOperator)
@@ -38,14 +38,14 @@ extension DrawingContext {
         cairo_set_operator(cairo, CAIRO_OPERATOR_OVER)
     }
 
-    /// Restricts later drawing to the inside of a path, in addition to earlier clips.
+    /// Restricts later drawing to the inside of a path, in addition to previous clips.
     public func clip(to path: Path, isEvenOdd: Bool = false) {
         guard isIntact, set(path) else { return }
         cairo_set_fill_rule(cairo, isEvenOdd ? CAIRO_FILL_RULE_EVEN_ODD : CAIRO_FILL_RULE_WINDING)
         cairo_clip(cairo)
     }
 
-    /// Some modes also change the outside of a shape; clipping to the shape prevents that.
+    /// Some modes also change pixels outside a shape, which clipping to the shape prevents.
     private func draw(mode: BlendMode, _ fill: () -> Void) {
         switch mode {
         case .sourceIn, .sourceOut, .destinationIn, .destinationAtop:
@@ -158,7 +158,7 @@ extension LineJoin {
     }
 }
 
-/// A color or gradient to fill or stroke with.
+/// A color or gradient for fills and strokes.
 public enum Paint: Sendable, Hashable {
     /// One color.
     case color(Color)
@@ -173,22 +173,22 @@ public struct GradientStop: Sendable, Hashable {
     let offset: Double
     let color: Color
 
-    /// Makes a stop at `offset`, 0 for the start and 1 for the end.
+    /// Creates a stop at `offset`: 0 is the start, 1 the end.
     public init(_ offset: Double, _ color: Color) {
         self.offset = offset
         self.color = color
     }
 }
 
-/// How to draw a line.
+/// The style of a line.
 public struct StrokeStyle: Sendable, Hashable {
     /// The shape of the ends of a line.
     public enum Cap: Sendable, Hashable, CaseIterable {
-        /// Ends at the last point.
+        /// The line ends at its last point.
         case butt
-        /// Ends with half a disc.
+        /// The line ends with a half disc.
         case round
-        /// Ends half the width beyond the last point.
+        /// The line extends half its width beyond its last point.
         case square
     }
 
@@ -199,13 +199,13 @@ public struct StrokeStyle: Sendable, Hashable {
     let dashes: [Double]
     let dashPhase: Double
 
-    /// Makes a style.
+    /// Creates a style.
     ///
     /// - Parameters:
-    ///   - width: in points.
-    ///   - miterLimit: the longest corner that is not cut off, in widths of the line.
-    ///   - dashes: alternating lengths of dashes and gaps, in points; a solid line if empty.
-    ///   - dashPhase: where in the dashes the line begins, in points.
+    ///   - width: the line width in points.
+    ///   - miterLimit: the longest miter that is not cut off, in line widths.
+    ///   - dashes: alternating lengths of dashes and gaps in points; empty for a solid line.
+    ///   - dashPhase: the position in the dashes at which the line begins, in points.
     public init(
         width: Double = 1, cap: Cap = .butt, join: LineJoin = .miter, miterLimit: Double = 10, dashes: [Double] = [],
         dashPhase: Double = 0

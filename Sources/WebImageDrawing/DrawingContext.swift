@@ -3,7 +3,7 @@ internal import CWebImageKernels
 public import WebImageCore
 public import WebImageProcessing
 
-/// Draws with cairo, in a closure.
+/// A context for drawing with cairo in a closure.
 ///
 /// ```swift
 /// let badge = try Image(size: PointSize(width: 24, height: 24), scale: 2) { context in
@@ -12,14 +12,14 @@ public import WebImageProcessing
 /// }
 /// ```
 ///
-/// Coordinates are points from the top left corner; `y` grows downwards. Whole numbers are edges of pixels at scale 1:
+/// Coordinates are points from the top left corner; `y` increases downwards. Whole numbers are pixel edges at scale 1:
 /// pixel (0, 0) is between 0 and 1, with its center at 0.5. A horizontal line of 1 point is sharp at `y` = 0.5, and
-/// half covers two rows at `y` = 1. Colors are sRGB with straight alpha.
+/// covers two rows by half at `y` = 1. Colors are sRGB with straight alpha.
 ///
 /// Drawing does not throw. The first error, such as an infinite coordinate, ends the drawing: later calls do nothing,
 /// and the function that called the closure throws the error.
 ///
-/// A context is valid until the closure returns, on the thread that runs the closure.
+/// A context is valid on the thread that runs the closure, until the closure returns.
 public struct DrawingContext: ~Copyable {
     let cairo: OpaquePointer
     private let state: State
@@ -40,12 +40,13 @@ public struct DrawingContext: ~Copyable {
         var depth = 0
     }
 
-    /// The `cairo_t *`, for what this type lacks. Valid until the closure returns; its surface has cairo's byte order.
+    /// The `cairo_t *`, for functions that this type does not offer. Valid until the closure returns. Its surface has
+    /// cairo's byte order.
     public var cairoContext: OpaquePointer { cairo }
 
     // MARK: State
 
-    /// Saves transform and clip until ``restore()``.
+    /// Saves the transform and clip until ``restore()``.
     package func save() {
         guard isIntact else { return }
         state.depth += 1
@@ -89,10 +90,10 @@ public struct DrawingContext: ~Copyable {
 
     // MARK: Failures
 
-    /// Whether there was no error so far.
+    /// Whether there was no error yet.
     var isIntact: Bool { state.failure == nil }
 
-    /// Ends the drawing with an error, unless there was one before.
+    /// Stops drawing with an error, unless there was one before.
     func fail(_ failure: WebImageError) {
         if state.failure == nil { state.failure = failure }
     }
@@ -103,7 +104,7 @@ public struct DrawingContext: ~Copyable {
         try CairoStatus.check(cairo_status(cairo))
     }
 
-    /// Fails the drawing and returns `false` for a number that cannot be drawn.
+    /// Stops drawing and returns `false` for a number that cannot be drawn.
     func check(_ value: Double, _ name: String, allowsZero: Bool = true) -> Bool {
         let isUsable = abs(value) <= Self.largestNumber && (allowsZero || value != 0)
         if !isUsable { fail(.drawing(.invalidNumber(name: name, value: value.description))) }
@@ -122,18 +123,19 @@ public struct DrawingContext: ~Copyable {
             && check(color.alpha, "alpha")
     }
 
-    /// cairo stores coordinates in 24 bits with 8 more for fractions, unchecked. This leaves space for the width of a line.
+    /// The largest number. cairo stores coordinates in 24 bits plus 8 for fractions, without checks. This leaves room
+    /// for line widths.
     static let largestNumber = Double(1 << 22)
 }
 
 extension DrawingContext {
-    /// Draws an image, stretched over a rectangle.
+    /// Draws an image, stretched to a rectangle.
     ///
     /// The pixels are copied. Resize an image before drawing it much smaller, which is faster and sharper.
     ///
     /// - Parameters:
-    ///   - mode: how it is combined with what is there, inside the rectangle only.
-    ///   - alpha: its opacity, 0 to 1.
+    ///   - mode: how the image is blended with the existing pixels, inside the rectangle only.
+    ///   - alpha: the opacity, 0 to 1.
     public func draw(_ image: Image, in rect: PointRect, mode: BlendMode = .sourceOver, alpha: Double = 1) {
         guard isIntact, check(rect.x, "coordinate"), check(rect.y, "coordinate"), checkLength(rect.width, "width"),
             checkLength(rect.height, "height"), checkLength(alpha, "alpha"), rect.width > 0, rect.height > 0
@@ -146,7 +148,7 @@ extension DrawingContext {
             cairo_translate(cairo, rect.x, rect.y)
             cairo_scale(cairo, rect.width / Double(pixels.width), rect.height / Double(pixels.height))
             cairo_set_source_surface(cairo, copy.surface, 0, 0)
-            // Without this, edges fade where the image is enlarged.
+            // Without this, edges of enlarged images fade.
             cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD)
             cairo_new_path(cairo)
             cairo_rectangle(cairo, 0, 0, Double(pixels.width), Double(pixels.height))
@@ -154,7 +156,7 @@ extension DrawingContext {
             cairo_set_operator(cairo, mode.cairoOperator)
             cairo_paint_with_alpha(cairo, min(alpha, 1))
             cairo_restore(cairo)
-            // The source refers to the memory of the copy.
+            // The source refers to the copy's memory.
             cairo_set_source_rgba(cairo, 0, 0, 0, 1)
         } catch {
             fail(error)
@@ -170,7 +172,7 @@ extension DrawingContext {
     }
 }
 
-/// A copy of pixels in cairo's order.
+/// A copy of pixels in cairo's byte order.
 private final class CairoImage {
     let surface: OpaquePointer
     private let memory: ScratchMemory
@@ -191,7 +193,7 @@ private final class CairoImage {
     }
 
     deinit {
-        // References that are left find the surface empty.
+        // Remaining references find the surface empty.
         cairo_surface_finish(surface)
         cairo_surface_destroy(surface)
     }

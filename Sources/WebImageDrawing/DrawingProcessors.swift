@@ -4,22 +4,22 @@ public import WebImageCore
 public import WebImageProcessing
 
 extension ImageProcessor where Self == StandardProcessor {
-    /// Draws over the image, such as a caption or a frame. Frames of an animation are drawn on one by one.
+    /// Draws over the image, such as a caption or a border. Each frame of an animation is drawn on separately.
     ///
     /// cairo cannot be interrupted: cancellation takes effect before or after drawing.
     ///
     /// - Parameters:
-    ///   - id: tells this drawing from every other, for caches. Include everything the closure depends on, such as the text
-    ///     of a caption.
-    ///   - draw: gets the image's size in points. Called on any thread, also concurrently.
+    ///   - id: identifies this drawing in caches. Include everything that the closure depends on, such as the text of a
+    ///     caption.
+    ///   - draw: receives the image's size in points. Called on any thread, also concurrently.
     public static func draw(
         id: String, _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
     ) -> Self { Self(DrawingProcessor(id: id, draw: draw)) }
 
-    /// Keeps the inside of a path, with smooth edges; the rest becomes clear.
+    /// Keeps the inside of a path, with smooth edges; the rest becomes transparent.
     ///
     /// - Parameters:
-    ///   - isEvenOdd: whether a figure inside another one is a hole, whatever its direction.
+    ///   - isEvenOdd: whether a figure inside another one is a hole, regardless of its direction.
     ///   - isInverted: whether to keep the outside instead.
     public static func mask(_ path: Path, isEvenOdd: Bool = false, isInverted: Bool = false) -> Self {
         Self(PathMaskProcessor(path: path, isEvenOdd: isEvenOdd, isInverted: isInverted))
@@ -40,11 +40,11 @@ struct DrawingProcessor: PixelProcessor {
 }
 
 extension Image {
-    /// Returns this image with a drawing over it. Blocks the calling thread. Frames of an animation are drawn on as they are
-    /// decoded.
+    /// Returns this image with a drawing over it. Blocks the calling thread. Frames of an animation are drawn on as
+    /// they are decoded.
     ///
-    /// - Parameter draw: gets the image's size in points. Called on any thread if the image animates.
-    /// - Throws: ``WebImageError/drawing(_:)``, and the errors of the closure that are a ``WebImageError``;
+    /// - Parameter draw: receives the image's size in points. Called on any thread if the image is animated.
+    /// - Throws: ``WebImageError/drawing(_:)``, errors of the closure that are a ``WebImageError``,
     ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
     public func withDrawing(
         cancellation: Cancellation? = nil,
@@ -80,7 +80,7 @@ struct PathMaskProcessor: PixelProcessor, Hashable {
 extension DrawingContext {
     /// Clears everything outside a path.
     fileprivate func keep(_ path: Path, isEvenOdd: Bool) {
-        // Unlike other shapes, this mode is meant to change the outside.
+        // Unlike with shapes, this mode should change the outside.
         cairo_push_group_with_content(cairo, CAIRO_CONTENT_ALPHA)
         fill(path, with: .color(.black), isEvenOdd: isEvenOdd)
         cairo_pop_group_to_source(cairo)

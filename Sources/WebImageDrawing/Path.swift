@@ -2,7 +2,7 @@ internal import Glibc
 public import WebImageCore
 package import WebImageProcessing
 
-/// Lines and curves, in points.
+/// A path of lines and curves, in points.
 ///
 /// ```swift
 /// var arrow = Path()
@@ -10,7 +10,7 @@ package import WebImageProcessing
 /// arrow.line(to: Point(x: 18, y: 10))
 /// ```
 ///
-/// Numbers that are not finite, or far outside the image, are an error when the path is drawn.
+/// Numbers that are not finite, or far outside the image, cause an error when the path is drawn.
 public struct Path: Sendable, Hashable {
     package enum Element: Sendable, Hashable {
         case move(to: Point)
@@ -21,15 +21,15 @@ public struct Path: Sendable, Hashable {
 
     package private(set) var elements: [Element] = []
 
-    /// Makes an empty path.
+    /// Creates an empty path.
     public init() {}
 
     package var isEmpty: Bool { elements.isEmpty }
 
-    /// Begins a figure at `point`.
+    /// Starts a figure at `point`.
     public mutating func move(to point: Point) { elements.append(.move(to: point)) }
 
-    /// Adds a straight line; in an empty path, moves.
+    /// Adds a straight line; moves if the path is empty.
     public mutating func line(to point: Point) {
         elements.append(elements.isEmpty ? .move(to: point) : .line(to: point))
     }
@@ -40,7 +40,7 @@ public struct Path: Sendable, Hashable {
         elements.append(.curve(to: point, control1: control1, control2: control2))
     }
 
-    /// Adds a quadratic Bézier curve, as fonts and SVG have.
+    /// Adds a quadratic Bézier curve, as used in fonts and SVG.
     public mutating func quadraticCurve(to point: Point, control: Point) {
         let start = currentPoint ?? control
         func toControl(_ end: Point) -> Point {
@@ -57,7 +57,7 @@ public struct Path: Sendable, Hashable {
     /// Appends another path.
     public mutating func append(_ other: Path) { elements += other.elements }
 
-    /// `nil` for an empty path.
+    /// The current position; `nil` for an empty path.
     package var currentPoint: Point? {
         for (index, element) in elements.enumerated().reversed() {
             switch element {
@@ -71,7 +71,7 @@ public struct Path: Sendable, Hashable {
 }
 
 extension Path {
-    /// Makes a rectangle.
+    /// Creates a rectangle.
     public init(_ rect: PointRect) {
         self.init(polygon: [
             Point(x: rect.x, y: rect.y), Point(x: rect.x + rect.width, y: rect.y),
@@ -79,11 +79,11 @@ extension Path {
         ])
     }
 
-    /// Makes a rectangle with round corners.
+    /// Creates a rectangle with rounded corners.
     ///
-    /// - Parameter cornerRadius: at most half the shorter side; 0 or less makes sharp corners.
+    /// - Parameter cornerRadius: at most half the shorter side; 0 or less for sharp corners.
     public init(_ rect: PointRect, cornerRadius: Double) {
-        // NaN stays, so that drawing it is an error.
+        // NaN is preserved, so that drawing it is an error.
         let limit = min(abs(rect.width), abs(rect.height)) / 2
         let radius = cornerRadius > limit ? limit : cornerRadius
         if radius <= 0 {
@@ -103,7 +103,7 @@ extension Path {
         close()
     }
 
-    /// Makes an ellipse that touches the sides of a rectangle.
+    /// Creates an ellipse that touches the sides of a rectangle.
     public init(ellipseIn rect: PointRect) {
         self.init()
         let center = Point(x: rect.x + rect.width / 2, y: rect.y + rect.height / 2)
@@ -111,13 +111,13 @@ extension Path {
         close()
     }
 
-    /// Makes a circle.
+    /// Creates a circle.
     public init(circleAround center: Point, radius: Double) {
         self.init(
             ellipseIn: PointRect(x: center.x - radius, y: center.y - radius, width: 2 * radius, height: 2 * radius))
     }
 
-    /// Makes straight lines between points, and back to the first.
+    /// Creates a closed polygon.
     public init(polygon points: [Point]) {
         self.init()
         for point in points { line(to: point) }
@@ -128,8 +128,8 @@ extension Path {
     ///
     /// - Parameters:
     ///   - start: 0° points right, 90° down.
-    ///   - end: a difference of 360° or more makes a whole circle.
-    ///   - isClockwise: the direction from `start` to `end`, as seen.
+    ///   - end: a difference of 360° or more makes a full circle.
+    ///   - isClockwise: the visible direction from `start` to `end`.
     public mutating func arc(
         center: Point, radius: Double, from start: Angle, to end: Angle, isClockwise: Bool = true
     ) {
@@ -141,7 +141,7 @@ extension Path {
         addArc(center: center, radii: (radius, radius), start: first, sweep: isClockwise ? sweep : -sweep)
     }
 
-    /// Curves of 45° at most, each off by less than 5 millionths of the radius.
+    /// Uses curves of at most 45°, each with an error of less than 5 millionths of the radius.
     private mutating func addArc(center: Point, radii: (x: Double, y: Double), start: Double, sweep: Double) {
         func point(_ angle: Double, tangent: Double) -> Point {
             Point(
@@ -152,7 +152,7 @@ extension Path {
         guard sweep.isFinite else { return line(to: Point(x: .nan, y: .nan)) }
         let count = max(1, Int((abs(sweep) / (.pi / 4)).rounded(.up)))
         let step = sweep / Double(count)
-        // The curve through the ends and the middle of the arc.
+        // The curve passes through the ends and the middle of the arc.
         let tangent = 4 / 3 * tan(step / 4)
         for index in 0..<count {
             let (from, to) = (start + Double(index) * step, start + Double(index + 1) * step)
@@ -181,14 +181,14 @@ extension Path: ProcessorParameter {
     }
 }
 
-/// A position in points: `x` grows to the right, `y` downwards.
+/// A position in points: `x` increases to the right, `y` downwards.
 public struct Point: Sendable, Hashable {
     /// The distance from the left edge.
     public var x: Double
     /// The distance from the top edge.
     public var y: Double
 
-    /// Makes a point.
+    /// Creates a point.
     public init(x: Double, y: Double) {
         self.x = x
         self.y = y

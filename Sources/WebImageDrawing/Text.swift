@@ -1,7 +1,7 @@
 internal import CWebImageCairo
 public import WebImageCore
 
-/// A typeface at a size.
+/// A typeface with a size.
 public struct Font: Sendable, Hashable {
     /// The slope of the letters.
     public enum Style: Sendable, Hashable, CaseIterable {
@@ -18,12 +18,13 @@ public struct Font: Sendable, Hashable {
     package var weight: Int
     package var style: Style
 
-    /// Makes a font. What is not installed is replaced by something similar when the font is used.
+    /// Creates a font. A font that is not installed is replaced by a similar one when it is used.
     ///
     /// - Parameters:
-    ///   - family: one or several, separated by commas; the first that is installed is used. `sans-serif`, `serif` and
+    ///   - family: one or more names, separated by commas; the first installed one is used. `sans-serif`, `serif` and
     ///     `monospace` always work. Missing glyphs are taken from other fonts.
-    ///   - size: in points, where a point is a pixel at scale 1. 0.1 to 10,000; others are an error when the font is used.
+    ///   - size: the size in points, where a point is a pixel at scale 1. Sizes outside 0.1 to 10,000 cause an error
+    ///     when the font is used.
     ///   - weight: 100 to 1000 as in CSS: 400, the default, is regular, 700 is bold. Clamped when the font is used.
     ///   - style: the slope of the letters.
     public init(_ family: String = "sans-serif", size: Double, weight: Int = 400, style: Style = .normal) {
@@ -41,17 +42,17 @@ public struct Font: Sendable, Hashable {
 /// let image = try Image(text: caption, scale: 2)
 /// ```
 ///
-/// Every script is laid out by its own rules (pango): right to left, ligatures, emoji in color.
+/// Every script is laid out by its own rules (pango), including right-to-left text, ligatures and color emoji.
 public struct StyledText: Sendable, Hashable {
     /// The position of short lines.
     public enum Alignment: Sendable, Hashable, CaseIterable {
-        /// The start of a line: left for English, right for Arabic.
+        /// At the start of the line: left for English, right for Arabic.
         case leading
-        /// The center.
+        /// In the center.
         case center
-        /// The end of a line.
+        /// At the end of the line.
         case trailing
-        /// Lines fill the width, except for the last.
+        /// Lines fill the width, except for the last one.
         case justified
     }
 
@@ -62,15 +63,15 @@ public struct StyledText: Sendable, Hashable {
     package var wrappingWidth: Double?
     package var lineLimit: Int?
 
-    /// Makes a text.
+    /// Creates a text.
     ///
     /// - Parameters:
-    ///   - string: a line break begins a paragraph.
-    ///   - color: of glyphs without colors of their own.
-    ///   - alignment: of short lines.
-    ///   - wrappingWidth: the maximum width of a line in points. Longer words are broken. By default, lines break only where
-    ///     the string does.
-    ///   - lineLimit: the maximum number of lines of a paragraph, of which the last ends in an ellipsis. Needs a
+    ///   - string: the text; a line break starts a paragraph.
+    ///   - color: the color of glyphs without their own colors.
+    ///   - alignment: the position of short lines.
+    ///   - wrappingWidth: the maximum width of a line in points. Longer words are broken. By default, lines break only
+    ///     at line breaks in the string.
+    ///   - lineLimit: the maximum number of lines in a paragraph, the last of which ends with an ellipsis. Requires a
     ///     `wrappingWidth`; no limit by default.
     public init(
         _ string: String, font: Font, color: Color = .black, alignment: Alignment = .leading,
@@ -84,7 +85,7 @@ public struct StyledText: Sendable, Hashable {
         self.lineLimit = lineLimit
     }
 
-    /// Returns the size of its lines in points, whatever the scale. Slanted glyphs may extend beyond it.
+    /// Returns the size of the lines in points, independent of the scale. Slanted glyphs may extend beyond it.
     ///
     /// - Throws: ``WebImageError/drawing(_:)`` for invalid numbers, a text that is too long, or a system without fonts.
     public func size() throws(WebImageError) -> PointSize {
@@ -97,7 +98,7 @@ extension DrawingContext {
     ///
     /// Texts smaller than a tenth of a pixel are not drawn; more than 10,000 pixels are an error.
     ///
-    /// - Parameter point: the top left corner of its first line.
+    /// - Parameter point: the top left corner of the first line.
     public func draw(_ text: StyledText, at point: Point) {
         guard isIntact, check(point.x, "coordinate"), check(point.y, "coordinate"), check(text.color) else { return }
         do throws(WebImageError) {
@@ -119,7 +120,7 @@ extension DrawingContext {
         cairo_new_path(cairo)
     }
 
-    /// Whether fonts have glyphs of this size. FreeType refuses others, and cairo then keeps that error for the font in
+    /// Whether fonts have glyphs of this size. FreeType rejects others, and cairo then keeps that error for the font in
     /// the whole process.
     private func isDrawable(fontSize: Double) -> Bool {
         var matrix = cairo_matrix_t()
@@ -132,14 +133,15 @@ extension DrawingContext {
             fail(.drawing(.invalidNumber(name: "font size in pixels", value: height.description)))
             return false
         }
-        // The direction in which the transform flattens most.
+        // The direction in which the transform shrinks most.
         let area = abs(matrix.xx * matrix.yy - matrix.xy * matrix.yx)
         return longest > 0 && fontSize * area / longest >= TextLayout.smallestFontSize
     }
 }
 
 extension Image {
-    /// Draws a text on a clear background, as large as it needs. Blocks the calling thread, which may be any.
+    /// Creates an image of a text on a transparent background, of the size needed. Blocks the calling thread, which can
+    /// be any thread.
     ///
     /// An empty text has the height of its line and a width of one pixel.
     ///
@@ -159,12 +161,12 @@ extension Image {
 }
 
 extension Image {
-    /// Draws one emoji in color, as large as fits in a square. Blocks the calling thread, which may be any.
+    /// Creates an image of one color emoji, fitted to a square. Blocks the calling thread, which can be any thread.
     ///
-    /// Needs a font such as Noto Color Emoji, whose images have 128 pixels per side: larger ones are blurred.
+    /// Requires a font such as Noto Color Emoji, whose images have 128 pixels per side; larger images are blurred.
     ///
     /// - Parameters:
-    ///   - emoji: one character; skin tones, flags and families are one, too.
+    ///   - emoji: a single character, which may have a skin tone or be a flag or family.
     ///   - size: the side of the square, in points.
     ///   - scale: pixels per point.
     /// - Throws: ``WebImageError/drawing(_:)`` with ``WebImageError/DrawingFailure/noColorFont(emoji:)`` or
@@ -172,7 +174,7 @@ extension Image {
     ///   ``WebImageError/imageTooLarge(size:pixelLimit:)``, ``WebImageError/outOfMemory(byteCount:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
         guard let text = Self.colored(emoji) else { throw .drawing(.notAnEmoji(emoji)) }
-        // Bitmap fonts have one size, so any will do.
+        // Bitmap fonts have only one size, so any size works.
         let layout = try TextLayout(StyledText(text, font: Font("emoji", size: 128)))
         let ink = layout.inkRect
         guard layout.isInColor, ink.width > 0, ink.height > 0 else { throw .drawing(.noColorFont(emoji: emoji)) }
@@ -185,8 +187,8 @@ extension Image {
         }
     }
 
-    /// The text as an emoji; `nil` if it is not one. Characters that are letters or symbols first, such as a heart,
-    /// need a variation selector to be shown in color (Unicode TS #51).
+    /// Returns the text as an emoji; `nil` if it is not one. Characters that are normally shown as letters or symbols,
+    /// such as a heart, need a variation selector to be shown in color (Unicode TS #51).
     private static func colored(_ text: String) -> String? {
         guard text.count == 1, let first = text.unicodeScalars.first, first.properties.isEmoji else { return nil }
         if first.properties.isEmojiPresentation || text.unicodeScalars.contains(emojiMark) { return text }

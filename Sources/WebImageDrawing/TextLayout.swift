@@ -3,15 +3,15 @@ internal import WebImageCore
 
 /// A text laid out by pango.
 ///
-/// pango's font map belongs to one thread: this uses the calling thread's, which pango keeps until the thread ends. So
-/// a layout is made, drawn and released on one thread.
+/// pango's font map belongs to one thread. This uses the calling thread's, which pango retains until the thread ends. A
+/// layout must therefore be created, drawn and released on one thread.
 ///
-/// Glyphs are neither hinted nor moved to whole pixels, so that lines are the same at every scale and position.
+/// Glyphs are not hinted and not aligned to pixels, so that lines are the same at every scale and position.
 final class TextLayout {
     let layout: OpaquePointer
     let fontSize: Double
 
-    /// About an eighth of the numbers of pango, 1024 per point, if each byte were a square glyph.
+    /// About an eighth of pango's range of numbers, with 1024 per point, if each byte were a square glyph.
     static let lengthLimit = 250_000.0
     /// In points, and in pixels when drawn.
     static let largestFontSize = 10_000.0
@@ -56,10 +56,10 @@ final class TextLayout {
 
     deinit { g_object_unref(UnsafeMutableRawPointer(layout)) }
 
-    /// The rectangle of its lines, in points from where it is drawn.
+    /// The rectangle of the lines, in points relative to the drawing position.
     var logicalRect: PointRect { rects.logical }
 
-    /// The rectangle of its glyphs.
+    /// The rectangle of the glyphs.
     var inkRect: PointRect { rects.ink }
 
     /// The union of both.
@@ -72,7 +72,7 @@ final class TextLayout {
             height: max(ink.y + ink.height, logical.y + logical.height) - top)
     }
 
-    /// Whether it has a glyph for everything, in color.
+    /// Whether every character has a color glyph.
     var isInColor: Bool { cwi_layout_is_in_color(layout) }
 
     private var rects: (ink: PointRect, logical: PointRect) {
@@ -91,7 +91,7 @@ final class TextLayout {
         let description = pango_font_description_new()
         defer { pango_font_description_free(description) }
         pango_font_description_set_family(description, font.family)
-        // Not in typographic points, of which pango takes 96 for 72.
+        // Not in typographic points, of which pango maps 72 to 96 pixels.
         pango_font_description_set_absolute_size(description, font.size * Double(PANGO_SCALE))
         let weight = min(max(font.weight, 100), 1000)
         pango_font_description_set_weight(description, PangoWeight(rawValue: UInt32(weight)))

@@ -2,7 +2,7 @@ internal import CWebImageGTK
 public import CWebImageShumate
 @_exported public import WebImageGTK
 
-/// Shows the image of a URL at a place on a map: a `ShumateMarker`, the counterpart of `MKAnnotationView`.
+/// Shows the image of a URL at a location on a map: a `ShumateMarker`, the counterpart of `MKAnnotationView`.
 ///
 /// ```swift
 /// let marker = WebMarker(latitude: 45.9763, longitude: 7.6586)
@@ -12,26 +12,26 @@ public import CWebImageShumate
 /// shumate_marker_layer_add_marker(layer, marker.marker)
 /// ```
 ///
-/// The widget owns the `WebMarker`, so there is no need to keep it. It lives until the widget is destroyed, which also cancels its
-/// load. Like any new widget, one that is never put into a layer is never freed.
+/// The widget owns the `WebMarker`, so apps need not retain it. It exists until the widget is destroyed, which also
+/// cancels its load. Like any new widget, one that is never added to a layer is never freed.
 ///
-/// libshumate takes markers that are panned out of sight off the screen. Loads follow that as in every view, and so do images: out of
-/// sight a marker cancels its load and releases its image, and has both again when it returns
-/// (``ImageSlotOwner/releasesImageOffscreen``). A map may have any number of markers: those out of sight take memory in the caches
-/// only, which have limits.
+/// libshumate hides markers that are panned out of view. Loads and images follow, as in every view. A hidden marker
+/// cancels its load and releases its image; it loads the image again when it becomes visible
+/// (``ImageSlotOwner/releasesImageOffscreen``). A map may have any number of markers: hidden ones only use memory in
+/// the caches, which have limits.
 ///
-/// The center of the marker is at its place. libshumate omits a marker that is as wide or as high as the map. The layer
-/// (`shumate_marker_layer_set_selection_mode`) and the marker (`shumate_marker_set_selectable`) decide whether it can be selected, by
-/// click or keyboard.
+/// The center of the marker is at its location. libshumate omits a marker that is as wide or as high as the map. The
+/// layer (`shumate_marker_layer_set_selection_mode`) and the marker (`shumate_marker_set_selectable`) determine whether
+/// it can be selected, by click or keyboard.
 @MainActor public final class WebMarker: ImageSlotOwner {
-    /// The `ShumateMarker`; valid as long as this object.
+    /// The `ShumateMarker`, valid while this object exists.
     public let marker: UnsafeMutablePointer<ShumateMarker>
 
     private let picture: WebPicture
     private let ownership: WidgetOwnership<WebMarker>
     private var wasSelected: Bool
 
-    /// Makes a new `ShumateMarker` that the keyboard can reach. GTK must be initialized.
+    /// Creates a new `ShumateMarker` with keyboard access. GTK must be initialized.
     ///
     /// - Parameters:
     ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides.
@@ -42,7 +42,8 @@ public import CWebImageShumate
         setLocation(latitude: latitude, longitude: longitude)
     }
 
-    /// Takes over an existing `ShumateMarker`. Its child and an earlier `WebMarker` are replaced, its properties stay.
+    /// Wraps an existing `ShumateMarker`. Its child and a previous `WebMarker` are replaced; its properties are not
+    /// changed.
     public init(wrapping marker: UnsafeMutablePointer<ShumateMarker>) {
         self.marker = marker
         picture = WebPicture()
@@ -51,7 +52,7 @@ public import CWebImageShumate
         wasSelected = shumate_marker_is_selected(marker) != 0
         // The shortcuts' actions find the widget's current `WebMarker`.
         if Self.key.value(of: pointer) == nil { addKeys() }
-        // The former child takes its `WebPicture` along.
+        // The previous child's `WebPicture` is released with it.
         shumate_marker_set_child(marker, picture.widget)
         ownership.begin(with: self)
         picture.releasesImageOffscreen = true
@@ -70,13 +71,13 @@ public import CWebImageShumate
 
     // MARK: Location
 
-    /// In degrees north of the equator, limited to 85.05° on both sides.
+    /// The latitude in degrees north of the equator, limited to 85.05° on both sides.
     public var latitude: Double {
         get { shumate_location_get_latitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: newValue, longitude: longitude) }
     }
 
-    /// In degrees east of Greenwich, limited to −180 and 180.
+    /// The longitude in degrees east of Greenwich, limited to −180 and 180.
     public var longitude: Double {
         get { shumate_location_get_longitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: latitude, longitude: newValue) }
@@ -91,8 +92,8 @@ public import CWebImageShumate
     /// The slot of the marker's image, with the operation key `image`.
     public var imageSlot: ImageSlot { picture.imageSlot }
 
-    /// The slot of the highlighted image, with the operation key `highlighted`. The image is shown, once it has loaded, while the
-    /// marker is selected, and while it has the pointer or the keyboard focus.
+    /// The slot of the highlighted image, with the operation key `highlighted`. Once loaded, the image is shown while
+    /// the marker is selected, hovered or focused by keyboard.
     public var highlighted: ImageSlot { picture.highlighted }
 
     /// Highlights the marker regardless of its state.
@@ -100,10 +101,10 @@ public import CWebImageShumate
         didSet { updateHighlight() }
     }
 
-    /// The size of the marker in points; `nil`, the default, for that of its image.
+    /// The size of the marker in points; `nil`, the default, for the size of its image.
     ///
-    /// With a size, images are decoded at that size in pixels (``ImageSlotOwner/decodesAtDisplaySize``), and laid out in it according to
-    /// ``contentMode``.
+    /// With a size, images are decoded at that size in pixels (``ImageSlotOwner/decodesAtDisplaySize``), and laid out
+    /// according to ``contentMode``.
     public var size: PointSize? {
         get { picture.fixedSize }
         set {
@@ -112,7 +113,7 @@ public import CWebImageShumate
         }
     }
 
-    /// How images are laid out in the marker; by default they fit.
+    /// How images are laid out in the marker; aspect fit by default.
     public var contentMode: ImageContentMode {
         get { picture.contentMode }
         set { picture.contentMode = newValue }
@@ -133,17 +134,18 @@ public import CWebImageShumate
 
     // MARK: Selection
 
-    /// Whether the marker is selected. Setting it selects or deselects the marker; in a layer with a single selection, the others are
-    /// deselected. Setting it does nothing outside a layer, and where the layer or the marker allows no selection.
+    /// Whether the marker is selected. Setting it selects or deselects the marker; a layer with single selection
+    /// deselects the others. Setting it has no effect outside a layer, or if the layer or the marker does not allow
+    /// selection.
     public var isSelected: Bool {
         get { shumate_marker_is_selected(marker) != 0 }
         set { if newValue { select() } else { deselect() } }
     }
 
-    /// Called after the marker was selected or deselected, by the user or the program.
+    /// Called after the user or the program selected or deselected the marker.
     public var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
 
-    /// - Returns: `false` outside a layer, and where the layer or the marker allows no selection.
+    /// - Returns: `false` outside a layer, and if the layer or the marker does not allow selection.
     @discardableResult package func select() -> Bool {
         guard let layer else { return false }
         return shumate_marker_layer_select_marker(layer, marker) != 0
@@ -168,7 +170,7 @@ public import CWebImageShumate
         onSelectionChange?(isSelected)
     }
 
-    /// As for a picture, and the keyboard focus, which must be visible somehow.
+    /// As for a picture, plus the keyboard focus, which must be visible.
     private static let highlightFlags = WebPicture.highlightFlags | GTK_STATE_FLAG_FOCUS_VISIBLE.rawValue
 
     private func updateHighlight() {
@@ -177,7 +179,7 @@ public import CWebImageShumate
 
     // MARK: Keyboard and accessibility
 
-    /// Makes the keys that press a button do what a click does.
+    /// Makes the keys that activate a button act like a click.
     private func addKeys() {
         let shortcuts = ObjectPointer(gtk_shortcut_controller_new())
         for key in [GDK_KEY_space, GDK_KEY_KP_Space, GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_ISO_Enter] {
@@ -199,12 +201,12 @@ public import CWebImageShumate
     /// - Returns: `false` if the key was not used.
     private func toggleSelection() -> Bool {
         guard isSelected, let layer else { return select() }
-        // Browsing always leaves one selected.
+        // Browse mode always keeps one marker selected.
         if shumate_marker_layer_get_selection_mode(layer) != GTK_SELECTION_BROWSE { deselect() }
         return true
     }
 
-    /// Makes a marker that screen readers know as an item of its layer. By itself, a marker has no role.
+    /// Creates a marker with an accessible role, as an item of its layer. By default, markers have no role.
     private static func makeMarker() -> UnsafeMutablePointer<ShumateMarker> {
         var role = GValue()
         g_value_init(&role, gtk_accessible_role_get_type())
