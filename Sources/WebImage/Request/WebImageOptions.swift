@@ -28,7 +28,7 @@ extension WebImageOptions {
     /// Delivers the end when everything that is to be stored is on disk. By default it is on its way there, and look-ups find it.
     public static let waitForStore = WebImageOptions(rawValue: 1 << 2)
     /// If memory answers, the file's bytes are read from disk for ``WebImageResponse/data`` before the end is delivered. Otherwise
-    /// they are `nil`, unless the image kept them. With ``queryDiskSync`` the call blocks until they are read.
+    /// they are `nil`. With ``queryDiskSync`` the call blocks until they are read.
     public static let queryMemoryData = WebImageOptions(rawValue: 1 << 3)
     /// If memory does not have the image, the disk is read and the file decoded within the call, so that
     /// ``WebImageManager/cachedImage(for:)-(WebImageRequest)`` finds it too: **the call blocks for that time**. `async` functions
