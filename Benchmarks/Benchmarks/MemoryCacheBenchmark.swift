@@ -23,9 +23,6 @@ extension BenchmarkGroup {
             try table.compareWithDictionary(.imageKeys(count: count), named: "\(count) image keys")
         }
         try table.compare(
-            .imageKeys(count: 20_000), DefaultImageCache.self, LockedDictionary<ImageCacheKey>.self,
-            named: "20000 images, default configuration")
-        try table.compare(
             MemoryCacheKeys(count: 5_000) { $0 }, MemoryCache<Int, Payload>.self, FoundationCache<Int>.self,
             named: "5000 Int, NSCache")
     }
@@ -82,31 +79,6 @@ extension MemoryCache: BenchmarkedCache where Value == Payload {
     convenience init(limit: Int) { self.init(costLimit: 4 * limit) }
     func set(_ value: Payload, for key: Key) { set(value, for: key, cost: 4, expiration: nil) }
     func set(_ value: Payload, for key: Key, evicting oldest: Key) { set(value, for: key) }
-}
-
-/// A memory cache of images as it is by default, with a limit. The images stay alive outside the cache.
-private final class DefaultImageCache: BenchmarkedCache {
-    private let cache: MemoryCache<ImageCacheKey, Image>
-    private let images: [Image]
-    private let payloads: [Payload]
-
-    init(limit: Int) {
-        var configuration = MemoryCache<ImageCacheKey, Image>.Configuration.images
-        configuration.costLimit = 4 * limit
-        cache = MemoryCache(configuration: configuration)
-        payloads = (0..<2 * limit).map(Payload.init)
-        images = payloads.map { payload in
-            guard let pixels = try? MutablePixelBuffer(width: 1, height: 1).freeze(isOpaque: true) else {
-                preconditionFailure("no memory")
-            }
-            return Image(pixels: pixels, scale: Double(payload.number + 1))
-        }
-    }
-
-    func value(for key: ImageCacheKey) -> Payload? { cache.value(for: key).map { payloads[Int($0.scale) - 1] } }
-    func set(_ value: Payload, for key: ImageCacheKey) { cache.set(images[value.number], for: key, cost: 4) }
-    func set(_ value: Payload, for key: ImageCacheKey, evicting oldest: ImageCacheKey) { set(value, for: key) }
-    var count: Int { cache.count }
 }
 
 private final class LockedDictionary<Key: Hashable & Sendable>: BenchmarkedCache {
