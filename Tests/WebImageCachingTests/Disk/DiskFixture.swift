@@ -54,17 +54,21 @@ final class DiskFixture: Sendable {
 
     /// Lets the cache go, and waits until what it leaves behind is on disk.
     func end(_ cache: inout DiskCache?) async throws {
-        let serialQueue = cache?.serialQueue
+        guard let (serialQueue, writer) = cache.map({ ($0.serialQueue, $0.writer) }) else { return }
         weak let ending = cache
         cache = nil
-        // Work that is just being done may hold it for a moment longer; what it leaves behind comes on the serialQueue after that.
-        var isGone = false
-        repeat {
-            isGone = ending == nil
+        // Work in progress may hold the cache a moment longer, and a weak reference is nil before the end has left its last work on
+        // the queue: that work closes the index.
+        let isOver = Lock(false)
+        while !isOver.withLock({ $0 }) {
+            let isGone = ending == nil
             let turn = Countdown()
-            serialQueue?.submit { turn.signal() }
+            serialQueue.submit {
+                isOver.withLock { $0 = isGone && writer.index == nil }
+                turn.signal()
+            }
             try await turn.wait()
-        } while !isGone
+        }
     }
 
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
