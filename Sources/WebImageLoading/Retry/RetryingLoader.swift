@@ -53,7 +53,8 @@ private final class RetryingTask: LoaderTask {
         /// The number of attempts that failed although a network was available, which the strategy counts.
         var failureCount = 0
         /// Cancels the events that would end the wait; `nil` while no attempt waits.
-        var waits: [@Sendable () -> Void]?
+        var wait: (number: Int, cancels: [@Sendable () -> Void])?
+        var waitCount = 0
         /// Sent right before the end, once it is known that this attempt is the last.
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
@@ -103,7 +104,7 @@ private final class RetryingTask: LoaderTask {
     func cancel() {
         let (attempt, waits) = state.withLock { state in
             state.isCancelled = true
-            return (state.attempt, state.waits.take())
+            return (state.attempt, state.wait.take()?.cancels)
         }
         attempt.cancel()
         guard let waits else { return }
@@ -251,20 +252,23 @@ private final class RetryingTask: LoaderTask {
         _ start: (_ resume: @escaping @Sendable (Bool) -> Void) -> [@Sendable () -> Void],
         completion: @escaping @Sendable (Bool) -> Void
     ) {
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.waits = [] }
-            return state.isCancelled
+        let number = state.withLock { state -> Int? in
+            guard !state.isCancelled else { return nil }
+            state.waitCount += 1
+            state.wait = (state.waitCount, [])
+            return state.waitCount
         }
-        if isCancelled { return end(.cancelled) }
+        guard let number else { return end(.cancelled) }
         let cancels = start { [self] argument in
-            guard let waits = state.withLock({ $0.waits.take() }) else { return }
-            for cancel in waits { cancel() }
+            let wait = state.withLock { $0.wait?.number == number ? $0.wait.take() : nil }
+            guard let wait else { return }
+            for cancel in wait.cancels { cancel() }
             completion(argument)
         }
         let isWaiting = state.withLock { state in
-            // The wait may have ended within the call, and another one started.
-            guard state.waits?.isEmpty == true else { return false }
-            state.waits = cancels
+            // It may have resumed already, also on another thread, and another wait have started.
+            guard state.wait?.number == number else { return false }
+            state.wait = (number, cancels)
             return true
         }
         if !isWaiting { for cancel in cancels { cancel() } }
