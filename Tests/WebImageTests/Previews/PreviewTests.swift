@@ -254,7 +254,8 @@ import WebImageTestSupport
         try await attempted.wait()
         load.send(data[100..<101])
         try await delayed.wait()
-        #expect(delays.withLock { $0.first.map { $0 > .zero && $0 <= .milliseconds(40) } } == true)
+        // Less than the interval. The clock moves with each look, and another thread may look between.
+        #expect(delays.withLock { $0.first.map { $0 > .zero && $0 <= .milliseconds(100) } } == true)
         load.send(data[101...])
         load.end(.success(()))
         try await ended.wait()
