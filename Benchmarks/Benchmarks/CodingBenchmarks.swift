@@ -8,7 +8,7 @@ extension BenchmarkGroup {
     static let coding = BenchmarkGroup(name: "coding") { table in
         let photo = try twelveMegapixelJPEG()
         for (side, milliseconds) in [(1024, 35), (200, 22)] {
-            let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side))
+            let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: side, height: side)))
             try table.compare("JPEG, 12 MP to \(side) px", budget: .milliseconds(milliseconds)) {
                 let image = try CodecRegistry.shared.decode(photo, options: options)
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }

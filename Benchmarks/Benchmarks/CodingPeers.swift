@@ -59,7 +59,7 @@ private struct PeerProgram {
         try data.write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         guard let seconds = try measure(file.path, side ?? 0) else { return }
-        let options = DecodingOptions(thumbnail: side.map { Thumbnail(width: $0, height: $0) })
+        let options = DecodingOptions(thumbnail: side.map { Thumbnail(.pixels(width: $0, height: $0)) })
         let what = side.map { "\(title) to \($0) px" } ?? title
         try table.compare("\(what), against \(name)", yardstick: .seconds(seconds), roundCount: 7) {
             _ = try CodecRegistry.shared.decode(data, options: options)

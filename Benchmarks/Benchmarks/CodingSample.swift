@@ -89,7 +89,7 @@ extension BenchmarkGroup {
         } yardstick: {
             try bare()
         }
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 200, height: 200))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 200, height: 200)))
         try table.compare("\(sample.name) to 200 px, against \(sample.bareName), whole", roundCount: 7) {
             let thumbnail = try CodecRegistry.shared.decode(sample.data, options: options)
             guard thumbnail.width == 200 else { throw WrongResult(description: "\(thumbnail.width) pixels wide") }

@@ -91,7 +91,7 @@ private struct PipelineSample {
         }
         waiting = (0..<count).map { URL(string: "waiting://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
             .map { WebImageRequest($0) }
-        thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(width: 320, height: 240)) }
+        thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(.pixels(width: 320, height: 240))) }
         self.image = image
         dictionary = Lock([String: Image](uniqueKeysWithValues: urls.map { ($0.absoluteString, image) }))
         if let disk {

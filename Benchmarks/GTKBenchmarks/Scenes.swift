@@ -19,7 +19,7 @@ import WebImageGTK
     init(count: Int) throws {
         let cache = ImageCache(memory: MemoryCache(costLimit: .max), disk: nil)
         manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache))
-        let thumbnail = Thumbnail(width: Self.side, height: Self.side, mode: .aspectFill)
+        let thumbnail = Thumbnail(.pixels(width: Self.side, height: Self.side), mode: .aspectFill)
         requests = (0..<count).compactMap { number in
             URL(string: "https://images.example.org/photos/\(number).jpg").map {
                 WebImageRequest($0, thumbnail: thumbnail)
@@ -127,7 +127,7 @@ import WebImageGTK
         cache.memory.removeAll()
         for picture in ours { picture.prepareForReuse() }
         while g_main_context_iteration(nil, gboolean(0)) != 0 {}
-        let thumbnail = Thumbnail(width: 128, height: 128, mode: .aspectFill)
+        let thumbnail = Thumbnail(.pixels(width: 128, height: 128), mode: .aspectFill)
         var endedCount = 0
         let start = ProcessFigures.mainThread
         for (picture, url) in zip(ours, urls) {

@@ -44,7 +44,7 @@ guard let side = arguments.first.flatMap({ Int($0) }) else { exit(2) }
 @MainActor func run(_ path: String, frameCount: Int) throws {
     let data = try Data(contentsOf: URL(filePath: path), options: .mappedIfSafe)
     var options = DecodingOptions(
-        thumbnail: side == 0 ? nil : Thumbnail(width: side, height: side), firstFrameOnly: frameCount == 0)
+        thumbnail: side == 0 ? nil : Thumbnail(.pixels(width: side, height: side)), firstFrameOnly: frameCount == 0)
     if let limit { options.limits.memoryByteCount = limit }
     let image = try decode(data, options)
     check(image.pixels.size)

@@ -102,7 +102,7 @@ import WebImageTestSupport
         let size = try CodecRegistry.shared.info(of: gif).size
         let data = [try png(1, width: size.width, height: size.height), gif]
         let image = try FrameSequence(
-            data: data, durations: [1, 2], thumbnail: Thumbnail(width: 4, height: 4))
+            data: data, durations: [1, 2], thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         #expect(image.byteCount == data[0].count + data[1].count)
         #expect(max(image.frameSize.width, image.frameSize.height) == 4)
         #expect(try reds(image).count == 2)

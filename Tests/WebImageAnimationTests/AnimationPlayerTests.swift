@@ -298,11 +298,12 @@ import WebImageTestSupport
 
     @Test func decodesAtTheRequestedSizeAlsoLater() throws {
         let source = NumberedSource(3, frameSize: PixelSize(width: 40, height: 20))
-        let fixture = try PlayerFixture(source, configuration: .init(thumbnail: Thumbnail(width: 10, height: 10)))
+        let fixture = try PlayerFixture(
+            source, configuration: .init(thumbnail: Thumbnail(.pixels(width: 10, height: 10))))
         fixture.player.play()
         fixture.advance(1)
         #expect(fixture.player.currentFrame?.size == PixelSize(width: 10, height: 5))
-        fixture.player.configuration.thumbnail = Thumbnail(width: 100, height: 100)
+        fixture.player.configuration.thumbnail = Thumbnail(.pixels(width: 100, height: 100))
         fixture.advance(1)
         #expect(fixture.player.currentFrame?.size == PixelSize(width: 40, height: 20), "never scaled up")
         #expect(fixture.frames().last == 2)

@@ -55,8 +55,8 @@ import WebImageTestSupport
         let processor = FrameClosure("a") { pixels, _ throws(WebImageError) in pixels }
         let pool = pools.pool(for: source)
         #expect(pools.pool(for: source) === pool)
-        #expect(pools.pool(for: source, thumbnail: Thumbnail(width: 4, height: 4)) === pool, "the same size")
-        #expect(pools.pool(for: source, thumbnail: Thumbnail(width: 2, height: 2)) !== pool)
+        #expect(pools.pool(for: source, thumbnail: Thumbnail(.pixels(width: 4, height: 4))) === pool, "the same size")
+        #expect(pools.pool(for: source, thumbnail: Thumbnail(.pixels(width: 2, height: 2))) !== pool)
         #expect(pools.pool(for: source, processor: processor) !== pool)
         #expect(pools.pool(for: NumberedSource(3)) !== pool)
     }

@@ -37,11 +37,11 @@ enum ProcessingPage {
     private static let geometry: [Entry] = [
         Entry("Resize", "[.resize(to: .points(width: 90))]", [.resize(to: .points(width: 90))]),
         Entry(
-            "Fill and crop", "[.resize(to: .points(square), mode: .aspectFillCropped)]",
-            [.resize(to: .points(square), mode: .aspectFillCropped)]),
+            "Fill and crop", "[.resize(to: .points(width: 110, height: 110), mode: .aspectFillCropped)]",
+            [.resize(to: .points(width: 110, height: 110), mode: .aspectFillCropped)]),
         Entry(
-            "Letterbox", "[.resize(to: .points(square), mode: .letterbox(.black))]",
-            [.resize(to: .points(square), mode: .letterbox(.black))]),
+            "Letterbox", "[.resize(to: .points(width: 110, height: 110), mode: .letterbox(.black))]",
+            [.resize(to: .points(width: 110, height: 110), mode: .letterbox(.black))]),
         Entry("Crop", "[.crop(toPoints: rect)]", [.crop(toPoints: PointRect(x: 90, y: 10, width: 80, height: 60))]),
         Entry("Inset", "[.inset(by: PointInsets(14))]", [.inset(by: PointInsets(14))]),
         Entry(
@@ -170,7 +170,6 @@ enum ProcessingPage {
 
     // MARK: Contents
 
-    private static let square = PointSize(width: 110, height: 110)
     private static let violet = Color(red: 0.55, green: 0.25, blue: 0.75)
 
     /// White in the lower third.

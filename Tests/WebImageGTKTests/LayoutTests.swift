@@ -146,7 +146,8 @@ final class DisplaySizeTests: GTKTestCase {
         MainActor.assumeIsolated {
             let (fixture, picture) = (PhotographFixture(), WebPicture())
             picture.decodesAtDisplaySize = true
-            picture.setImage(fixture.url, thumbnail: Thumbnail(width: 20, height: 20), manager: fixture.manager)
+            picture.setImage(
+                fixture.url, thumbnail: Thumbnail(.pixels(width: 20, height: 20)), manager: fixture.manager)
             pump("the image") { picture.image != nil }
             XCTAssertEqual(picture.image?.width, 20)
             destroyUnparented(picture)

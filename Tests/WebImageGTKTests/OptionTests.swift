@@ -42,7 +42,8 @@ final class PictureOptionsTests: GTKTestCase {
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the image") { picture.image != nil }
             picture.setImage(
-                url, placeholder: .cachedVariant, thumbnail: Thumbnail(width: 2, height: 2), manager: fixture.manager)
+                url, placeholder: .cachedVariant, thumbnail: Thumbnail(.pixels(width: 2, height: 2)),
+                manager: fixture.manager)
             XCTAssertNil(picture.image)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
             destroyUnparented(picture)

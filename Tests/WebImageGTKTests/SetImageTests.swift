@@ -251,7 +251,7 @@ final class SetImageTests: GTKTestCase {
             let url = try fixture.url("red")
             try fixture.remember(.red, at: url)
             picture.setImage(url, manager: fixture.manager)
-            picture.setImage(url, thumbnail: Thumbnail(width: 2, height: 1), manager: fixture.manager)
+            picture.setImage(url, thumbnail: Thumbnail(.pixels(width: 2, height: 1)), manager: fixture.manager)
             XCTAssertEqual(fixture.loader.loads.count, 1)
             destroyUnparented(picture)
         }

@@ -209,3 +209,7 @@ extension Image {
             by: [.draw(in: rect, canvas: canvas, contentMode: contentMode, clips: clips, background: background)])
     }
 }
+
+extension TargetSize {
+    static func points(_ size: PointSize) -> TargetSize { .points(width: size.width, height: size.height) }
+}

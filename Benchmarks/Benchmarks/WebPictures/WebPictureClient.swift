@@ -8,7 +8,7 @@ import WebImage
 ///     Benchmarks --web-pictures decode - RESULT-FILE <LIST-OF-FILES
 enum WebPictureClient {
     static let flag = "--web-pictures"
-    static let thumbnail = Thumbnail(width: 320, height: 240)
+    static let thumbnail = Thumbnail(.pixels(width: 320, height: 240))
 
     static func runIfAsked(_ arguments: [String]) throws {
         guard arguments.count == 5, arguments[1] == flag else { return }

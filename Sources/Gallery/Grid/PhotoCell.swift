@@ -77,7 +77,8 @@ import WebImageGTK
         let request = WebImageRequest(
             item.url, priority: .high, cachePolicy: cachePolicy,
             thumbnail: Thumbnail(
-                width: Double(Self.size.width), height: Double(Self.size.height), scale: scale, mode: .aspectFill),
+                .points(width: Double(Self.size.width), height: Double(Self.size.height)), scale: scale,
+                mode: .aspectFill),
             scale: scale)
         loads.figures.noteStart()
         picture.setImage(

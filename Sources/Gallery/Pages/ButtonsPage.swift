@@ -34,7 +34,7 @@ import WebImageGTK
         gtk_widget_set_size_request(button.imageWidget, 64, 64)
         for (state, image, background) in urls {
             button.imageSlot(for: state).setImage(
-                image, thumbnail: Thumbnail(width: 64, height: 64, mode: .aspectFill),
+                image, thumbnail: Thumbnail(.pixels(width: 64, height: 64), mode: .aspectFill),
                 processors: [.circle(border: Border(width: 2, color: .white))], manager: manager)
             button.backgroundSlot(for: state).setImage(background, manager: manager)
             slots += [button.imageSlot(for: state), button.backgroundSlot(for: state)]

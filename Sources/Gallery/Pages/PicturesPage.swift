@@ -72,7 +72,7 @@ import WebImageGTK
         let icon = WebPaintable(in: image)
         icon.contentMode = .scaleAspectFill
         icon.setImage(
-            url, thumbnail: Thumbnail(width: 192, height: 192, mode: .aspectFill), processors: [.circle()],
+            url, thumbnail: Thumbnail(.pixels(width: 192, height: 192), mode: .aspectFill), processors: [.circle()],
             manager: manager)
         attach(Self.captioned(image, "a GtkImage, cut to a circle"), 2, 1)
         pictures.append(icon)

@@ -6,7 +6,7 @@ public import WebImageProcessing
 /// What to load, and how.
 ///
 /// ```swift
-/// var request = WebImageRequest(url, thumbnail: Thumbnail(width: 320, height: 240, mode: .aspectFill))
+/// var request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 320, height: 240), mode: .aspectFill))
 /// request.priority = .high
 /// ```
 ///

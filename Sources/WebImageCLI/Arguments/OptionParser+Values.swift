@@ -37,7 +37,7 @@ extension OptionParser {
             throw error(
                 "--size takes WIDTHxHEIGHT in pixels (or WIDTHx, or xHEIGHT), each at most \(maximum), not '\(text)'")
         }
-        return Thumbnail(width: lengths[0], height: lengths[1], mode: resizeMode ?? .aspectFit)
+        return Thumbnail(.pixels(width: lengths[0], height: lengths[1]), mode: resizeMode ?? .aspectFit)
     }
 
     private func resizeMode(_ option: Option) throws(ArgumentError) -> ResizeMode? {

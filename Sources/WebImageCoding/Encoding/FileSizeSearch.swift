@@ -50,7 +50,8 @@ struct FileSizeSearch {
             // The length is roughly proportional to the pixels; from the second try on, a bit less.
             factor *= min((Double(max(byteLimit, 0)) / Double(least)).squareRoot() * 0.95, 0.9)
             let bounds = Thumbnail(
-                width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor)),
+                .pixels(
+                    width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor))),
                 mode: mode)
             let data = try encode(quality, bounds)
             if data.count <= byteLimit { return data }

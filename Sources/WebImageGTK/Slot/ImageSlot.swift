@@ -181,7 +181,8 @@ public import WebImage
             return hasNoSize ? request : nil
         }
         var sized = request
-        sized.thumbnail = Thumbnail(width: size.width, height: size.height, scale: host.scaleFactor, mode: mode)
+        sized.thumbnail = Thumbnail(
+            .points(width: size.width, height: size.height), scale: host.scaleFactor, mode: mode)
         if request.scale == nil { sized.scale = host.scaleFactor }
         return sized
     }

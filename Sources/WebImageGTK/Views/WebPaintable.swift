@@ -5,7 +5,7 @@ public import WebImage
 ///
 /// ```swift
 /// let icon = WebPaintable(in: gtk_image_new())        // a GtkImage; the widget owns it
-/// icon.setImage(url, thumbnail: Thumbnail(width: 32, height: 32))
+/// icon.setImage(url, thumbnail: Thumbnail(.pixels(width: 32, height: 32)))
 ///
 /// let image = WebPaintable()                          // without a widget: retain it while it loads and plays
 /// image.setImage(url)

@@ -5,7 +5,7 @@ import WebImage
 ///
 /// ```swift
 /// let pictures = WebPictureFactory { picture, position, listItem in
-///     picture.setImage(urls[position], thumbnail: Thumbnail(width: 200, height: 150))
+///     picture.setImage(urls[position], thumbnail: Thumbnail(.pixels(width: 200, height: 150)))
 /// }
 /// let grid = gtk_grid_view_new(selection, pictures.factory)
 /// ```

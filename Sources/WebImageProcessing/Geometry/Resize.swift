@@ -1,30 +1,9 @@
 internal import WebImageCoding
 public import WebImageCore
 
-/// A size to resize to, in points or pixels. A side that is `nil` follows from the image's proportions.
-public struct TargetSize: Sendable, Hashable {
-    enum Sides: Hashable {
-        case points(width: Double?, height: Double?)
-        case pixels(width: Int?, height: Int?)
-    }
-
-    let sides: Sides
-
-    /// A size in points, multiplied by the image's scale.
-    public static func points(width: Double? = nil, height: Double? = nil) -> TargetSize {
-        TargetSize(sides: .points(width: width, height: height))
-    }
-
-    /// A size in points, multiplied by the image's scale.
-    public static func points(_ size: PointSize) -> TargetSize { .points(width: size.width, height: size.height) }
-
-    /// A size in pixels.
-    public static func pixels(width: Int? = nil, height: Int? = nil) -> TargetSize {
-        TargetSize(sides: .pixels(width: width, height: height))
-    }
-
-    var hasBothSides: Bool {
-        switch sides {
+extension TargetSize {
+    fileprivate var hasBothSides: Bool {
+        switch self {
         case .points(let width, let height): width != nil && height != nil
         case .pixels(let width, let height): width != nil && height != nil
         }
@@ -74,7 +53,7 @@ struct ResizeProcessor: PixelProcessor, Hashable {
     /// Such as `resize(width:[48],height:[48],unit:points,mode:aspectFit,filter:lanczos,upscaling:yes)`.
     var identifier: ProcessorIdentifier {
         let (width, height, unit): (Double?, Double?, String) =
-            switch size.sides {
+            switch size {
             case .points(let width, let height): (width, height, "points")
             case .pixels(let width, let height): (width.map { Double($0) }, height.map { Double($0) }, "pixels")
             }
@@ -135,7 +114,7 @@ struct ResizeProcessor: PixelProcessor, Hashable {
 
     /// In pixels; a side that is `nil` is 0.
     private func boxSize(in context: ProcessingContext) throws(WebImageError) -> PixelSize {
-        switch size.sides {
+        switch size {
         case .pixels(let width, let height):
             guard width != nil || height != nil else { throw invalid("size", "none") }
             if let width, width <= 0 { throw invalid("width", width) }

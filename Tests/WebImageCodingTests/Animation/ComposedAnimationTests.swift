@@ -125,7 +125,7 @@ import WebImageTestSupport
     func makesThumbnailsOfEveryFrame(_ orientation: ImageOrientation) throws {
         let file = RandomAnimationFile(
             seed: 3, partCount: 5, canvasSize: PixelSize(width: 8, height: 6), orientation: orientation)
-        var options = DecodingOptions(thumbnail: Thumbnail(width: 3, height: 2, mode: .stretch))
+        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 3, height: 2), mode: .stretch))
         options.limits.pixelCount = file.canvasSize.pixelCount
         let animation = try animation(file, options: options)
         #expect(animation.frameSize == PixelSize(width: 3, height: 2))

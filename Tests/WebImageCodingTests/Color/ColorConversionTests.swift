@@ -59,7 +59,7 @@ import WebImageCore
     @Test(arguments: ["p3.jpg", "press.jpg", "adobe.png", "prophoto.webp"])
     func convertsThumbnailsAfterScaling(_ name: String) throws {
         let fixture = Fixture("../color/" + name)
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 12, height: 12))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 12, height: 12)))
         let small = Pixels(try CodecRegistry().decode(fixture.data(), options: options).pixels)
         let reference = try Pixels(fixture.reference().buffer().resampled(to: small.size))
         // The order of the steps differs, but not the image.

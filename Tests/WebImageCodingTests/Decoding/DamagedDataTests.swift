@@ -132,7 +132,7 @@ import WebImageTestSupport
     func refusesMorePixelsThanAllowed(_ name: String) throws {
         let data = try Fixture(name).data()
         let size = try registry.info(of: data).size
-        var options = DecodingOptions(thumbnail: Thumbnail(width: 4, height: 4))
+        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         options.limits.pixelCount = size.pixelCount
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
         options.limits.pixelCount = size.pixelCount - 1

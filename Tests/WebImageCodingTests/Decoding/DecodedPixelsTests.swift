@@ -60,25 +60,25 @@ import WebImageCore
     // JPEG scales by its coefficients, which is sharper than filtering pixels.
     @Test(arguments: [(60, 45, 34.0), (97, 73, 32.0)])
     func shrinksJPEGLikePillow(width: Int, height: Int, psnr: Double) throws {
-        let image = try decode("photo.jpg", Thumbnail(width: width, height: height, mode: .stretch))
+        let image = try decode("photo.jpg", Thumbnail(.pixels(width: width, height: height), mode: .stretch))
         let reference = try Pixels(named: "photo-\(width)x\(height).rgba")
         #expect(try #require(Pixels(image.pixels).psnr(against: reference)) > psnr)
     }
 
     @Test(arguments: [(50, 37), (80, 30), (1, 1)])
     func shrinksOtherFormatsLikePillow(width: Int, height: Int) throws {
-        let image = try decode("photo.png", Thumbnail(width: width, height: height, mode: .stretch))
+        let image = try decode("photo.png", Thumbnail(.pixels(width: width, height: height), mode: .stretch))
         let reference = try Pixels(named: "photo.png-\(width)x\(height).rgba")
         #expect(try #require(Pixels(image.pixels).psnr(against: reference)) > 45)
     }
 
     @Test(arguments: [
-        (Thumbnail(width: 100, height: 100), PixelSize(width: 100, height: 75)),
-        (Thumbnail(width: 100, height: 100, mode: .aspectFill), PixelSize(width: 133, height: 100)),
-        (Thumbnail(width: 31, height: 170, mode: .stretch), PixelSize(width: 31, height: 170)),
-        (Thumbnail(width: 0, height: 18), PixelSize(width: 24, height: 18)),
-        (Thumbnail(width: 121, height: 0), PixelSize(width: 121, height: 91)),
-        (Thumbnail(width: 1, height: 1), PixelSize(width: 1, height: 1)),
+        (Thumbnail(.pixels(width: 100, height: 100)), PixelSize(width: 100, height: 75)),
+        (Thumbnail(.pixels(width: 100, height: 100), mode: .aspectFill), PixelSize(width: 133, height: 100)),
+        (Thumbnail(.pixels(width: 31, height: 170), mode: .stretch), PixelSize(width: 31, height: 170)),
+        (Thumbnail(.pixels(height: 18)), PixelSize(width: 24, height: 18)),
+        (Thumbnail(.pixels(width: 121)), PixelSize(width: 121, height: 91)),
+        (Thumbnail(.pixels(width: 1, height: 1)), PixelSize(width: 1, height: 1)),
     ])
     func givesExactlyTheSizeAskedFor(_ thumbnail: Thumbnail, size: PixelSize) throws {
         let image = try decode("photo.jpg", thumbnail)
@@ -93,7 +93,7 @@ import WebImageCore
     func neverGainsPixels(_ name: String) throws {
         let data = try Fixture(name).data()
         for mode in ResizeMode.allCases {
-            let image = try decode(name, Thumbnail(width: 9_000, height: 9_000, mode: mode))
+            let image = try decode(name, Thumbnail(.pixels(width: 9_000, height: 9_000), mode: mode))
             #expect(image.pixels.size == (try registry.info(of: data).size))
             #expect(!image.isThumbnail)
         }
@@ -106,13 +106,13 @@ import WebImageCore
         let isWide = upright.width > upright.height
         let whole = try registry.decode(Fixture(name).data()).pixels
         for (thumbnail, size) in [
-            (Thumbnail(width: 12, height: 0), PixelSize(width: 12, height: isWide ? 8 : 18)),
-            (Thumbnail(width: 12, height: 12), PixelSize(width: isWide ? 12 : 8, height: isWide ? 8 : 12)),
+            (Thumbnail(.pixels(width: 12)), PixelSize(width: 12, height: isWide ? 8 : 18)),
+            (Thumbnail(.pixels(width: 12, height: 12)), PixelSize(width: isWide ? 12 : 8, height: isWide ? 8 : 12)),
             (
-                Thumbnail(width: 12, height: 12, mode: .aspectFill),
+                Thumbnail(.pixels(width: 12, height: 12), mode: .aspectFill),
                 PixelSize(width: isWide ? 18 : 12, height: isWide ? 12 : 18)
             ),
-            (Thumbnail(width: 9, height: 14, mode: .stretch), PixelSize(width: 9, height: 14)),
+            (Thumbnail(.pixels(width: 9, height: 14), mode: .stretch), PixelSize(width: 9, height: 14)),
         ] {
             let image = try decode(name, thumbnail)
             #expect(image.pixels.size == size)
@@ -127,7 +127,7 @@ import WebImageCore
 
     @Test func keepsTransparentPixelsFromBleeding() throws {
         // Straight alpha would blend in the color of transparent pixels; premultiplied color never exceeds alpha.
-        let pixels = Pixels(try decode("lossless-alpha.webp", Thumbnail(width: 11, height: 9)).pixels)
+        let pixels = Pixels(try decode("lossless-alpha.webp", Thumbnail(.pixels(width: 11, height: 9))).pixels)
         for pixel in stride(from: 0, to: pixels.bytes.count, by: 4) {
             #expect(pixels.bytes[pixel..<pixel + 3].allSatisfy { $0 <= pixels.bytes[pixel + 3] })
         }

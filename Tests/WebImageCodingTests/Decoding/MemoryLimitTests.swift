@@ -82,7 +82,7 @@ import WebImageTestSupport
     @Test func damageIsReportedIfItIsRefused() throws {
         var data = LargeImage.png(.rgb)
         data = data.withWrongChecksum(ofChunkAt: try #require(data.chunkOffsets(of: "IDAT").first))
-        var options = DecodingOptions(thumbnail: Thumbnail(width: 200, height: 200), damage: .refuse)
+        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 200, height: 200)), damage: .refuse)
         options.limits.memoryByteCount = 16 << 20
         let damage = WebImageError.decoding(format: .png, reason: .corrupt("wrong checksum of IDAT"))
         #expect(throws: damage) { try registry.decode(data, options: options) }
@@ -119,7 +119,7 @@ import WebImageTestSupport
 
     @Test(arguments: [nil, 1100, 700, 100]) func spoolingDoesNotChangeThePixels(side: Int?) throws {
         let data = try progressive()
-        var options = DecodingOptions(thumbnail: side.map { Thumbnail(width: $0, height: $0) })
+        var options = DecodingOptions(thumbnail: side.map { Thumbnail(.pixels(width: $0, height: $0)) })
         let expected = try Pixels(registry.decode(data, options: options).pixels)
         options.limits.memoryByteCount = try neededByteCount(data, options)
         #expect(try Pixels(registry.decode(data, options: options).pixels) == expected)
@@ -176,7 +176,7 @@ import WebImageTestSupport
 
     @Test func libwebpScalesAThumbnailIfMemoryIsShort() throws {
         let data = try LargeImage.lossyWebP()
-        var options = DecodingOptions(thumbnail: Thumbnail(width: 100, height: 100))
+        var options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 100, height: 100)))
         let expected = Pixels(try registry.decode(data, options: options).pixels)
         options.limits.memoryByteCount = 16 << 20
         let pixels = Pixels(try registry.decode(data, options: options).pixels)

@@ -33,7 +33,7 @@ import WebImageTestSupport
 
     private func needed(_ data: Data, side: Int) throws -> Int {
         var options = DecodingOptions(
-            thumbnail: side == 0 ? nil : Thumbnail(width: side, height: side), firstFrameOnly: true)
+            thumbnail: side == 0 ? nil : Thumbnail(.pixels(width: side, height: side)), firstFrameOnly: true)
         options.limits.memoryByteCount = 1
         let error = #expect(throws: WebImageError.self) { try CodecRegistry.shared.decode(data, options: options) }
         guard case .decodingMemoryExceeded(let byteCount, _) = error else {

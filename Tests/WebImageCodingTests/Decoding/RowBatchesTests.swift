@@ -185,7 +185,7 @@ import WebImageTestSupport
     func stopsAtEveryCheckpoint(_ name: String) throws {
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 3) { checkpoints in
-            let thumbnail = Thumbnail(width: 5, height: 5)
+            let thumbnail = Thumbnail(.pixels(width: 5, height: 5))
             _ = try registry.decode(
                 data, options: DecodingOptions(thumbnail: thumbnail, cancellation: checkpoints.cancellation))
         }

@@ -148,19 +148,19 @@ import WebImageCore
 
     @Test func fitsImagesInABox() throws {
         let image = try photo()
-        let limits = EncodingOptions(bounds: Thumbnail(width: 40, height: 40))
+        let limits = EncodingOptions(bounds: Thumbnail(.pixels(width: 40, height: 40)))
         for format in [ImageFormat.jpeg, .png, .webp, .gif] {
             let size = try registry.info(of: registry.encode(image, as: format, options: limits)).size
-            #expect(size == Thumbnail(width: 40, height: 40).targetSize(of: image.pixels.size))
+            #expect(size == Thumbnail(.pixels(width: 40, height: 40)).targetSize(of: image.pixels.size))
         }
-        let large = EncodingOptions(bounds: Thumbnail(width: 5_000, height: 5_000))
+        let large = EncodingOptions(bounds: Thumbnail(.pixels(width: 5_000, height: 5_000)))
         #expect(try registry.info(of: registry.encode(image, as: .png, options: large)).size == image.pixels.size)
     }
 
     @Test(arguments: [ImageFormat.gif, .png, .webp])
     func fitsEveryFrameInABox(_ format: ImageFormat) throws {
         let image = try registry.decode(Fixture("animated.webp").data())
-        let limits = EncodingOptions(bounds: Thumbnail(width: 16, height: 0))
+        let limits = EncodingOptions(bounds: Thumbnail(.pixels(width: 16)))
         let copy = try registry.decode(registry.encode(image, as: format, options: limits))
         #expect(copy.width == 16 && copy.frameCount == 3)
         #expect(copy.animation?.frames.map(\.duration) == image.animation?.frames.map(\.duration))
@@ -204,7 +204,7 @@ import WebImageCore
         throws
     {
         let image = try registry.decode(Fixture("animated.webp").data())
-        let bounds = Thumbnail(width: image.width, height: image.height / 4, mode: .stretch)
+        let bounds = Thumbnail(.pixels(width: image.width, height: image.height / 4), mode: .stretch)
         let whole = try registry.encode(image, as: format, options: EncodingOptions(bounds: bounds)).count
         let limits = EncodingOptions(bounds: bounds, byteLimit: whole * 2 / 3)
         let size = try registry.info(of: registry.encode(image, as: format, options: limits)).size

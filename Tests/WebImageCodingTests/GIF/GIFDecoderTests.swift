@@ -153,7 +153,7 @@ import WebImageTestSupport
 
     @Test func makesThumbnailsOfEveryFrame() throws {
         let data = try Fixture("gif-mixed.gif").data()
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 8, height: 8))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 8, height: 8)))
         let small = try animation(data, options: options)
         #expect(small.frameSize == PixelSize(width: 8, height: 6))
         let (reader, whole) = try (small.makeFrameReader(), animation(data).makeFrameReader())

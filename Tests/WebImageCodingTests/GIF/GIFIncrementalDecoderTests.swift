@@ -188,7 +188,7 @@ import WebImageTestSupport
 
     @Test func makesThumbnails() throws {
         let data = try Fixture("gif-mixed.gif").data()
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 8, height: 8), firstFrameOnly: true)
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 8, height: 8)), firstFrameOnly: true)
         let decoder = try makeDecoder(options)
         try decoder.append(data.prefix(400))
         let preview = try #require(try decoder.preview())

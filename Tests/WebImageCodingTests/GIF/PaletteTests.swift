@@ -11,7 +11,7 @@ import WebImageTestSupport
 
     private func photo() throws -> Image {
         try registry.decode(
-            Fixture("photo.jpg").data(), options: DecodingOptions(thumbnail: Thumbnail(width: 90, height: 0)))
+            Fixture("photo.jpg").data(), options: DecodingOptions(thumbnail: Thumbnail(.pixels(width: 90))))
     }
 
     private func gif(of image: Image, _ dithering: EncodingOptions.Dithering, colorLimit: Int) throws -> Pixels {

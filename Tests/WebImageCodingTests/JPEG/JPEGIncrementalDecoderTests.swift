@@ -181,7 +181,7 @@ import WebImageTestSupport
     @Test(arguments: ["photo.jpg", "orientation-6.jpg", "progressive-420.jpg"], [1, 3, 8, 14, 30])
     func decodesThumbnails(_ name: String, side: Int) throws {
         let data = try Fixture(name).data()
-        let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side), scale: 2)
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: side, height: side)), scale: 2)
         let whole = try decode(data, options)
         let decoder = makeDecoder(options)
         for start in stride(from: 0, to: data.count, by: 100) {
@@ -269,7 +269,7 @@ import WebImageTestSupport
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 100) {
             cancellation in
-            makeDecoder(DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: cancellation))
+            makeDecoder(DecodingOptions(thumbnail: Thumbnail(.pixels(width: 9, height: 9)), cancellation: cancellation))
         }
     }
 

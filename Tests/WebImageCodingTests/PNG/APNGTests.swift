@@ -53,7 +53,8 @@ import WebImageCore
         let first = try decoder.decode(data, options: DecodingOptions(firstFrameOnly: true))
         #expect(first.animation == nil)
         #expect(first.frameCount == 3)
-        let thumbnail = try decoder.decode(data, options: DecodingOptions(thumbnail: Thumbnail(width: 2, height: 2)))
+        let thumbnail = try decoder.decode(
+            data, options: DecodingOptions(thumbnail: Thumbnail(.pixels(width: 2, height: 2))))
         #expect(thumbnail.animation?.frameSize == PixelSize(width: 2, height: 2))
         #expect(try decoder.animation(of: Fixture("rgb-8.png").data(), options: DecodingOptions()) == nil)
     }

@@ -88,7 +88,7 @@ import WebImageTestSupport
     @Test(arguments: ["rgba-8.png", "rgba-8-adam7.png", "orientation-6.png"])
     func makesPreviewsAtTheThumbnailsSize(_ name: String) throws {
         let data = try Fixture(name).data()
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 5, height: 5))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 5, height: 5)))
         let decoder = try decoder(options)
         try decoder.append(data.prefix(data.count * 9 / 10))
         let preview = try #require(try decoder.preview())

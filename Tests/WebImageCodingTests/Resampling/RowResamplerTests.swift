@@ -32,7 +32,7 @@ import WebImageTestSupport
 
     /// Every kind of PNG, row by row and as a whole.
     @Test func makesThumbnailsOfEveryKindOfPNG() throws {
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 9, height: 9)))
         var count = 0
         for fixture in Fixture.all(withExtension: "png") {
             let data = try fixture.data()
@@ -57,7 +57,7 @@ import WebImageTestSupport
     /// GIFs that are resampled while painted, interlaced and animated ones too, and those whose first frame is a part
     /// of the canvas.
     @Test func makesThumbnailsOfEveryKindOfGIF() throws {
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 9, height: 9)))
         var count = 0
         for fixture in Fixture.all(withExtension: "gif") {
             let data = try fixture.data()
@@ -134,7 +134,7 @@ import WebImageTestSupport
         for file in [data, data.prefix(data.count * 9 / 10)] {
             let whole = try WebPDecoder().decode(file, options: DecodingOptions())
             let thumbnail = try WebPDecoder().decode(
-                file, options: DecodingOptions(thumbnail: Thumbnail(width: 120, height: 100)))
+                file, options: DecodingOptions(thumbnail: Thumbnail(.pixels(width: 120, height: 100))))
             #expect(try Pixels(thumbnail.pixels) == Pixels(whole.pixels.resampled(to: thumbnail.pixels.size)))
             #expect(thumbnail.pixels.size == PixelSize(width: 120, height: 100))
             #expect(thumbnail.pixels.isOpaque == whole.pixels.isOpaque)

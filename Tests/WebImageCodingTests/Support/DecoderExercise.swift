@@ -47,7 +47,7 @@ struct DecoderExercise {
             }
         }
 
-        options.thumbnail = Thumbnail(width: 7, height: 5, mode: .aspectFit)
+        options.thumbnail = Thumbnail(.pixels(width: 7, height: 5), mode: .aspectFit)
         let thumbnail = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
         compareWithPieces(thumbnail, options)
     }

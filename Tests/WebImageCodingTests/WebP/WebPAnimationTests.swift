@@ -63,7 +63,7 @@ import WebImageTestSupport
     }
 
     @Test func makesThumbnailsOfEveryFrame() throws {
-        let options = DecodingOptions(thumbnail: Thumbnail(width: 11, height: 11))
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 11, height: 11)))
         let source = try animation(Fixture("animated-parts.webp").data(), options)
         #expect(source.frameSize == PixelSize(width: 11, height: 9))
         let reader = source.makeFrameReader()

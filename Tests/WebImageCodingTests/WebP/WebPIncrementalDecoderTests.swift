@@ -176,7 +176,7 @@ import WebImageTestSupport
     @Test(arguments: ["lossy-alpha.webp", "animated-parts.webp"], [5, 11])
     func decodesThumbnails(_ name: String, side: Int) throws {
         let data = try Fixture(name).data()
-        let options = DecodingOptions(thumbnail: Thumbnail(width: side, height: side), scale: 2)
+        let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: side, height: side)), scale: 2)
         let whole = try decode(data, options)
         let decoder = makeDecoder(options)
         for start in stride(from: 0, to: data.count, by: 40) {
@@ -277,7 +277,7 @@ import WebImageTestSupport
     func stopsAtEveryCheckpoint(_ name: String) throws {
         let data = try Fixture(name).data()
         try Checkpoints.expectCancellationAtEach(atLeast: 6, ofDecoding: data, cutAt: data.count - 50) { cancellation in
-            makeDecoder(DecodingOptions(thumbnail: Thumbnail(width: 9, height: 9), cancellation: cancellation))
+            makeDecoder(DecodingOptions(thumbnail: Thumbnail(.pixels(width: 9, height: 9)), cancellation: cancellation))
         }
     }
 

@@ -37,7 +37,7 @@ import WebImageTestSupport
 
     @Test func storesVariantsUnderKeysOfTheirOwn() async throws {
         let url = try ManagerFixture.url("a")
-        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
         await flush(cache)
         #expect(cache.image(inMemoryFor: thumbnail.cacheKey)?.width == 2)
@@ -47,7 +47,7 @@ import WebImageTestSupport
     }
 
     @Test func aVariantStoredOnDiskIsReadAgain() async throws {
-        var request = WebImageRequest(try ManagerFixture.url("a"), thumbnail: Thumbnail(width: 2, height: 2))
+        var request = WebImageRequest(try ManagerFixture.url("a"), thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         request.options = .waitForStore
         request.cacheAccess = .all
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -105,7 +105,7 @@ import WebImageTestSupport
 
     @Test func newBytesReplaceWhatWasMadeFromTheOld() async throws {
         let url = try ManagerFixture.url("a")
-        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
         _ = try await fixture.load(WebImageRequest(url, cachePolicy: .reload), answeringWith: SolidPicture(2))
         let response = try await fixture.manager.response(for: thumbnail)

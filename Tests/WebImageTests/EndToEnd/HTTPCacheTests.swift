@@ -47,7 +47,7 @@ import WebImageTestSupport
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         var small = try request()
-        small.thumbnail = Thumbnail(width: 4, height: 4)
+        small.thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await manager.image(for: small)
         _ = try await manager.image(for: request())
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"2\"", body: SolidPicture(2).png())

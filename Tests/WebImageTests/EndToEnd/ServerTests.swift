@@ -136,7 +136,7 @@ import WebImageTestSupport
             let number = Int.random(in: 0..<fileCount, using: &random)
             var request = WebImageRequest(try server.url("/\(number).png"))
             request.priority = LoadPriority.allCases.randomElement(using: &random) ?? .normal
-            if Bool.random(using: &random) { request.thumbnail = Thumbnail(width: 4, height: 4) }
+            if Bool.random(using: &random) { request.thumbnail = Thumbnail(.pixels(width: 4, height: 4)) }
             let width = request.thumbnail == nil ? 8 : 4
             let operation = manager.load(request) { result in
                 tally.withLock { $0.note(result, of: index, width: width, picture: SolidPicture(number * 7919)) }

@@ -44,7 +44,7 @@ import WebImageTestSupport
                 "Cache-Control: max-age=60\nETag: \"1\"\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT")
         }
         var small = request
-        small.thumbnail = Thumbnail(width: 4, height: 4)
+        small.thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await loadAlone(small)
         fixture.time.advance(seconds: 60)
         #expect(fixture.manager.cachedImage(for: request) == nil)
@@ -67,7 +67,7 @@ import WebImageTestSupport
 
     @Test func aChangedPictureReplacesEverySizeOfTheOldOne() async throws {
         var small = request
-        small.thumbnail = Thumbnail(width: 4, height: 4)
+        small.thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await load(small) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 60)
         let changed = try await load { try $0.answer(SolidPicture(2), "Cache-Control: max-age=60\nETag: \"2\"") }

@@ -18,7 +18,7 @@ import WebImageTestSupport
 
     private func request(_ side: Int? = nil, _ policy: CachePolicy = .http) -> WebImageRequest {
         var request = WebImageRequest(
-            url, cachePolicy: policy, thumbnail: side.map { Thumbnail(width: $0, height: $0) })
+            url, cachePolicy: policy, thumbnail: side.map { Thumbnail(.pixels(width: $0, height: $0)) })
         request.originalCache = originals
         return request
     }
@@ -71,7 +71,7 @@ import WebImageTestSupport
 
     private func variant(_ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
         var request = WebImageRequest(
-            url, options: .waitForStore, cachePolicy: policy, thumbnail: Thumbnail(width: 4, height: 4))
+            url, options: .waitForStore, cachePolicy: policy, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .all
         return request
     }
@@ -172,7 +172,7 @@ import WebImageTestSupport
 
     @Test func aPictureOfTheProgramsOwnTakesThePlaceOfTheServers() async throws {
         let old = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }.image
-        var small = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        var small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         _ = try await fixture.manager.response(for: small)
         fixture.manager.store(try SolidPicture(2).image(), for: url)
         #expect(fixture.manager.cachedImage(for: small) == nil)

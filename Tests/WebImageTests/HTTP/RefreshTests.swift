@@ -207,7 +207,7 @@ import WebImageTestSupport
         for round in 0..<100 {
             let request = WebImageRequest(
                 url, cachePolicy: [.refresh, .http].randomElement(using: &random) ?? .http,
-                thumbnail: Bool.random(using: &random) ? Thumbnail(width: 4, height: 4) : nil)
+                thumbnail: Bool.random(using: &random) ? Thumbnail(.pixels(width: 4, height: 4)) : nil)
             if Bool.random(using: &random) { fixture.cache.memory.removeAll() }
             fixture.time.advance(seconds: 6)
             let answer = Int.random(in: 0..<4, using: &random)

@@ -29,7 +29,7 @@ import WebImageTestSupport
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
         let request = WebImageRequest(
-            url, cachePolicy: .cacheOnly, thumbnail: Thumbnail(width: 4, height: 4),
+            url, cachePolicy: .cacheOnly, thumbnail: Thumbnail(.pixels(width: 4, height: 4)),
             processors: [ProbeProcessor(name: "a", red: 5)])
         let response = try await fixture.manager.response(for: request)
         #expect(response.origin == .diskCache)
@@ -87,7 +87,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture(decoder: decoder)
         fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
         var request = WebImageRequest(url)
-        if isThumbnail { request.thumbnail = Thumbnail(width: 1, height: 1) }
+        if isThumbnail { request.thumbnail = Thumbnail(.pixels(width: 1, height: 1)) }
         let results = Results()
         fixture.manager.load(request, completion: results.note)
         try await decoder.starts.first()

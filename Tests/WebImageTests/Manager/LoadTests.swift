@@ -36,7 +36,7 @@ import WebImageTestSupport
     }
 
     @Test func storesTheOriginalOnDiskAndTheVariantInMemory() async throws {
-        let request = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         let response = try await fixture.load(request, answeringWith: SolidPicture(2))
         #expect(response.image.pixels.size == PixelSize(width: 4, height: 3))
         #expect(response.image.isThumbnail)
@@ -92,7 +92,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture(decoder: decoder)
         let results = Results()
         for side in [2, 4, 8] {
-            let request = WebImageRequest(url, thumbnail: Thumbnail(width: side, height: side))
+            let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: side, height: side)))
             fixture.manager.load(request, completion: results.note)
         }
         try await fixture.nextLoad().answer(SolidPicture(5).png())

@@ -83,14 +83,14 @@ import WebImageTestSupport
         fixture.cache.memory.removeAll()
         #expect(await fixture.manager.tier(holding: request) == .disk)
         #expect(!fixture.manager.isInMemory(request))
-        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         #expect(await fixture.manager.tier(holding: thumbnail) == .disk, "it can be made of the original")
         func blocking() -> CacheTier? { fixture.manager.cachedTier(holding: request) }
         #expect(blocking() == .disk)
     }
 
     @Test func aPictureOfBytesThatHaveChangedIsInMemoryNoMore() async throws {
-        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
         #expect(fixture.manager.isInMemory(thumbnail))
         _ = try await fixture.load(WebImageRequest(url, cachePolicy: .reload), answeringWith: SolidPicture(2))
@@ -143,7 +143,7 @@ import WebImageTestSupport
     }
 
     @Test func storesAVariantWhereItsRequestSays() async throws {
-        let request = WebImageRequest(url, thumbnail: Thumbnail(width: 2, height: 2))
+        let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         fixture.manager.store(try SolidPicture(9).image(), for: request)
         #expect(fixture.manager.cachedImage(for: request) != nil)
         await fixture.cache.disk?.flush()
@@ -185,7 +185,8 @@ import WebImageTestSupport
         _ = try await fixture.manager.image(for: request)
         var counters = fixture.manager.counters
         #expect((counters.requests, counters.memoryHits) == (2, 1))
-        _ = try await fixture.manager.image(for: WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4)))
+        _ = try await fixture.manager.image(
+            for: WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4))))
         counters = fixture.manager.counters
         #expect((counters.requests, counters.memoryHits, counters.reusedVariants) == (3, 1, 1))
         #expect(counters.hitRate == 2.0 / 3)
@@ -211,7 +212,7 @@ import WebImageTestSupport
         _ = try await fixture.load(other, answeringWith: SolidPicture(1))
         #expect(counts() == [2, 2, 4, 2])
         // Of a larger one in memory.
-        let small = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         #expect(fixture.manager.imageBeforeLoad(for: small) == nil)
         _ = try await fixture.manager.image(for: small)
         #expect(counts() == [2, 3, 5, 2])

@@ -124,7 +124,7 @@ import WebImageTestSupport
     }
 
     @Test func queryDiskSyncAnswersWithinTheCall() async throws {
-        let thumbnail = Thumbnail(width: 4, height: 4)
+        let thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
         let plain = WebImageRequest(url, thumbnail: thumbnail, processors: [ProbeProcessor(name: "a", red: 2)])
@@ -309,7 +309,7 @@ import WebImageTestSupport
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
         let request = WebImageRequest(
-            url, options: .ignoreDecoding, thumbnail: Thumbnail(width: 2, height: 2),
+            url, options: .ignoreDecoding, thumbnail: Thumbnail(.pixels(width: 2, height: 2)),
             processors: [ProbeProcessor(name: "a")])
         let response = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(response.data == (try SolidPicture(1).png()))
@@ -471,7 +471,7 @@ import WebImageTestSupport
         let cache = ImageCache(
             memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory), configuration: configuration)
         let fixture = try ManagerFixture { $0.cache = cache }
-        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 2, height: 2))
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         request.cacheAccess = .all
         fixture.manager.load(request) { _ in ended.signal() }
         try await fixture.nextLoad().answer(SolidPicture(1).png())

@@ -53,7 +53,7 @@ import WebImageTestSupport
         let results = Results()
         for number in 0..<30 {
             let side = 2 + number % 3
-            let request = WebImageRequest(url, thumbnail: Thumbnail(width: side, height: side))
+            let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: side, height: side)))
             fixture.manager.load(request, completion: results.note)
         }
         // Answers every load: without joining there are 30, and none may hang.

@@ -8,7 +8,7 @@ import WebImage
 
     init() throws {
         fixture = try ManagerFixture()
-        request = WebImageRequest(try ManagerFixture.url("a"), thumbnail: Thumbnail(width: 6, height: 6))
+        request = WebImageRequest(try ManagerFixture.url("a"), thumbnail: Thumbnail(.pixels(width: 6, height: 6)))
     }
 
     private func image(_ placeholder: Placeholder) throws -> Image? {
@@ -33,7 +33,7 @@ import WebImage
 
     @Test func isAnotherSizeThatMemoryHas() async throws {
         #expect(try image(.cachedVariant) == nil)
-        let small = WebImageRequest(request.url, thumbnail: Thumbnail(width: 4, height: 4))
+        let small = WebImageRequest(request.url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         _ = try await fixture.load(small, answeringWith: SolidPicture(5))
         let found = try #require(try image(.cachedVariant))
         #expect(found.pixels.size == PixelSize(width: 4, height: 3))

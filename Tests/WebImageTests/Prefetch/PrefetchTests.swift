@@ -47,7 +47,7 @@ import WebImageTestSupport
         let prefetcher = ImagePrefetcher(manager: fixture.manager, configuration: configuration)
         let url = try ManagerFixture.url("a")
         // Two sizes of one file are one.
-        let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(width: $0, height: $0)) }
+        let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: $0, height: $0))) }
         async let progress = prefetcher.prefetched(wanted)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
         #expect(await progress.total == 1)

@@ -84,7 +84,7 @@ import WebImageTestSupport
     @Test func previewsHaveTheSizeAndTheProcessorsAskedFor() async throws {
         let processor = ProbeProcessor(name: "a")
         let request = WebImageRequest(
-            url, options: .progressive, thumbnail: Thumbnail(width: 24, height: 24), processors: [processor])
+            url, options: .progressive, thumbnail: Thumbnail(.pixels(width: 24, height: 24)), processors: [processor])
         let (previews, _) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
         #expect(previews[0].pixels.size == PixelSize(width: 24, height: 24))
         #expect(previews[0].isTransformed)

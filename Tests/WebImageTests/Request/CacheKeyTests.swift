@@ -19,7 +19,7 @@ import WebImage
             for side in [0, 1, 12] {
                 for scale in [1.0, 2.0] {
                     let request = WebImageRequest(
-                        url, thumbnail: Thumbnail(width: side, height: 12, mode: mode), scale: scale)
+                        url, thumbnail: Thumbnail(.pixels(width: side, height: 12), mode: mode), scale: scale)
                     #expect(request.cacheKey.original == WebImageRequest(url).cacheKey)
                     keys.insert(request.cacheKey)
                 }
@@ -41,8 +41,8 @@ import WebImage
         )
         #expect(WebImageRequest(whole).cacheKey == WebImageRequest(bare).cacheKey)
         #expect(!WebImageRequest(whole).cacheKey.description.contains("#"))
-        let key = WebImageRequest(whole, thumbnail: Thumbnail(width: 4, height: 4)).cacheKey
-        #expect(key == WebImageRequest(bare, thumbnail: Thumbnail(width: 4, height: 4)).cacheKey)
+        let key = WebImageRequest(whole, thumbnail: Thumbnail(.pixels(width: 4, height: 4))).cacheKey
+        #expect(key == WebImageRequest(bare, thumbnail: Thumbnail(.pixels(width: 4, height: 4))).cacheKey)
     }
 
     /// A loader of a program's own is given all of the URL.
@@ -69,13 +69,13 @@ import WebImage
 
     @Test(arguments: [(0, 0), (-10, -10), (0, -1)])
     func isTheURLForABoxWithoutSides(width: Int, height: Int) {
-        let request = WebImageRequest(url, thumbnail: Thumbnail(width: width, height: height))
+        let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: width, height: height)))
         #expect(request.cacheKey == WebImageRequest(url).cacheKey)
     }
 
     @Test func isOneForBoxesThatAreTheSame() {
         func key(_ width: Int) -> ImageCacheKey {
-            WebImageRequest(url, thumbnail: Thumbnail(width: width, height: 10)).cacheKey
+            WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: width, height: 10))).cacheKey
         }
         #expect(key(-10) == key(0))
         #expect(key(1 << 40) == key(70_000))

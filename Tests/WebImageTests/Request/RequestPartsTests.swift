@@ -27,7 +27,7 @@ import WebImageTestSupport
     @Test func anotherCacheKeepsTheOriginal() async throws {
         let directory = try TemporaryDirectory()
         let originals = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory))
-        var request = WebImageRequest(url, thumbnail: Thumbnail(width: 4, height: 4))
+        var request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.originalCache = originals
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(await originals.disk?.contains(request.cacheKey.source) == true)
@@ -109,7 +109,7 @@ import WebImageTestSupport
     // MARK: Tiers
 
     @Test func aVariantGoesToTheDiskWhenAskedTo() async throws {
-        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 4, height: 4))
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .all
         _ = try await fixture.load(request, answeringWith: SolidPicture(3))
         let disk = try #require(fixture.cache.disk)
@@ -125,7 +125,7 @@ import WebImageTestSupport
     }
 
     @Test func anAnimatedVariantIsMadeOfItsOriginal() async throws {
-        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 4, height: 4))
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .all
         _ = try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2]))
         #expect(await fixture.cache.disk?.contains(request.cacheKey.description) == false)
@@ -136,7 +136,7 @@ import WebImageTestSupport
     }
 
     @Test func aDamagedVariantIsMadeAgain() async throws {
-        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(width: 4, height: 4))
+        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .disk
         _ = try await fixture.load(request, answeringWith: SolidPicture(3))
         let disk = try #require(fixture.cache.disk)

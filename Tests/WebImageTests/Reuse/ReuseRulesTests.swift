@@ -19,7 +19,8 @@ import WebImageTestSupport
         _ side: Int?, _ policy: CachePolicy = .cacheFirst, headers: [String: String] = [:]
     ) -> WebImageRequest {
         WebImageRequest(
-            url, cachePolicy: policy, thumbnail: side.map { Thumbnail(width: $0, height: $0) }, headers: headers)
+            url, cachePolicy: policy, thumbnail: side.map { Thumbnail(.pixels(width: $0, height: $0)) },
+            headers: headers)
     }
 
     @Test func aSupersededSizeServesNobody() async throws {

@@ -22,7 +22,7 @@ import WebImageTestSupport
     ) -> WebImageRequest {
         WebImageRequest(
             url, options: options, cachePolicy: cachePolicy,
-            thumbnail: Thumbnail(width: width, height: height, mode: mode))
+            thumbnail: Thumbnail(.pixels(width: width, height: height), mode: mode))
     }
 
     private let picture = SolidPicture(7, size: PixelSize(width: 80, height: 60))

@@ -98,10 +98,10 @@ enum StressVariant: CaseIterable {
 
     var thumbnail: Thumbnail? {
         switch self {
-        case .fitted, .fittedAndMarked: Thumbnail(width: 24, height: 18)
-        case .smaller: Thumbnail(width: 16, height: 12)
-        case .filling: Thumbnail(width: 12, height: 15, mode: .aspectFill)
-        case .stretched: Thumbnail(width: 10, height: 14, mode: .stretch)
+        case .fitted, .fittedAndMarked: Thumbnail(.pixels(width: 24, height: 18))
+        case .smaller: Thumbnail(.pixels(width: 16, height: 12))
+        case .filling: Thumbnail(.pixels(width: 12, height: 15), mode: .aspectFill)
+        case .stretched: Thumbnail(.pixels(width: 10, height: 14), mode: .stretch)
         default: nil
         }
     }
