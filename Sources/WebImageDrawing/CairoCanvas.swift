@@ -12,9 +12,9 @@ extension Image {
     ///   - scale: pixels per point.
     ///   - isOpaque: whether the image has no transparency. It is then black before drawing instead of transparent.
     ///   - draw: draws the image; see ``DrawingContext`` for the coordinates.
-    /// - Throws: ``WebImageError/drawing(_:)`` for invalid sizes and numbers, and for errors that `draw` throws, unless
-    ///   they are a ``WebImageError``; ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid sizes and numbers, and for errors that `draw` throws, unless
+    ///   they are a ``WebImageError``; ``WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImageError/outOfResources(reason:url:)``.
     public init(
         size: PointSize, scale: Double = 1, isOpaque: Bool = false,
         draw: (borrowing DrawingContext) throws -> Void
@@ -35,7 +35,7 @@ enum CairoCanvas {
 
     static func check(_ size: PixelSize) throws(WebImageError) {
         guard max(size.width, size.height) <= maximumDimension else {
-            throw .drawing(.tooLarge(size, maximumDimension: maximumDimension))
+            throw .processing(identifier: "drawing", reason: .canvasTooLarge(size, maximumDimension: maximumDimension))
         }
         try DecodingLimits.default.check(size)
     }
@@ -46,12 +46,13 @@ enum CairoCanvas {
             // Products such as 100 × 1.1 are slightly too large.
             let length = (points * scale - 1e-6).rounded(.up)
             guard length >= 1, length <= Double(Int32.max) else {
-                throw .drawing(.invalidNumber(name: name, value: points.description))
+                throw .processing(
+                    identifier: "drawing", reason: .invalidParameter(name: name, value: points.description))
             }
             return Int(length)
         }
         guard scale > 0, scale.isFinite else {
-            throw .drawing(.invalidNumber(name: "scale", value: scale.description))
+            throw .processing(identifier: "drawing", reason: .invalidParameter(name: "scale", value: scale.description))
         }
         return PixelSize(width: try pixels(size.width, "width"), height: try pixels(size.height, "height"))
     }
@@ -63,7 +64,7 @@ enum CairoCanvas {
     ) throws(WebImageError) -> PixelBuffer {
         let scale = context.scale
         guard scale > 0, scale.isFinite else {
-            throw .drawing(.invalidNumber(name: "scale", value: scale.description))
+            throw .processing(identifier: "drawing", reason: .invalidParameter(name: "scale", value: scale.description))
         }
         return try pixels(
             background.size,
@@ -99,7 +100,7 @@ enum CairoCanvas {
             try CairoStatus.check(cairo_surface_status(surface))
             let cairo = cairo_create(surface)
             defer { cairo_destroy(cairo) }
-            guard let cairo else { throw .outOfMemory(byteCount: bytes.count) }
+            guard let cairo else { throw .outOfResources(reason: .memory(byteCount: bytes.count)) }
             try CairoStatus.check(cairo_status(cairo))
             cairo_scale(cairo, scale, scale)
             let context = DrawingContext(cairo: cairo, size: points, scale: scale)
@@ -108,7 +109,7 @@ enum CairoCanvas {
             } catch let error as WebImageError {
                 throw error
             } catch {
-                throw .drawing(.failed(String(describing: error)))
+                throw .processing(identifier: "drawing", reason: .failed(String(describing: error)))
             }
             try context.finish()
             cairo_surface_flush(surface)
@@ -145,7 +146,7 @@ enum CairoStatus {
     static func check(_ status: cairo_status_t) throws(WebImageError) {
         guard status != CAIRO_STATUS_SUCCESS else { return }
         let message = cairo_status_to_string(status).map { String(cString: $0) } ?? "unknown"
-        throw .drawing(.cairo(status: Int(status.rawValue), message: message))
+        throw .processing(identifier: "drawing", reason: .failed("\(message) (cairo status \(Int(status.rawValue)))"))
     }
 }
 

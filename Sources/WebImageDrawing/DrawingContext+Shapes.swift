@@ -97,7 +97,7 @@ extension DrawingContext {
         guard check(x, "line width"), check(y, "line width") else { return false }
         let isEndless = !style.dashes.isEmpty && !style.dashes.contains { $0 > 0 }
         if isEndless {
-            fail(.drawing(.invalidNumber(name: "dash", value: "0")))
+            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: "dash", value: "0")))
             return false
         }
         cairo_set_line_width(cairo, style.width)

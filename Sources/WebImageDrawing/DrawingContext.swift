@@ -56,7 +56,7 @@ public struct DrawingContext: ~Copyable {
     /// Restores the transform and clip of the last ``save()``.
     package func restore() {
         guard isIntact else { return }
-        guard state.depth > 0 else { return fail(.drawing(.unbalancedRestore)) }
+        guard state.depth > 0 else { return fail(.processing(identifier: "drawing", reason: .unbalancedRestore)) }
         state.depth -= 1
         cairo_restore(cairo)
     }
@@ -107,13 +107,17 @@ public struct DrawingContext: ~Copyable {
     /// Stops drawing and returns `false` for a number that cannot be drawn.
     func check(_ value: Double, _ name: String, allowsZero: Bool = true) -> Bool {
         let isUsable = abs(value) <= Self.largestNumber && (allowsZero || value != 0)
-        if !isUsable { fail(.drawing(.invalidNumber(name: name, value: value.description))) }
+        if !isUsable {
+            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: name, value: value.description)))
+        }
         return isUsable
     }
 
     /// Like the function above, for a length.
     func checkLength(_ value: Double, _ name: String) -> Bool {
-        if value < 0 { fail(.drawing(.invalidNumber(name: name, value: value.description))) }
+        if value < 0 {
+            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: name, value: value.description)))
+        }
         return check(value, name) && value >= 0
     }
 
@@ -188,7 +192,7 @@ private final class CairoImage {
             bytes, pixels.isOpaque ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, Int32(pixels.width),
             Int32(pixels.height), Int32(stride))
         try CairoStatus.check(cairo_surface_status(surface))
-        guard let surface else { throw .outOfMemory(byteCount: stride * pixels.height) }
+        guard let surface else { throw .outOfResources(reason: .memory(byteCount: stride * pixels.height)) }
         self.surface = surface
     }
 

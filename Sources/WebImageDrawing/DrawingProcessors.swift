@@ -44,8 +44,8 @@ extension Image {
     /// they are decoded.
     ///
     /// - Parameter draw: receives the image's size in points. Called on any thread if the image is animated.
-    /// - Throws: ``WebImageError/drawing(_:)``, errors of the closure that are a ``WebImageError``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)``, errors of the closure that are a ``WebImageError``,
+    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     public func withDrawing(
         cancellation: Cancellation? = nil,
         _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void

@@ -87,7 +87,7 @@ public struct StyledText: Sendable, Hashable {
 
     /// Returns the size of the lines in points, independent of the scale. Slanted glyphs may extend beyond it.
     ///
-    /// - Throws: ``WebImageError/drawing(_:)`` for invalid numbers, a text that is too long, or a system without fonts.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or a system without fonts.
     public func size() throws(WebImageError) -> PointSize {
         try TextLayout(self).logicalRect.size
     }
@@ -130,7 +130,10 @@ extension DrawingContext {
             (matrix.xy * matrix.xy + matrix.yy * matrix.yy).squareRoot())
         let height = fontSize * longest
         guard height <= TextLayout.largestFontSize else {
-            fail(.drawing(.invalidNumber(name: "font size in pixels", value: height.description)))
+            fail(
+                .processing(
+                    identifier: "drawing",
+                    reason: .invalidParameter(name: "font size in pixels", value: height.description)))
             return false
         }
         // The direction in which the transform shrinks most.
@@ -146,8 +149,8 @@ extension Image {
     /// An empty text has the height of its line and a width of one pixel.
     ///
     /// - Parameter scale: pixels per point.
-    /// - Throws: ``WebImageError/drawing(_:)`` for invalid numbers, a text that is too long, or a system without fonts;
-    ///   ``WebImageError/imageTooLarge(size:pixelLimit:)``, ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or a system without fonts;
+    ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(text: StyledText, scale: Double = 1) throws(WebImageError) {
         let layout = try TextLayout(text)
         let rect = layout.wholeRect
@@ -169,15 +172,19 @@ extension Image {
     ///   - emoji: a single character, which may have a skin tone or be a flag or family.
     ///   - size: the side of the square, in points.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageError/drawing(_:)`` with ``WebImageError/DrawingFailure/noColorFont(emoji:)`` or
-    ///   ``WebImageError/DrawingFailure/notAnEmoji(_:)``, and for invalid numbers;
-    ///   ``WebImageError/imageTooLarge(size:pixelLimit:)``, ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with ``WebImageError/ProcessingFailure/noFont(emoji:)`` or
+    ///   ``WebImageError/ProcessingFailure/notAnEmoji(_:)``, and for invalid numbers;
+    ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
-        guard let text = Self.colored(emoji) else { throw .drawing(.notAnEmoji(emoji)) }
+        guard let text = Self.colored(emoji) else {
+            throw .processing(identifier: "drawing", reason: .notAnEmoji(emoji))
+        }
         // Bitmap fonts have only one size, so any size works.
         let layout = try TextLayout(StyledText(text, font: Font("emoji", size: 128)))
         let ink = layout.inkRect
-        guard layout.isInColor, ink.width > 0, ink.height > 0 else { throw .drawing(.noColorFont(emoji: emoji)) }
+        guard layout.isInColor, ink.width > 0, ink.height > 0 else {
+            throw .processing(identifier: "drawing", reason: .noFont(emoji: emoji))
+        }
         try self.init(size: PointSize(width: size, height: size), scale: scale) { context in
             let factor = size / max(ink.width, ink.height)
             context.translate(x: size / 2, y: size / 2)

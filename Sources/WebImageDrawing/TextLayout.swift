@@ -17,11 +17,11 @@ final class TextLayout {
     static let largestFontSize = 10_000.0
     static let smallestFontSize = 0.1
 
-    /// - Throws: ``WebImageError/drawing(_:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)``.
     init(_ text: StyledText) throws(WebImageError) {
         try Self.check(text)
         fontSize = text.font.size
-        guard cwi_has_fonts() else { throw .drawing(.noFont) }
+        guard cwi_has_fonts() else { throw .processing(identifier: "drawing", reason: .noFont(emoji: nil)) }
         let context = pango_font_map_create_context(pango_cairo_font_map_get_default())
         defer { g_object_unref(UnsafeMutableRawPointer(context)) }
         pango_context_set_round_glyph_positions(context, 0)
@@ -32,7 +32,9 @@ final class TextLayout {
         cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
         pango_cairo_context_set_font_options(context, options)
 
-        guard let layout = pango_layout_new(context) else { throw .outOfMemory(byteCount: text.string.utf8.count) }
+        guard let layout = pango_layout_new(context) else {
+            throw .outOfResources(reason: .memory(byteCount: text.string.utf8.count))
+        }
         self.layout = layout
         // pango ends a text at a NUL.
         let string = text.string.replacing("\0", with: "\u{FFFD}")
@@ -106,14 +108,17 @@ final class TextLayout {
     private static func check(_ text: StyledText) throws(WebImageError) {
         let size = text.font.size
         guard size >= smallestFontSize, size <= largestFontSize else {
-            throw .drawing(.invalidNumber(name: "font size", value: size.description))
+            throw .processing(
+                identifier: "drawing", reason: .invalidParameter(name: "font size", value: size.description))
         }
         if let width = text.wrappingWidth, !(width > 0 && width <= lengthLimit) {
-            throw .drawing(.invalidNumber(name: "wrapping width", value: width.description))
+            throw .processing(
+                identifier: "drawing", reason: .invalidParameter(name: "wrapping width", value: width.description))
         }
         let limit = Int(min(lengthLimit / size, 100_000))
         guard text.string.utf8.count <= limit else {
-            throw .drawing(.textTooLong(byteCount: text.string.utf8.count, limit: limit))
+            throw .processing(
+                identifier: "drawing", reason: .textTooLong(byteCount: text.string.utf8.count, limit: limit))
         }
     }
 

@@ -57,7 +57,7 @@ guard let side = arguments.first.flatMap({ Int($0) }) else { exit(2) }
 if arguments.count > 1 {
     do {
         try run(arguments[1], frameCount: arguments.count > 2 ? Int(arguments[2]) ?? 0 : 0)
-    } catch WebImageError.decodingMemoryExceeded(let byteCount, _) {
+    } catch WebImageError.limitExceeded(.memory(let byteCount, _), _) {
         print("refused", byteCount)
         exit(0)
     }

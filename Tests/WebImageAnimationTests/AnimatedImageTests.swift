@@ -58,7 +58,7 @@ import WebImageTestSupport
     @Test func throwsForADamagedFirstFrameAndForNoFrames() {
         let error = WebImageError.decoding(format: .gif, reason: .truncated)
         #expect(throws: error) { try AnimatedImage(NumberedSource(2, damaged: [0: error])) }
-        #expect(throws: WebImageError.invalidAnimation(reason: .noFrames)) { try AnimatedImage(NumberedSource(0)) }
+        #expect(throws: WebImageError.invalidFrames(reason: .none)) { try AnimatedImage(NumberedSource(0)) }
     }
 }
 
@@ -111,19 +111,19 @@ import WebImageTestSupport
 
     @Test func rejectsInvalidFrames() throws {
         let first = try png(1)
-        #expect(throws: WebImageError.invalidAnimation(reason: .noFrames)) {
+        #expect(throws: WebImageError.invalidFrames(reason: .none)) {
             try FrameSequence(files: [], durations: [1])
         }
-        #expect(throws: WebImageError.invalidAnimation(reason: .durationCount(3, frameCount: 2))) {
+        #expect(throws: WebImageError.invalidFrames(reason: .durationCount(3, frameCount: 2))) {
             try FrameSequence(data: [first, first], durations: [1, 1, 1])
         }
-        #expect(throws: WebImageError.invalidAnimation(reason: .duration(-0.5, frame: 0))) {
+        #expect(throws: WebImageError.invalidFrames(reason: .duration(-0.5, frame: 0))) {
             try FrameSequence(data: [first], durations: [-0.5])
         }
         let other = try png(1, width: 7)
-        let fault = WebImageError.AnimationFault.frameSize(
+        let fault = WebImageError.FrameFailure.size(
             PixelSize(width: 7, height: 4), frame: 1, expected: PixelSize(width: 6, height: 4))
-        #expect(throws: WebImageError.invalidAnimation(reason: fault)) {
+        #expect(throws: WebImageError.invalidFrames(reason: fault)) {
             try FrameSequence(data: [first, other], durations: [1])
         }
         #expect(throws: WebImageError.file(path: "/nowhere", errno: ENOENT)) {
@@ -198,14 +198,14 @@ import WebImageTestSupport
         let sheet = try sheet(10, 6)
         let good = PixelRect(x: 0, y: 0, width: 5, height: 3)
         func check(
-            _ rects: [PixelRect], _ durations: [Double], _ fault: WebImageError.AnimationFault,
+            _ rects: [PixelRect], _ durations: [Double], _ fault: WebImageError.FrameFailure,
             sourceLocation: SourceLocation = #_sourceLocation
         ) {
-            #expect(throws: WebImageError.invalidAnimation(reason: fault), sourceLocation: sourceLocation) {
+            #expect(throws: WebImageError.invalidFrames(reason: fault), sourceLocation: sourceLocation) {
                 try SpriteSheet(sheet: sheet, contentRects: rects, durations: durations)
             }
         }
-        check([], [], .noFrames)
+        check([], [], .none)
         check([good], [], .durationCount(0, frameCount: 1))
         check([good], [1, 2], .durationCount(2, frameCount: 1))
         check([good, good], [1, -1], .duration(-1, frame: 1))
@@ -220,9 +220,9 @@ import WebImageTestSupport
         ]
         for rect in bad { check([good, rect], [1, 1], .outsideSheet(rect, frame: 1, sheet: sheet.size)) }
         let other = PixelRect(x: 0, y: 0, width: 4, height: 3)
-        check([good, other], [1, 1], .frameSize(other.size, frame: 1, expected: good.size))
+        check([good, other], [1, 1], .size(other.size, frame: 1, expected: good.size))
         for (columns, rows) in [(0, 1), (1, 0), (11, 1), (-1, 5), (.max, .max)] {
-            #expect(throws: WebImageError.invalidAnimation(reason: .noFrames)) {
+            #expect(throws: WebImageError.invalidFrames(reason: .none)) {
                 try SpriteSheet(sheet: sheet, columns: columns, rows: rows, frameDuration: 1)
             }
         }

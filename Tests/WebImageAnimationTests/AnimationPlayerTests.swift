@@ -220,7 +220,7 @@ import WebImageTestSupport
 
     @Test(arguments: [true, false])
     func continuesIfEveryFrameIsDamaged(_ dropsLateFrames: Bool) throws {
-        let error = WebImageError.outOfMemory(byteCount: 1)
+        let error = WebImageError.outOfResources(reason: .memory(byteCount: 1))
         let source = NumberedSource(3, loopCount: 2, damaged: [1: error, 2: error])
         let fixture = try PlayerFixture(source, configuration: .init(dropsLateFrames: dropsLateFrames))
         fixture.player.play()

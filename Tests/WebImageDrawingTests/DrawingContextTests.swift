@@ -173,7 +173,9 @@ import WebImageTestSupport
         #expect(throws: WebImageError.notInCache(key: "a")) {
             try Image(size: size) { _ in throw WebImageError.notInCache(key: "a") }
         }
-        #expect(throws: WebImageError.drawing(.failed("mine"))) { try Image(size: size) { _ in throw Failure.mine } }
+        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .failed("mine"))) {
+            try Image(size: size) { _ in throw Failure.mine }
+        }
     }
 
     @Test(
@@ -245,7 +247,10 @@ import WebImageTestSupport
     @Test func rejectsZeroScaleEndlessDashesAndUnbalancedRestores() {
         let path = Path(PointRect(x: 0, y: 0, width: 1, height: 1))
         let size = PointSize(width: 1, height: 1)
-        #expect(throws: WebImageError.drawing(.invalidNumber(name: "scale", value: "0.0"))) {
+        #expect(
+            throws: WebImageError.processing(
+                identifier: "drawing", reason: .invalidParameter(name: "scale", value: "0.0"))
+        ) {
             try Image(size: size) { $0.scale(x: 0, y: 1) }
         }
         #expect(throws: WebImageError.self) {
@@ -254,7 +259,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) {
             try Image(size: size) { $0.stroke(path, with: .color(.black), style: .init(width: -1)) }
         }
-        #expect(throws: WebImageError.drawing(.unbalancedRestore)) {
+        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .unbalancedRestore)) {
             try Image(size: size) { context in
                 context.save()
                 context.restore()

@@ -48,7 +48,7 @@ import WebImageProcessing
 
     @Test func throwsErrors() throws {
         let image = try gradient(PixelSize(width: 2, height: 2), scale: 1)
-        #expect(throws: WebImageError.drawing(.failed("full"))) {
+        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .failed("full"))) {
             try image.processed(by: [.draw(id: "x") { _, _ in throw Failure.full }])
         }
         let cancellation = Cancellation()

@@ -99,7 +99,10 @@ import WebImageCore
 
     @Test func rejectsTextsThatAreTooLong() {
         let long = StyledText(String(repeating: "x", count: 200_000), font: font)
-        #expect(throws: WebImageError.drawing(.textTooLong(byteCount: 200_000, limit: 12_500))) {
+        #expect(
+            throws: WebImageError.processing(
+                identifier: "drawing", reason: .textTooLong(byteCount: 200_000, limit: 12_500))
+        ) {
             try Image(text: long)
         }
         #expect(throws: WebImageError.self) { try Image(text: StyledText("x", font: Font(size: 20_000))) }
@@ -157,7 +160,9 @@ import WebImageCore
 
     @Test(arguments: ["", "a", "7", "😀😀", "é", "\u{0}", "\u{FE0F}"])
     func rejectsOtherTexts(text: String) {
-        #expect(throws: WebImageError.drawing(.notAnEmoji(text))) { try Image(emoji: text, size: 10) }
+        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .notAnEmoji(text))) {
+            try Image(emoji: text, size: 10)
+        }
     }
 
     @Test(arguments: [0, -1, Double.nan, .infinity, 40_000])

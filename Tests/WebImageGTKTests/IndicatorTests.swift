@@ -35,7 +35,7 @@ final class IndicatorTests: GTKTestCase {
             picture.indicator = indicator.makeIndicator()
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
             pump("the failure") { indicator.steps.last == "stop" }
             picture.setImage(url, manager: fixture.manager)
             picture.cancelCurrentRequest()

@@ -90,8 +90,8 @@ final class PictureOptionsTests: GTKTestCase {
             let url = try fixture.url("gone")
             picture.setImage(url, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager)
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
             destroyUnparented(picture)
         }
@@ -121,8 +121,8 @@ final class PictureOptionsTests: GTKTestCase {
             picture.setImage(
                 gone, placeholder: .color(.white), options: [.ignorePlaceholder, .delayPlaceholder],
                 manager: fixture.manager)
-            fixture.loader.lastLoad(of: gone)?.end(.failure(.emptyBody(url: gone)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: gone)) }
+            fixture.loader.lastLoad(of: gone)?.end(.failure(.invalidResponse(reason: .emptyBody, url: gone)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: gone)) }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
             destroyUnparented(picture)
         }

@@ -229,8 +229,8 @@ final class FailureTests: GTKTestCase {
             let url = try fixture.url("gone")
             picture.setImage(
                 url, placeholder: .color(.white), options: .delayPlaceholder, manager: fixture.manager)
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
             XCTAssertNil(picture.image)
             // 4 by 2 points in the center of 20 by 20.
             let failed = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 20, height: 20)
@@ -253,22 +253,22 @@ final class FailureTests: GTKTestCase {
             try fixture.remember(.red, at: url)
             picture.setImage(url, manager: fixture.manager)
             picture.setImage(WebImageRequest(url, cachePolicy: .reload), manager: fixture.manager)
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
             // A reload blanks the view; the image of another URL is not kept either.
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
             picture.setImage(url, manager: fixture.manager)
             picture.setImage(other, options: .ignorePlaceholder, manager: fixture.manager)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
-            fixture.loader.lastLoad(of: other)?.end(.failure(.emptyBody(url: other)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: other)) }
+            fixture.loader.lastLoad(of: other)?.end(.failure(.invalidResponse(reason: .emptyBody, url: other)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: other)) }
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
             XCTAssertNil(picture.image)
             // A preview is better than a failure image.
             picture.setImage(other, manager: fixture.manager)
             picture.imageSlot.loadDidPreview(picture.imageSlot.sentinel, try Swatch.green.image())
-            fixture.loader.lastLoad(of: other)?.end(.failure(.emptyBody(url: other)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: other)) }
+            fixture.loader.lastLoad(of: other)?.end(.failure(.invalidResponse(reason: .emptyBody, url: other)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: other)) }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.green.pixel)
             picture.setImage("no url at all", manager: fixture.manager)
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
@@ -288,8 +288,8 @@ final class FailureTests: GTKTestCase {
                 WebImageRequest(url, priority: .veryHigh), placeholder: .color(.white), manager: fixture.manager,
                 completion: { outcomes.append($0) })
             XCTAssertFalse(picture.retry())
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
-            pump("the failure") { outcomes.errors == [.emptyBody(url: url)] }
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { outcomes.errors == [.invalidResponse(reason: .emptyBody, url: url)] }
             XCTAssertTrue(picture.retry())
             XCTAssertEqual(picture.loadState, .loading(received: 0, expected: nil))
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
@@ -313,8 +313,8 @@ final class FailureTests: GTKTestCase {
             pump("the size") { gtk_widget_get_width(picture.widget) > 0 }
             let url = try fixture.url("red")
             picture.setImage(url, manager: fixture.manager)
-            fixture.loader.lastLoad(of: url)?.end(.failure(.emptyBody(url: url)))
-            pump("the failure") { picture.loadState == .failed(.emptyBody(url: url)) }
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
             pointer.move(to: picture.widget)
             pumpUntilIdle()
             pointer.press()

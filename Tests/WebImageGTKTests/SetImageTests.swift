@@ -444,10 +444,10 @@ final class SetImageTests: GTKTestCase {
                 if case .failed = state { picture?.setImage(other, manager: fixture.manager) }
             }
             picture.setImage(broken, manager: fixture.manager, completion: { outcomes.append($0) })
-            fixture.loader.lastLoad(of: broken)?.end(.failure(.emptyBody(url: broken)))
+            fixture.loader.lastLoad(of: broken)?.end(.failure(.invalidResponse(reason: .emptyBody, url: broken)))
             pump("the failure") { !outcomes.results.isEmpty }
             pumpUntilIdle()
-            XCTAssertEqual(outcomes.errors, [.emptyBody(url: broken)])
+            XCTAssertEqual(outcomes.errors, [.invalidResponse(reason: .emptyBody, url: broken)])
             XCTAssertEqual(outcomes.results.count, 1)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
             destroyUnparented(picture)

@@ -174,7 +174,7 @@ import WebImageTestSupport
         do {
             _ = try below.overlaid(with: above, scale: scale)
             Issue.record("no error")
-        } catch .processing(let found, .invalidParameter(let name, let value)) {
+        } catch .processing(let found, .invalidParameter(let name, let value), _) {
             #expect(name == "scale")
             #expect(value == "\(scale)")
             #expect(found == identifier)

@@ -216,7 +216,7 @@ import WebImageTestSupport
                         #expect(result.isPremultiplied, "\(processor.identifier)")
                     } catch {
                         switch error {
-                        case .processing, .invalidSize, .outOfMemory: break
+                        case .processing, .limitExceeded(.side, _), .outOfResources: break
                         default: Issue.record("\(processor.identifier): \(error)")
                         }
                     }

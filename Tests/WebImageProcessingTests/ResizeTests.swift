@@ -170,7 +170,7 @@ import WebImageCore
                 ).identifier.description,
                 reason: .resultTooLarge(large, pixelLimit: 100_000_000))
         ) { try source.resized(to: .pixels(width: large.width, height: large.height), mode: .stretch) }
-        #expect(throws: WebImageError.invalidSize(width: 70_000, height: 10)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .side(width: 70_000, height: 10))) {
             try source.resized(to: .points(box(70_000, 10)), mode: .stretch)
         }
         for mode in [FitMode.aspectFill, .letterbox(.black), .aspectFillCropped, .stretch] {

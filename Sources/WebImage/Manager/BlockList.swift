@@ -72,11 +72,11 @@ extension WebImageError {
     /// and errors of this machine.
     public var isLasting: Bool {
         switch self {
-        case .invalidURL, .invalidDataURL, .unsupportedScheme, .invalidHeader, .tooManyRedirects, .emptyBody,
-            .responseTooLarge, .redirectDenied, .unacceptableContentType, .unsupportedContentCoding, .headersTooLarge,
-            .tooManyInformationalResponses,
-            .unrecognizedFormat, .decoding, .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans,
-            .metadataTooLarge, .decodingMemoryExceeded, .invalidAnimation:
+        case .invalidRequest(.unsupportedMethod, _), .invalidRequest(.invalidProxy, _): false
+        case .invalidResponse(.truncated, _), .invalidResponse(.refused, _), .invalidResponse(.decryption, _): false
+        case .limitExceeded(.processorTime, _), .limitExceeded(.side, _): false
+        case .invalidURL, .invalidRequest, .blocked(.redirect, _), .blocked(.insecureRedirect, _), .invalidResponse,
+            .unrecognizedFormat, .decoding, .limitExceeded, .invalidFrames:
             true
         case .httpStatus(let code, _): code < 500 && ![408, 425, 429].contains(code)
         default: false
@@ -90,10 +90,8 @@ extension WebImageError {
     func countsAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false
-        case .imageTooLarge, .tooManyFrames, .animationTooLarge, .tooManyScans, .metadataTooLarge,
-            .decodingMemoryExceeded:
-            request.decodingLimits == nil && request.codecs == nil
-        case .unrecognizedFormat, .decoding, .invalidAnimation: request.codecs == nil
+        case .limitExceeded: isLasting && request.decodingLimits == nil && request.codecs == nil
+        case .unrecognizedFormat, .decoding, .invalidFrames: request.codecs == nil
         default: isLasting
         }
     }

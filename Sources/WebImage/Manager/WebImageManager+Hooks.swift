@@ -14,7 +14,7 @@ extension WebImageManager {
     /// Each runs on the thread that its documentation names, never under a lock.
     public struct Hooks: Sendable {
         /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
-        /// ``WebImageError/requestRefused(url:)``, or with a stored answer that may be served without the server.
+        /// ``WebImageError/BlockReason/hook``, or with a stored answer that may be served without the server.
         ///
         /// A request that joins a transfer in progress gets its result. The hook is asked about
         /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must return

@@ -45,10 +45,10 @@ extension WebImageManager {
         guard respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
             if respectsBlockList, let code = blockList.code(for: request.url) {
-                return .blocked(url: request.url.separatedFromUserInfo.url, cause: .failedBefore(code: code))
+                return .blocked(reason: .failedBefore(code: code), url: request.url.separatedFromUserInfo.url)
             }
             let isAllowed = shouldLoad?(request) ?? true
-            return isAllowed ? nil : .requestRefused(url: request.url.separatedFromUserInfo.url)
+            return isAllowed ? nil : .blocked(reason: .hook, url: request.url.separatedFromUserInfo.url)
         }
     }
 
@@ -76,6 +76,7 @@ extension WebImageManager {
                 if let attempts = news.attempts { operation.report(attempts) }
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
+                let result = result.mapError { $0.concerning(context.request.url.separatedFromUserInfo.url) }
                 if case .success(let response) = result, context.request.options.contains(.waitForStore) {
                     pipeline.whenStored(response) { [self] in end(operation, result) }
                 } else {
@@ -214,7 +215,7 @@ extension WebImageManager {
 
     private func note(_ error: WebImageError, of request: WebImageRequest) {
         guard request.ignoresFailedURLs, error != .cancelled else { return }
-        if case .blocked(_, .failedBefore) = error { return }
+        if case .blocked(.failedBefore, _) = error { return }
         if configuration.hooks.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
             blockList.add(request.url, error)
         }

@@ -201,7 +201,7 @@ final class ImageLoad: Sendable {
         default:
             break
         }
-        if case .unrecognizedFormat(_, let leadingBytes) = error {
+        if case .unrecognizedFormat(_, let leadingBytes, _) = error {
             job.finish(.failure(.unrecognizedFormat(contentType: bytes.contentType, leadingBytes: leadingBytes)))
         } else {
             job.finish(.failure(error))

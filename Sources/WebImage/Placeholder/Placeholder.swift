@@ -24,8 +24,8 @@ public enum Placeholder: Sendable {
     /// Returns the image to show for `request`; `nil` if there is none. This takes a fraction of a millisecond and does not
     /// read the disk.
     ///
-    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``, ``WebImageError/outOfMemory(byteCount:)``, and
-    ///   ``WebImageError/processing(identifier:reason:)`` for an invalid color.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``, and
+    ///   ``WebImageError/processing(identifier:reason:url:)`` for an invalid color.
     public func image(
         for request: WebImageRequest, manager: WebImageManager = .shared
     ) throws(WebImageError) -> Image? {

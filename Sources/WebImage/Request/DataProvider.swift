@@ -13,7 +13,7 @@ extension WebImageRequest {
     /// - Parameters:
     ///   - id: identifies the bytes in caches. Requests with the same identifier can share the work.
     ///   - data: returns the file's bytes. It runs in its own task, which is cancelled with the load. Its errors become
-    ///     ``WebImageError/dataProvider(id:reason:)``, unless they are ``WebImageError``s themselves.
+    ///     ``WebImageError/custom(reason:id:message:)``, unless they are ``WebImageError``s themselves.
     ///   - isCacheable: whether the disk cache stores the bytes; `true` by default.
     public init(
         id: String, options: WebImageOptions = [], thumbnail: Thumbnail? = nil, isCacheable: Bool = true,
@@ -68,7 +68,7 @@ final class DataProvider: ImageLoader {
                 do {
                     let data = try await data()
                     try Task.checkCancellation()
-                    guard !data.isEmpty else { throw WebImageError.emptyBody(url: url) }
+                    guard !data.isEmpty else { throw WebImageError.invalidResponse(reason: .emptyBody, url: url) }
                     handler(.response(LoaderResponse(url: url, expectedByteCount: Int64(data.count))))
                     handler(.bytes(data))
                     handler(.finished(.success(())))
@@ -82,7 +82,7 @@ final class DataProvider: ImageLoader {
         switch error {
         case let error as WebImageError: error
         case is CancellationError: .cancelled
-        default: .dataProvider(id: id, reason: String(describing: error))
+        default: .custom(reason: .provider, id: id, message: String(describing: error))
         }
     }
 

@@ -61,7 +61,7 @@ extension WebImageRequest {
         set { changeDetails { $0.allowsInvalidCertificates = newValue } }
     }
 
-    /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(url:cause:)`` after the caches have missed, and
+    /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(reason:url:)`` after the caches have missed, and
     /// whether a URL with a lasting error is added to the list; `false` by default. See ``WebImageManager/blockedURLs``. A load that
     /// succeeds removes its URL from the list.
     public var ignoresFailedURLs: Bool {
@@ -108,7 +108,7 @@ extension WebImageRequest {
 
     /// Whether the load waits for a network instead of failing without one; `false` by default. The wait does not count as an
     /// attempt of ``retryPolicy``. After ``WebImageManager/Configuration/connectivityTimeLimit`` the load fails with
-    /// ``WebImageError/offline(seconds:url:)``. Loads from servers on this machine do not wait.
+    /// ``WebImageError/TimeoutReason/offline``. Loads from servers on this machine do not wait.
     ///
     /// Combine this with a retry policy, because name servers may become available a moment after the network.
     public var waitsForConnectivity: Bool {

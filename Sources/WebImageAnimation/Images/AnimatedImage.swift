@@ -38,11 +38,11 @@ public struct AnimatedImage: Sendable {
     ///
     /// - Parameter scale: pixels per point.
     /// - Throws: the errors of ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)``, and
-    ///   ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for a source without frames.
+    ///   ``WebImageCore/WebImageError/invalidFrames(reason:)`` for a source without frames.
     public init(
         _ source: any AnimationSource, scale: Double = 1, cancellation: Cancellation? = nil
     ) throws(WebImageError) {
-        guard source.frameCount > 0 else { throw .invalidAnimation(reason: .noFrames) }
+        guard source.frameCount > 0 else { throw .invalidFrames(reason: .none) }
         self.source = source
         poster = try source.makeFrameReader().frame(at: 0, cancellation: cancellation)
         self.scale = scale
@@ -71,7 +71,7 @@ public struct AnimatedImage: Sendable {
     ///   - loopCount: 0, the default, loops forever.
     ///   - thumbnail: the size of the frames; `nil`, the default, for full size.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for invalid durations or frames of several sizes;
+    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several sizes;
     ///   ``WebImageCore/WebImageError/file(path:errno:)``; the errors of decoding.
     public init(
         files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
@@ -99,7 +99,7 @@ public struct AnimatedImage: Sendable {
     ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
     ///   - loopCount: 0, the default, loops forever.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)`` for invalid durations, and for rectangles that are
+    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that are
     ///   empty, outside the sheet or of several sizes.
     public init(
         spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,

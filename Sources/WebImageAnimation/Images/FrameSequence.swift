@@ -41,7 +41,7 @@ struct FrameSequence: AnimationSource {
         for (frame, image) in images.enumerated().dropFirst() {
             let other = try image.size(registry)
             guard other == size else {
-                throw .invalidAnimation(reason: .frameSize(other, frame: frame, expected: size))
+                throw .invalidFrames(reason: .size(other, frame: frame, expected: size))
             }
         }
         self.images = images
@@ -68,8 +68,7 @@ struct FrameSequence: AnimationSource {
             let pixels = try sequence.registry.decode(data, options: options).pixels
             // The file may have changed.
             guard pixels.size == sequence.frameSize else {
-                throw .invalidAnimation(
-                    reason: .frameSize(pixels.size, frame: index, expected: sequence.frameSize))
+                throw .invalidFrames(reason: .size(pixels.size, frame: index, expected: sequence.frameSize))
             }
             return pixels
         }
@@ -81,15 +80,15 @@ struct FrameDurations {
     let frames: [AnimationFrame]
 
     /// - Parameter seconds: of each frame, or one duration for all.
-    /// - Throws: ``WebImageCore/WebImageError/invalidAnimation(reason:)``.
+    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)``.
     init(_ seconds: [Double], frameCount: Int) throws(WebImageError) {
-        guard frameCount > 0 else { throw .invalidAnimation(reason: .noFrames) }
+        guard frameCount > 0 else { throw .invalidFrames(reason: .none) }
         let seconds = seconds.count == 1 ? [Double](repeating: seconds[0], count: frameCount) : seconds
         guard seconds.count == frameCount else {
-            throw .invalidAnimation(reason: .durationCount(seconds.count, frameCount: frameCount))
+            throw .invalidFrames(reason: .durationCount(seconds.count, frameCount: frameCount))
         }
         if let frame = seconds.firstIndex(where: { !$0.isFinite || $0 < 0 }) {
-            throw .invalidAnimation(reason: .duration(seconds[frame], frame: frame))
+            throw .invalidFrames(reason: .duration(seconds[frame], frame: frame))
         }
         frames = seconds.map { AnimationFrame(duration: FrameDuration.played($0), isKeyframe: true) }
     }

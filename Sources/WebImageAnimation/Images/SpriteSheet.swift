@@ -16,10 +16,10 @@ struct SpriteSheet: AnimationSource {
         frames = try FrameDurations(durations, frameCount: contentRects.count).frames
         for (frame, rect) in contentRects.enumerated() {
             guard rect.width > 0, rect.height > 0, rect.clamped(to: sheet.size) == rect else {
-                throw .invalidAnimation(reason: .outsideSheet(rect, frame: frame, sheet: sheet.size))
+                throw .invalidFrames(reason: .outsideSheet(rect, frame: frame, sheet: sheet.size))
             }
             guard rect.size == contentRects[0].size else {
-                throw .invalidAnimation(reason: .frameSize(rect.size, frame: frame, expected: contentRects[0].size))
+                throw .invalidFrames(reason: .size(rect.size, frame: frame, expected: contentRects[0].size))
             }
         }
         self.sheet = sheet
@@ -32,7 +32,7 @@ struct SpriteSheet: AnimationSource {
     ) throws(WebImageError) {
         // A grid of more cells than pixels has empty cells, and its number of cells may overflow.
         guard (1...sheet.width).contains(columns), (1...sheet.height).contains(rows) else {
-            throw .invalidAnimation(reason: .noFrames)
+            throw .invalidFrames(reason: .none)
         }
         let cell = PixelSize(width: sheet.width / columns, height: sheet.height / rows)
         let count = frameCount ?? columns * rows

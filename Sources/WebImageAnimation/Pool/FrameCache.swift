@@ -64,7 +64,7 @@ struct FrameCache {
         isPresent[index] = true
         byteCount += result.byteCount
         frameByteCount = max(frameByteCount, result.byteCount)
-        if case .failed(.outOfMemory) = result { failuresToForget.insert(index) }
+        if case .failed(.outOfResources(.memory, _)) = result { failuresToForget.insert(index) }
     }
 
     mutating func remove(_ index: Int) {

@@ -10,7 +10,7 @@ struct ImageInput: Sendable {
     /// Stands for standard input; a file with that name is `./-`.
     static let standardInput = "-"
 
-    /// - Throws: ``WebImageError/invalidURL(_:)``.
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)``.
     init(_ text: String) throws(WebImageError) {
         self.text = text
         if text == Self.standardInput {

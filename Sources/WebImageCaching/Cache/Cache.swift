@@ -133,7 +133,7 @@ public enum CacheTier: String, Sendable, Hashable, Codable {
 
 /// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
 public struct CacheArchiver<Value: Sendable>: Sendable {
-    /// Converts a value to data. Its errors become ``WebImageError/archiving(key:reason:)``.
+    /// Converts a value to data. Its errors become ``WebImageError/custom(reason:id:message:)``.
     public var archive: @Sendable (Value) throws -> Data
     /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
     public var unarchive: @Sendable (Data) throws -> Value?
@@ -249,7 +249,7 @@ extension Cache {
         let key = passage.key.text
         let isRemoved = changes.changeDiskIfUnchanged(&passage) { disk.remove(for: key) }
         _ = changes.end(passage)
-        if isRemoved { onFailure(.damagedCacheEntry(key: key, reason: reason)) }
+        if isRemoved { onFailure(.custom(reason: .unarchiving, id: key, message: reason)) }
     }
 }
 
@@ -260,7 +260,7 @@ extension Cache {
     /// The archiver runs on the calling thread. If it throws, the key has no value afterwards.
     ///
     /// - Parameter attributes: the expiration, by default that of `disk`'s configuration, and extended data.
-    /// - Throws: ``WebImageError/archiving(key:reason:)``.
+    /// - Throws: ``WebImageError/custom(reason:id:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) throws(WebImageError) {
@@ -270,7 +270,7 @@ extension Cache {
     /// Like the method above, but the archiver runs on another thread. Returns when the value is on disk, or could not
     /// be written (which `disk` reports).
     ///
-    /// - Throws: ``WebImageError/archiving(key:reason:)``.
+    /// - Throws: ``WebImageError/custom(reason:id:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) async throws(WebImageError) {
@@ -346,7 +346,7 @@ extension Cache {
             data = try archiver.archive(value)
         } catch {
             remove(for: key, completion: nil)
-            throw .archiving(key: key, reason: "\(error)")
+            throw .custom(reason: .archiving, id: key, message: "\(error)")
         }
         let content = Content(value: value, extendedData: attributes.extendedData)
         let cost = cost(value, data.count)

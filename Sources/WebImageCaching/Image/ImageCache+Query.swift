@@ -270,7 +270,7 @@ extension ImageCache {
                 case .caller: true
                 }
             guard isFirst else { return }
-            report(.damagedCacheEntry(key: key.description, reason: error.description))
+            report(.custom(reason: .unarchiving, id: key.description, message: error.description))
         default:
             report(error)
         }

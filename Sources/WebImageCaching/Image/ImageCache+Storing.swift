@@ -250,7 +250,7 @@ extension WebImageError.EncodingFailure {
     fileprivate var isAboutFormat: Bool {
         switch self {
         case .noEncoder, .tooLarge, .noAnimation: true
-        case .noFrames, .duration, .frameSize, .frameNumber, .tooLong, .codec: false
+        case .frameNumber, .tooLong, .codec: false
         }
     }
 }

@@ -97,7 +97,7 @@ final class ComposedFrameReader: AnimationFrameReader {
             piece = try pixels(of: index, cancellation: cancellation)
         } catch {
             switch error {
-            case .cancelled, .outOfMemory, .decodingTimedOut: throw error
+            case .cancelled, .outOfResources, .limitExceeded(.processorTime, _): throw error
             default: if part.replaces(canvasSize) { canvas = nil }
             }
             return

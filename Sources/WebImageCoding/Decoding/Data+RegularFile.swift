@@ -18,7 +18,9 @@ extension Data {
         }
         // Not `Data(count:)`, which traps if there isn't enough memory: a sparse file can have any length.
         let byteCount = Swift.min(limit, Int(status.st_size))
-        guard let bytes = malloc(Swift.max(1, byteCount)) else { throw .outOfMemory(byteCount: byteCount) }
+        guard let bytes = malloc(Swift.max(1, byteCount)) else {
+            throw .outOfResources(reason: .memory(byteCount: byteCount))
+        }
         var count = 0
         while count < byteCount {
             let readCount = read(descriptor, bytes + count, byteCount - count)

@@ -60,22 +60,22 @@ public struct DecodingOptions: Sendable {
 /// Sides above ``MutablePixelBuffer/maximumDimension``, which is fixed, are refused as well.
 public struct DecodingLimits: Sendable, Hashable {
     /// The most pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding it throws
-    /// ``WebImageError/imageTooLarge(size:pixelLimit:)``.
+    /// ``WebImageError/LimitFailure/pixels(size:limit:)``.
     public var pixelCount: Int
     /// The most scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB can hold 8,000.
     /// Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
-    /// ``WebImageError/tooManyScans(limit:)``.
+    /// ``WebImageError/LimitFailure/scans(limit:)``.
     public var scanCount: Int
     /// The most frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a file. Exceeding it
-    /// throws ``WebImageError/tooManyFrames(limit:)``.
+    /// throws ``WebImageError/LimitFailure/frames(limit:)``.
     public var frameCount: Int
     /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
     /// default. It limits the work of a player, not memory: decoded frames aren't all kept. Not checked with
-    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws ``WebImageError/animationTooLarge(byteCount:limit:)``.
+    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
     /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's first
     /// scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
-    /// ``WebImageError/metadataTooLarge(byteCount:limit:)``.
+    /// ``WebImageError/LimitFailure/metadata(byteCount:limit:)``.
     ///
     /// Counts bytes as stored. Only a PNG's color profile is decompressed; if the result exceeds this limit, or 4 MiB, the
     /// profile is ignored.
@@ -91,12 +91,12 @@ public struct DecodingLimits: Sendable, Hashable {
     ///
     /// Near the limit there are no previews. Next, thumbnails are made row by row. Finally, the coefficients of a progressive
     /// JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or is in memory. If
-    /// neither is writable, decoding throws ``WebImageError/temporaryFile(directory:errno:)``. Images that still don't fit
-    /// throw ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``.
+    /// neither is writable, decoding throws ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit
+    /// throw ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
     /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
     /// animation. `nil`, the default, means no limit. Checked whenever ``DecodingOptions/cancellation`` is. Exceeding it
-    /// throws ``WebImageError/decodingTimedOut(seconds:)``.
+    /// throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
     public var seconds: Double?
 
     /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of memory, no
@@ -122,23 +122,25 @@ public struct DecodingLimits: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` if an image of `size` is over a limit.
+    /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.
     package func check(_ size: PixelSize) throws(WebImageError) {
         let longestSide = max(size.width, size.height)
         guard size.pixelCount <= pixelCount, longestSide <= MutablePixelBuffer.maximumDimension else {
-            throw .imageTooLarge(size: size, pixelLimit: pixelCount)
+            throw .limitExceeded(reason: .pixels(size: size, limit: pixelCount))
         }
     }
 
     func check(frameCount count: Int) throws(WebImageError) {
-        if count > frameCount { throw .tooManyFrames(limit: frameCount) }
+        if count > frameCount { throw .limitExceeded(reason: .frames(limit: frameCount)) }
     }
 
     func check(metadataByteCount count: Int) throws(WebImageError) {
-        if count > metadataByteCount { throw .metadataTooLarge(byteCount: count, limit: metadataByteCount) }
+        if count > metadataByteCount {
+            throw .limitExceeded(reason: .metadata(byteCount: count, limit: metadataByteCount))
+        }
     }
 
-    /// Throws ``WebImageError/animationTooLarge(byteCount:limit:)`` if the frames of an animation are over the limit.
+    /// Throws ``WebImageError/LimitFailure/animation(byteCount:limit:)`` if the frames of an animation are over the limit.
     func check(_ parts: [FramePart]) throws(WebImageError) {
         // With custom limits the sum can overflow.
         let pixelCount = parts.reduce(0) { sum, part in
@@ -147,7 +149,7 @@ public struct DecodingLimits: Sendable, Hashable {
         }
         let (byteCount, overflows) = pixelCount.multipliedReportingOverflow(by: 4)
         guard !overflows, byteCount <= animationByteCount else {
-            throw .animationTooLarge(byteCount: overflows ? .max : byteCount, limit: animationByteCount)
+            throw .limitExceeded(reason: .animation(byteCount: overflows ? .max : byteCount, limit: animationByteCount))
         }
     }
 }

@@ -15,7 +15,7 @@ struct DecodingPlan {
     let colors: ColorConversion
     var options: DecodingOptions
 
-    /// Throws ``WebImageError/imageTooLarge(size:pixelLimit:)`` before anything is allocated.
+    /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` before anything is allocated.
     ///
     /// - Parameter colors: evaluated only for images within the limits; a profile can take lcms2 tens of milliseconds.
     init(
@@ -60,19 +60,19 @@ struct DecodingRoute {
 
     /// Returns the first of `routes` that is within the limit.
     ///
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` with the memory of the smallest one.
+    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)`` with the memory of the smallest one.
     static func first(of routes: [DecodingRoute], within limits: DecodingLimits) throws(WebImageError) -> DecodingRoute
     {
         if let route = routes.first(where: { $0.byteCount <= limits.memoryByteCount }) { return route }
-        throw .decodingMemoryExceeded(
-            byteCount: routes.map(\.byteCount).min() ?? 0, limit: limits.memoryByteCount)
+        throw .limitExceeded(
+            reason: .memory(byteCount: routes.map(\.byteCount).min() ?? 0, limit: limits.memoryByteCount))
     }
 }
 
 extension DecodingLimits {
-    /// Throws ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` if `count` is over the limit.
+    /// Throws ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if `count` is over the limit.
     func check(memoryByteCount count: Int) throws(WebImageError) {
-        if count > memoryByteCount { throw .decodingMemoryExceeded(byteCount: count, limit: memoryByteCount) }
+        if count > memoryByteCount { throw .limitExceeded(reason: .memory(byteCount: count, limit: memoryByteCount)) }
     }
 }
 
@@ -82,7 +82,7 @@ extension DecodingOptions {
     /// - Parameters:
     ///   - byteCount: the most memory that `body` takes at a time.
     ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
-    /// - Throws: ``WebImageError/decodingMemoryExceeded(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors of
+    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors of
     ///   `body`.
     func withMemory<Result>(
         _ byteCount: Int, _ body: (DecodingShare) throws(WebImageError) -> Result

@@ -98,10 +98,10 @@ struct EncodableFrameReader {
     init(
         _ animation: EncodableAnimation, format: ImageFormat, maximumDimension: Int, cancellation: Cancellation?
     ) throws(WebImageError) {
-        guard !animation.frames.isEmpty else { throw .encoding(format: format, reason: .noFrames) }
+        guard !animation.frames.isEmpty else { throw .invalidFrames(reason: .none) }
         if let frame = animation.frames.firstIndex(where: { !$0.duration.isFinite || $0.duration < 0 }) {
             let duration = animation.frames[frame].duration
-            throw .encoding(format: format, reason: .duration(duration, frame: frame))
+            throw .invalidFrames(reason: .duration(duration, frame: frame))
         }
         self.animation = animation
         self.format = format
@@ -116,7 +116,7 @@ struct EncodableFrameReader {
         let pixels = try fitted(pixels(of: animation.frames[next].content))
         if let size {
             guard pixels.size == size else {
-                throw .encoding(format: format, reason: .frameSize(pixels.size, frame: next, expected: size))
+                throw .invalidFrames(reason: .size(pixels.size, frame: next, expected: size))
             }
         } else {
             guard max(pixels.width, pixels.height) <= maximumDimension else {
@@ -141,7 +141,7 @@ struct EncodableFrameReader {
             return try decoded(Data(contentsOfRegularFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
             if reader?.source !== source { reader = (source, source.source.makeFrameReader()) }
-            guard let reader = reader?.reader else { throw .encoding(format: format, reason: .noFrames) }
+            guard let reader = reader?.reader else { throw .invalidFrames(reason: .none) }
             return try reader.frame(at: index, cancellation: cancellation)
         }
     }

@@ -155,7 +155,7 @@ struct GIFEncoding {
         return histogram.exact?.colors.count == options.colorLimit ? whole : changes
     }
 
-    private static let noFrames = WebImageError.encoding(format: .gif, reason: .noFrames)
+    private static let noFrames = WebImageError.invalidFrames(reason: .none)
 }
 
 /// Writes a GIF block by block (GIF 89a, appendix A).

@@ -64,7 +64,7 @@ struct GIFFile: Sendable {
     /// Appends bytes and reads as far as possible.
     ///
     /// - Parameter stopsAtFrame: whether to stop after the first frame's descriptor.
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` if this isn't a GIF.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if this isn't a GIF.
     mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
         byteCount += next.count
         guard end == nil else { return }
@@ -216,7 +216,7 @@ struct GIFFile: Sendable {
     }
 
     private mutating func readDescriptor(_ data: RawSpan) throws(WebImageError) -> Bool {
-        guard frames.count < frameLimit else { throw .tooManyFrames(limit: frameLimit) }
+        guard frames.count < frameLimit else { throw .limitExceeded(reason: .frames(limit: frameLimit)) }
         let start = offset + 1
         func number(at position: Int) -> Int? { data.integer(at: start + position, count: 2, isBigEndian: false) }
         guard let left = number(at: 0), let top = number(at: 2), let width = number(at: 4), let height = number(at: 6),

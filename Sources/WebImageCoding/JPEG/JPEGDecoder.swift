@@ -26,7 +26,7 @@ package struct JPEGDecoder: ImageDecoder {
         do throws(WebImageError) {
             let header = try JPEGHeader(reading: prefix.bytes)
             return header.reachesScan || prefix.count == ImageProbe.byteLimit ? ImageProbe(header) : nil
-        } catch .decoding(_, .truncated) {
+        } catch .decoding(_, .truncated, _) {
             return nil
         }
     }
@@ -117,8 +117,8 @@ extension DecodingPlan {
 
     /// Creates a file for coefficients, on a disk.
     ///
-    /// - Throws: ``WebImageError/temporaryFile(directory:errno:)`` for the last unusable directory;
-    ///   ``WebImageError/decodingMemoryExceeded(byteCount:limit:)`` if all temporary directories are in memory.
+    /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)`` for the last unusable directory;
+    ///   ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if all temporary directories are in memory.
     private func makeSpool(for reader: JPEGReader) throws(WebImageError) -> UnnamedFile {
         var failure: WebImageError?
         for directory in options.spoolDirectories ?? [UnnamedFile.defaultDirectory, "/var/tmp"] {
@@ -130,8 +130,8 @@ extension DecodingPlan {
             }
         }
         if let failure { throw failure }
-        throw .decodingMemoryExceeded(
-            byteCount: byteCount(of: reader, DecodingRoute()), limit: options.limits.memoryByteCount)
+        throw .limitExceeded(
+            reason: .memory(byteCount: byteCount(of: reader, DecodingRoute()), limit: options.limits.memoryByteCount))
     }
 
     /// The most memory of decoding with previews, including the last one, which the caller still holds.

@@ -18,12 +18,14 @@ package struct JPEGEncoder: ImageEncoder {
             throw .encoding(
                 format: .jpeg, reason: .tooLarge(pixels.size, maximumDimension: Self.maximumDimension))
         }
-        guard let encoder = cwi_jpeg_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
+        guard let encoder = cwi_jpeg_encoder_create() else {
+            throw .outOfResources(reason: .memory(byteCount: pixels.byteCount))
+        }
         defer { cwi_jpeg_encoder_destroy(encoder) }
         func check(_ status: cwi_jpeg_status) throws(WebImageError) {
             switch status {
             case CWI_JPEG_OK: return
-            case CWI_JPEG_OUT_OF_MEMORY: throw .outOfMemory(byteCount: pixels.byteCount)
+            case CWI_JPEG_OUT_OF_MEMORY: throw .outOfResources(reason: .memory(byteCount: pixels.byteCount))
             default:
                 let message = String(cString: cwi_jpeg_encoder_message(encoder))
                 throw .encoding(format: .jpeg, reason: .codec(message))

@@ -40,7 +40,7 @@ final class JPEGReader {
     private var ink = ColorConversion.none
 
     init() throws(WebImageError) {
-        guard let decoder = cwi_jpeg_decoder_create() else { throw .outOfMemory(byteCount: 0) }
+        guard let decoder = cwi_jpeg_decoder_create() else { throw .outOfResources(reason: .memory(byteCount: 0)) }
         self.decoder = decoder
     }
 
@@ -283,10 +283,12 @@ final class JPEGReader {
         return switch status {
         case CWI_JPEG_TRUNCATED, CWI_JPEG_NEEDS_BYTES: .decoding(format: .jpeg, reason: .truncated)
         case CWI_JPEG_UNSUPPORTED: .decoding(format: .jpeg, reason: .unsupported(message))
-        case CWI_JPEG_OUT_OF_MEMORY: .outOfMemory(byteCount: memoryLimit)
+        case CWI_JPEG_OUT_OF_MEMORY: .outOfResources(reason: .memory(byteCount: memoryLimit))
         case CWI_JPEG_SPOOL_FAILED:
-            .temporaryFile(directory: spool?.directory ?? "", errno: cwi_jpeg_decoder_system_error(decoder))
-        case CWI_JPEG_TOO_MANY_SCANS: .tooManyScans(limit: scanLimit)
+            .outOfResources(
+                reason: .temporaryFile(directory: spool?.directory ?? "", errno: cwi_jpeg_decoder_system_error(decoder))
+            )
+        case CWI_JPEG_TOO_MANY_SCANS: .limitExceeded(reason: .scans(limit: scanLimit))
         default: .decoding(format: .jpeg, reason: .corrupt(message.isEmpty ? "rows are missing" : message))
         }
     }

@@ -18,7 +18,7 @@ struct APNGFileWriter {
         let cancellation = options.cancellation
         var reader = try EncodableFrameReader(
             animation, format: .png, maximumDimension: MutablePixelBuffer.maximumDimension, cancellation: cancellation)
-        guard let first = try reader.nextFrame() else { throw .encoding(format: .png, reason: .noFrames) }
+        guard let first = try reader.nextFrame() else { throw .invalidFrames(reason: .none) }
         guard animation.frames.count > 1 else { return try PNGEncoder().encode(Image(pixels: first), options: options) }
         var differences = FrameDifferences(canErase: true, options: options)
         _ = try differences.append(first)
@@ -35,7 +35,7 @@ struct APNGFileWriter {
             guard isWritten == true else { return nil }
             index += 1
         }
-        guard let patch = differences.finish(), var writer else { throw .encoding(format: .png, reason: .noFrames) }
+        guard let patch = differences.finish(), var writer else { throw .invalidFrames(reason: .none) }
         guard try writer.append(patch, index: index, duration: animation.frames[index].duration) else { return nil }
         return writer.file.finish()
     }

@@ -43,12 +43,14 @@ package struct PNGEncoder: AnimationEncoder {
     func encodeRowByRow(
         _ pixels: PixelBuffer, hasAlpha: Bool, options: EncodingOptions
     ) throws(WebImageError) -> Data {
-        guard let encoder = cwi_png_encoder_create() else { throw .outOfMemory(byteCount: pixels.byteCount) }
+        guard let encoder = cwi_png_encoder_create() else {
+            throw .outOfResources(reason: .memory(byteCount: pixels.byteCount))
+        }
         defer { cwi_png_encoder_destroy(encoder) }
         func check(_ status: cwi_png_status) throws(WebImageError) {
             switch status {
             case CWI_PNG_OK: return
-            case CWI_PNG_OUT_OF_MEMORY: throw .outOfMemory(byteCount: pixels.byteCount)
+            case CWI_PNG_OUT_OF_MEMORY: throw .outOfResources(reason: .memory(byteCount: pixels.byteCount))
             default: throw .encoding(format: .png, reason: .codec(String(cString: cwi_png_encoder_message(encoder))))
             }
         }
@@ -165,11 +167,11 @@ struct PNGFastEncoder {
 
     private func compressed(_ filtered: UnsafePointer<UInt8>) throws(WebImageError) -> Data {
         guard let compressor = libdeflate_alloc_compressor(level) else {
-            throw .outOfMemory(byteCount: filteredByteCount)
+            throw .outOfResources(reason: .memory(byteCount: filteredByteCount))
         }
         defer { libdeflate_free_compressor(compressor) }
         let bound = libdeflate_zlib_compress_bound(compressor, filteredByteCount)
-        guard let stream = malloc(bound) else { throw .outOfMemory(byteCount: bound) }
+        guard let stream = malloc(bound) else { throw .outOfResources(reason: .memory(byteCount: bound)) }
         defer { free(stream) }
         let count = libdeflate_zlib_compress(compressor, filtered, filteredByteCount, stream, bound)
         return Data(bytes: stream, count: count)

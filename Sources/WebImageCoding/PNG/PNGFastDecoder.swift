@@ -16,8 +16,8 @@ extension PNGImage {
     ///   - data: the file's bytes.
     ///   - stream: one that has decoded a part of the image.
     ///   - missingRows: why rows are missing if nothing else is wrong.
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` if there is no row at all,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if there is no row at all,
+    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func decoded(
         from data: RawSpan, continuing stream: PNGStreamDecoder? = nil,
         missingRows: WebImageError.DecodingFailure, cancellation: Cancellation?

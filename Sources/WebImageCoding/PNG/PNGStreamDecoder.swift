@@ -29,7 +29,7 @@ final class PNGStreamDecoder {
     /// Returns a decoder that has read the header, palette and transparency.
     static func begin(_ image: PNGImage) throws(WebImageError) -> OpaquePointer {
         guard let decoder = cwi_png_decoder_create() else {
-            throw .outOfMemory(byteCount: image.layout.size.pixelCount * 4)
+            throw .outOfResources(reason: .memory(byteCount: image.layout.size.pixelCount * 4))
         }
         let status = cwi_png_decoder_start(
             decoder, image.layout.content, image.palette, image.palette.count, image.transparency,

@@ -67,15 +67,15 @@ public final class CodecRegistry: Sendable {
 
     /// Reads size, orientation and frames of `data` without decoding pixels.
     ///
-    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)``,
-    ///   ``WebImageError/decoding(format:reason:)``.
+    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)``,
+    ///   ``WebImageError/decoding(format:reason:url:)``.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try firstResult(for: data) { decoder throws(WebImageError) in try decoder.info(of: data) }
     }
 
     /// Decodes `data`. Blocks the calling thread.
     ///
-    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:)`` and the errors of
+    /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` and the errors of
     ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { decoder throws(WebImageError) in
@@ -99,7 +99,7 @@ public final class CodecRegistry: Sendable {
 
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or in an unknown format.
     ///
-    /// - Throws: ``WebImageError/imageTooLarge(size:pixelLimit:)``, and ``WebImageError/decoding(format:reason:)`` if more
+    /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)`` if more
     ///   bytes can't help.
     public func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in decoders(accepting: prefix) {
@@ -108,7 +108,7 @@ public final class CodecRegistry: Sendable {
                 guard let probe = try decoder.probe(prefix) else { continue }
                 try limits.check(probe.size)
                 return probe
-            } catch .decoding(_, .unsupported) {
+            } catch .decoding(_, .unsupported, _) {
                 continue
             }
         }
@@ -130,7 +130,7 @@ public final class CodecRegistry: Sendable {
                 let incremental = decoder.makeIncrementalDecoder(options: options)
                 try incremental?.append(prefix)
                 return incremental
-            } catch .decoding(_, .unsupported) {
+            } catch .decoding(_, .unsupported, _) {
                 continue
             }
         }
@@ -144,7 +144,7 @@ public final class CodecRegistry: Sendable {
         for decoder in decoders(accepting: data) {
             do {
                 return try body(decoder)
-            } catch .decoding(let format, .unsupported(let feature)) {
+            } catch .decoding(let format, .unsupported(let feature), _) {
                 unsupported = unsupported ?? .decoding(format: format, reason: .unsupported(feature))
             }
         }
@@ -161,7 +161,7 @@ public final class CodecRegistry: Sendable {
     /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``WebImageCore/Image/animation`` and the
     /// format supports animations, encodes all frames.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``; for animations, also the errors of decoding a frame.
     public func encode(
         _ image: Image, as format: ImageFormat, options: EncodingOptions = EncodingOptions()

@@ -14,7 +14,7 @@ public protocol ImageDecoder: Sendable {
 
     /// Reads size, orientation and frames without decoding pixels.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)``.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     func info(of data: Data) throws(WebImageError) -> ImageInfo
 
     /// Decodes the image, or the first frame of an animation: in sRGB, upright, at the size in `options`.
@@ -23,7 +23,7 @@ public protocol ImageDecoder: Sendable {
     /// decompresses up to 64 MiB at once, about 0.1 s, unless a thumbnail is requested. WebP checks between pieces of
     /// compressed data: if a piece holds many pixels, libwebp decodes all of them first.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``, and the errors described in ``DecodingLimits``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
@@ -33,7 +33,7 @@ public protocol ImageDecoder: Sendable {
     /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes must
     /// return the same, except for what ``ImageProbe`` calls preliminary.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)`` if more bytes can't help.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes can't help.
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
 
     /// Returns the animation of `data`; `nil` for a still image, and by default.
@@ -99,7 +99,7 @@ public protocol ImageEncoder: Sendable {
 
     /// Encodes the pixels of `image`. ``CodecRegistry`` applies ``EncodingOptions/bounds`` and ``EncodingOptions/byteLimit``.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data
 

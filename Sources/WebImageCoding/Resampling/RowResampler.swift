@@ -146,7 +146,7 @@ final class StreamedRows {
         mappingByteCount = size.pixelCount * 4 + Self.hugePageByteCount
         let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
         guard let mapping = mmap(nil, mappingByteCount, PROT_READ | PROT_WRITE, flags, -1, 0), mapping != MAP_FAILED
-        else { throw .outOfMemory(byteCount: size.pixelCount * 4) }
+        else { throw .outOfResources(reason: .memory(byteCount: size.pixelCount * 4)) }
         self.mapping = mapping
         baseAddress = mapping.alignedUp(toMultipleOf: Self.hugePageByteCount)
         // All of it is untouched; with huge pages that costs almost nothing.

@@ -25,7 +25,7 @@ package struct WebPDecoder: ImageDecoder {
     package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         do throws(WebImageError) {
             return ImageProbe(try WebPFile(reading: prefix.prefix(ImageProbe.byteLimit).bytes))
-        } catch .decoding(_, .truncated) {
+        } catch .decoding(_, .truncated, _) {
             return nil
         }
     }

@@ -44,7 +44,7 @@ package struct WebPEncoder: AnimationEncoder {
             if let patch = try differences.append(frame) { try append(patch) }
         }
         if let patch = differences.finish() { try append(patch) }
-        guard var writer else { throw .encoding(format: .webp, reason: .noFrames) }
+        guard var writer else { throw .invalidFrames(reason: .none) }
         return try writer.finish()
     }
 }
@@ -103,7 +103,7 @@ struct WebPImageEncoder {
             WebPMemoryWriterClear(&output)
             if picture.error_code == VP8_ENC_ERROR_USER_ABORT { throw .cancelled }
             if [VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY].contains(picture.error_code) {
-                throw .outOfMemory(byteCount: pixels.byteCount)
+                throw .outOfResources(reason: .memory(byteCount: pixels.byteCount))
             }
             throw .encoding(format: .webp, reason: .codec("libwebp error \(picture.error_code.rawValue)"))
         }
@@ -127,7 +127,7 @@ struct WebPImageEncoder {
                 return WebPPictureImportRGBA(&picture, destination, Int32(stride)) != 0
             }
         }
-        guard isLoaded else { throw .outOfMemory(byteCount: pixels.byteCount) }
+        guard isLoaded else { throw .outOfResources(reason: .memory(byteCount: pixels.byteCount)) }
     }
 
     private static let wrongVersion = WebImageError.encoding(

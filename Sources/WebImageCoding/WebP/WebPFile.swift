@@ -43,7 +43,7 @@ struct WebPFile {
 
     /// Reads the chunks so far.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, with ``WebImageError/DecodingFailure/truncated`` if the
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, with ``WebImageError/DecodingFailure/truncated`` if the
     ///   size isn't known yet.
     init(reading data: RawSpan, frameLimit: Int = DecodingLimits.default.frameCount) throws(WebImageError) {
         self.frameLimit = frameLimit
@@ -105,7 +105,7 @@ struct WebPFile {
         func integer(at offset: Int, count: Int) -> Int? {
             data.integer(at: content.lowerBound + offset, count: count, isBigEndian: false)
         }
-        guard frames.count < frameLimit else { throw .tooManyFrames(limit: frameLimit) }
+        guard frames.count < frameLimit else { throw .limitExceeded(reason: .frames(limit: frameLimit)) }
         guard loopCount != nil else { throw Self.corrupt("a frame before the ANIM chunk") }
         guard content.count >= Self.frameHeaderLength else {
             throw Self.corrupt("a frame of \(content.count) bytes")
@@ -190,7 +190,7 @@ extension WebImageError {
         case VP8_STATUS_UNSUPPORTED_FEATURE:
             self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp doesn't support"))
         case VP8_STATUS_OUT_OF_MEMORY:
-            self = .outOfMemory(byteCount: 0)
+            self = .outOfResources(reason: .memory(byteCount: 0))
         case VP8_STATUS_BITSTREAM_ERROR:
             self = .decoding(format: .webp, reason: .corrupt("an invalid bitstream"))
         default:

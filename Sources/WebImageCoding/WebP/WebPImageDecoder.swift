@@ -66,7 +66,7 @@ final class WebPImageDecoder {
             size: bytesPerRow * outputSize.height)
         guard let decoder = WebPIDecode(nil, 0, config) else {
             config.deallocate()
-            throw .outOfMemory(byteCount: bytesPerRow * outputSize.height)
+            throw .outOfResources(reason: .memory(byteCount: bytesPerRow * outputSize.height))
         }
         self.config = config
         self.decoder = decoder
@@ -120,7 +120,7 @@ final class WebPImageDecoder {
             switch WebPIUpdate(decoder, start, seenCount) {
             case VP8_STATUS_OK: isComplete = true
             case VP8_STATUS_SUSPENDED: break
-            case VP8_STATUS_OUT_OF_MEMORY: throw .outOfMemory(byteCount: size.pixelCount * 4)
+            case VP8_STATUS_OUT_OF_MEMORY: throw .outOfResources(reason: .memory(byteCount: size.pixelCount * 4))
             case let status: damage = WebImageError(status)
             }
             streamedRows?.resample(upTo: rowCount)
@@ -161,7 +161,7 @@ final class WebPImageDecoder {
         let rowCount = rowCount
         if let failure, policy == .refuse || rowCount == 0 { throw failure }
         if let streamedRows { return (streamedRows.finish(), failure != nil) }
-        guard let buffer = output.take() else { throw .outOfMemory(byteCount: 0) }
+        guard let buffer = output.take() else { throw .outOfResources(reason: .memory(byteCount: 0)) }
         return (try finished(buffer, rowCount: rowCount, cancellation: cancellation), failure != nil)
     }
 

@@ -85,7 +85,7 @@ final class WebPIncrementalDecoder: IncrementalImageDecoder {
             try options.limits.check(file.size)
             try options.limits.check(metadataByteCount: file.metadataByteCount)
             self.file = file
-        } catch .decoding(_, .truncated) {
+        } catch .decoding(_, .truncated, _) {
             lookAgainLater()
         }
     }

@@ -95,7 +95,7 @@ public protocol AnimationFrameReader: AnyObject {
     /// After a damaged frame, other frames can still be requested.
     ///
     /// - Precondition: `index` is one of the source's frames.
-    /// - Throws: ``WebImageError/decoding(format:reason:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
 

@@ -2,55 +2,69 @@ extension WebImageError {
     /// A number for logs and scripts, stable across releases: 1xx request, 2xx loading, 3xx coding, 4xx caching.
     public var code: Int {
         switch self {
-        case .invalidURL: 100
-        case .unsupportedScheme: 101
+        case .invalidURL(_, nil): 100
+        case .invalidURL: 104
         case .cancelled: 102
-        case .invalidHeader: 103
-        case .invalidDataURL: 104
-        case .unsupportedMethod: 105
+        case .invalidRequest(.unsupportedScheme, _): 101
+        case .invalidRequest(.invalidHeader, _): 103
+        case .invalidRequest(.unsupportedMethod, _): 105
+        case .invalidRequest(.invalidProxy, _): 227
+        case .blocked(.hook, _): 220
+        case .blocked(.redirect, _), .blocked(.insecureRedirect, _): 209
+        case .blocked: 210
         case .httpStatus: 200
         case .transport: 201
+        case .timedOut(.offline, _, _): 212
         case .timedOut: 202
-        case .tooManyRedirects: 203
-        case .truncated: 204
-        case .emptyBody: 205
-        case .responseTooLarge: 206
-        case .file: 207
         case .certificate: 208
-        case .redirectDenied: 209
-        case .blocked: 210
-        case .headersTooLarge: 211
-        case .offline: 212
-        case .tooManyInformationalResponses: 213
-        case .requestRefused: 220
-        case .responseRefused: 221
-        case .unacceptableContentType: 222
-        case .unsupportedContentCoding: 223
-        case .decryptionFailed: 224
-        case .temporaryFile: 225
-        case .noThread: 226
-        case .invalidProxy: 227
-        case .dataProvider: 240
+        case .invalidResponse(let reason, _): reason.code
+        case .file: 207
+        case .outOfResources(.temporaryFile, _): 225
+        case .outOfResources(.thread, _): 226
+        case .outOfResources(.memory, _): 305
         case .unrecognizedFormat: 300
         case .decoding: 301
         case .encoding: 302
-        case .imageTooLarge: 303
-        case .invalidSize: 304
-        case .outOfMemory: 305
-        case .tooManyFrames: 306
-        case .animationTooLarge: 307
-        case .tooManyScans: 308
-        case .decodingTimedOut: 309
-        case .metadataTooLarge: 310
-        case .invalidAnimation: 311
-        case .decodingMemoryExceeded: 312
+        case .limitExceeded(let reason, _): reason.code
+        case .invalidFrames: 311
         case .processing: 320
-        case .invalidPlaceholderHash: 321
-        case .drawing: 322
         case .notInCache: 400
         case .diskCache: 401
-        case .archiving: 402
-        case .damagedCacheEntry: 403
+        case .custom(.provider, _, _): 240
+        case .custom(.archiving, _, _): 402
+        case .custom(.unarchiving, _, _): 403
+        }
+    }
+}
+
+extension WebImageError.ResponseFailure {
+    fileprivate var code: Int {
+        switch self {
+        case .tooManyRedirects: 203
+        case .truncated: 204
+        case .emptyBody: 205
+        case .bodyTooLong: 206
+        case .headersTooLong: 211
+        case .tooManyInformationalResponses: 213
+        case .refused: 221
+        case .contentType: 222
+        case .contentCoding: 223
+        case .decryption: 224
+        }
+    }
+}
+
+extension WebImageError.LimitFailure {
+    fileprivate var code: Int {
+        switch self {
+        case .pixels: 303
+        case .side: 304
+        case .frames: 306
+        case .animation: 307
+        case .scans: 308
+        case .processorTime: 309
+        case .metadata: 310
+        case .memory: 312
         }
     }
 }

@@ -1,21 +1,19 @@
 public import FoundationEssentials
 
-/// All errors of the library, one case for each cause, with the relevant facts.
+/// All errors of the library, with the facts about their cause.
 ///
-/// ``description`` says what happened and what to do about it. ``code`` is a number that is stable across releases.
-public enum WebImageError: Error, Sendable, Equatable {
+/// ``description`` says what happened and what to do about it; `errorDescription` and `recoverySuggestion` are its two parts.
+/// ``code`` is a number that is stable across releases, and ``url`` the URL that the error is about.
+public indirect enum WebImageError: Error, Sendable, Equatable {
     // MARK: The request
 
-    /// The text is not a URL, or is a URL without a host.
-    case invalidURL(String)
-    /// A `data:` URL is malformed; the text says how.
-    case invalidDataURL(String)
-    /// No loader handles this URL's scheme.
-    case unsupportedScheme(String, url: URL)
-    /// The name of a request header is not a token, or its value contains a line break or NUL.
-    case invalidHeader(name: String)
-    /// The loader for this URL does not support the method; if `hasBody`, it does not support the method with a body.
-    case unsupportedMethod(String, hasBody: Bool, url: URL)
+    /// The text is not a URL, or is a URL without a host. For a `data:` URL, `reason` says what is wrong with its content.
+    case invalidURL(String, reason: String? = nil)
+    /// The request cannot be sent.
+    case invalidRequest(reason: RequestFailure, url: URL)
+    /// The address policy, the redirect policy, a hook or the block list does not allow the request. Nothing was sent to `url`, except
+    /// that the server at `url` was asked before it redirected.
+    case blocked(reason: BlockReason, url: URL)
     /// The caller cancelled, or all callers that shared the load did.
     case cancelled
 
@@ -23,100 +21,77 @@ public enum WebImageError: Error, Sendable, Equatable {
 
     /// The server responded with an error status.
     case httpStatus(code: Int, url: URL)
-    /// The connection failed; `code` and `message` are from the transport (libcurl).
+    /// The connection failed; `code` and `message` are libcurl's.
     case transport(code: Int, message: String, url: URL)
-    /// The load reached a time limit of `seconds`; `reason` says which.
+    /// The load reached a time limit of `seconds`.
     case timedOut(reason: TimeoutReason = .idle, seconds: Double, url: URL)
-    /// No network was available, and none became available within `seconds`.
-    case offline(seconds: Double, url: URL)
-    /// The server redirected more than `limit` times.
-    case tooManyRedirects(limit: Int, url: URL)
-    /// The body ended early; `expected` is `nil` if the length was not announced.
-    case truncated(expected: Int64?, received: Int64, url: URL)
-    /// The response was a success without a body.
-    case emptyBody(url: URL)
-    /// The body is, or claims to be, longer than allowed.
-    case responseTooLarge(byteCount: Int64, limit: Int64, url: URL)
     /// The server's identity could not be verified.
     case certificate(reason: CertificateFailure, url: URL)
-    /// The redirect policy does not allow a redirect.
-    case redirectDenied(from: URL, to: URL, reason: RedirectFailure)
-    /// The address policy does not allow the connection, or the URL is on a manager's block list; nothing was sent.
-    case blocked(url: URL, cause: BlockCause)
-    /// The downloader's request modifier refused the request, or a manager's hook did.
-    case requestRefused(url: URL)
-    /// The downloader's response modifier refused the response.
-    case responseRefused(url: URL)
-    /// The configuration does not accept the response's content type.
-    case unacceptableContentType(String, url: URL)
-    /// The body has a content or transfer coding that was not requested, or that is not supported. The string names it.
-    case unsupportedContentCoding(String, url: URL)
-    /// The decryptor could not decrypt the body.
-    case decryptionFailed(url: URL)
-    /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the
-    /// system's number.
-    case temporaryFile(directory: String, errno: Int32)
-    /// The environment's `variable` does not name a usable proxy. Nothing was sent, not even directly.
-    case invalidProxy(variable: String, url: URL)
-    /// The system has no thread available for the load.
-    case noThread(url: URL)
-    /// The closure that provides a request's bytes failed; `reason` is its message.
-    case dataProvider(id: String, reason: String)
-    /// The response's head is longer than `limit` bytes.
-    case headersTooLarge(limit: Int, url: URL)
-    /// The server sent more than `limit` informational (1xx) responses and no final one.
-    case tooManyInformationalResponses(limit: Int, url: URL)
-    /// A file could not be read or written; `errno` is the system's number.
+    /// The response cannot be used.
+    case invalidResponse(reason: ResponseFailure, url: URL)
+    /// A file could not be read or written; `errno` is the system's number. `ENODATA` stands for an empty file.
     case file(path: String, errno: Int32)
+    /// The system has no memory, thread or temporary file for the load.
+    case outOfResources(reason: ResourceFailure, url: URL? = nil)
 
     // MARK: Coding
 
     /// The leading bytes match no registered format. `contentType` is the type that the server declared.
-    case unrecognizedFormat(contentType: String?, leadingBytes: [UInt8])
+    case unrecognizedFormat(contentType: String?, leadingBytes: [UInt8], url: URL? = nil)
     /// The bytes are damaged, or use a feature that the decoder does not support.
-    case decoding(format: ImageFormat, reason: DecodingFailure)
+    case decoding(format: ImageFormat, reason: DecodingFailure, url: URL? = nil)
+    /// The image exceeds one of the `DecodingLimits`.
+    case limitExceeded(reason: LimitFailure, url: URL? = nil)
     /// The image could not be encoded in that format.
     case encoding(format: ImageFormat, reason: EncodingFailure)
-    /// The image has more pixels than allowed; nothing was allocated for it.
-    case imageTooLarge(size: PixelSize, pixelLimit: Int)
-    /// The animation has more frames than allowed.
-    case tooManyFrames(limit: Int)
-    /// The unpacked frames of the animation take more bytes than allowed.
-    case animationTooLarge(byteCount: Int, limit: Int)
-    /// A progressive image has more scans than allowed.
-    case tooManyScans(limit: Int)
-    /// Decoding took more processor time than allowed and was stopped.
-    case decodingTimedOut(seconds: Double)
-    /// The file's metadata takes more bytes than allowed; `byteCount` is the number of bytes read so far.
-    case metadataTooLarge(byteCount: Int, limit: Int)
-    /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
-    case decodingMemoryExceeded(byteCount: Int, limit: Int)
-    /// A side is below 1, or above the limit of a buffer.
-    case invalidSize(width: Int, height: Int)
-    /// The system could not allocate a block of that size.
-    case outOfMemory(byteCount: Int)
     /// The frames cannot form an animation.
-    case invalidAnimation(reason: AnimationFault)
+    case invalidFrames(reason: FrameFailure)
 
     // MARK: Processing
 
-    /// The processor with that identifier failed.
-    case processing(identifier: String, reason: ProcessingFailure)
-    /// The text or bytes are not a valid BlurHash or ThumbHash.
-    case invalidPlaceholderHash(String, reason: PlaceholderHashFailure)
-    /// An image could not be drawn.
-    case drawing(DrawingFailure)
+    /// The processor or drawing with that identifier failed.
+    case processing(identifier: String, reason: ProcessingFailure, url: URL? = nil)
 
     // MARK: Caching
 
     /// The image is not cached, and the request allows no other source.
     case notInCache(key: String)
-    /// The disk cache cannot be used at present; loads continue without it.
+    /// The disk cache cannot be used at present, or had to be repaired; loads continue without it.
     case diskCache(path: String, reason: DiskCacheFailure)
-    /// A value could not be converted to bytes for the disk; `reason` is the archiver's message.
-    case archiving(key: String, reason: String)
-    /// Cached bytes on disk could not be converted back to a value. They were removed, unless the file is read-only.
-    case damagedCacheEntry(key: String, reason: String)
+    /// A closure or an archiver that the app supplied failed for the value with this identifier or cache key; `message` is its error.
+    case custom(reason: CustomFailure, id: String, message: String)
+
+    /// Why a request cannot be sent.
+    public enum RequestFailure: Sendable, Hashable {
+        /// No loader handles URLs of this scheme.
+        case unsupportedScheme(String)
+        /// The loader for this URL does not support the method; if `hasBody`, it does not support the method with a body.
+        case unsupportedMethod(String, hasBody: Bool)
+        /// The name of a header is not a token, or its value contains a line break or NUL.
+        case invalidHeader(name: String)
+        /// The environment's `variable` does not name a usable proxy.
+        case invalidProxy(variable: String)
+    }
+
+    /// What does not allow a request.
+    public enum BlockReason: Sendable, Hashable {
+        /// The address policy does not allow the URL's scheme.
+        case scheme(String)
+        /// The address policy does not allow the URL's host.
+        case host(String)
+        /// The host resolves to an IP address that the address policy does not allow.
+        case address(String)
+        /// The host's address cannot be checked, since a proxy connects to it.
+        case unresolvedHost(String)
+        /// The redirect policy does not allow this redirect.
+        case redirect(to: URL)
+        /// The redirect leads from https to http.
+        case insecureRedirect(to: URL)
+        /// A request modifier or the manager's hook refused the request.
+        case hook
+        /// The URL is on the manager's block list, since it failed before with the error of that ``WebImageError/code``.
+        case failedBefore(code: Int)
+    }
 
     /// The time limit that a load reached.
     public enum TimeoutReason: Sendable, Hashable {
@@ -128,6 +103,8 @@ public enum WebImageError: Error, Sendable, Equatable {
         case slow(bytesPerSecond: Int)
         /// The load took too long in total.
         case total
+        /// No network was available, and none became available in time.
+        case offline
     }
 
     /// Why a certificate was rejected.
@@ -150,26 +127,38 @@ public enum WebImageError: Error, Sendable, Equatable {
         case other(String)
     }
 
-    /// Why a redirect was not followed.
-    public enum RedirectFailure: String, Sendable, Hashable {
-        /// The redirect leads from https to http.
-        case downgrade
-        /// The configured closure denied it.
-        case denied
+    /// Why a response cannot be used.
+    public enum ResponseFailure: Sendable, Hashable {
+        /// The body ended early; `expected` is `nil` if the length was not announced.
+        case truncated(expected: Int64?, received: Int64)
+        /// The response was a success without a body.
+        case emptyBody
+        /// The body is, or claims to be, longer than allowed.
+        case bodyTooLong(byteCount: Int64, limit: Int64)
+        /// The response's head is longer than `limit` bytes.
+        case headersTooLong(limit: Int)
+        /// The server redirected more than `limit` times.
+        case tooManyRedirects(limit: Int)
+        /// The server sent more than `limit` informational (1xx) responses and no final one.
+        case tooManyInformationalResponses(limit: Int)
+        /// The configuration does not accept this content type.
+        case contentType(String)
+        /// The body has a content or transfer coding that was not requested, or that is not supported.
+        case contentCoding(String)
+        /// The decryptor could not decrypt the body.
+        case decryption
+        /// The response modifier refused the response.
+        case refused
     }
 
-    /// The part of a URL that an address policy blocked.
-    public enum BlockCause: Sendable, Hashable {
-        /// The URL's scheme is not allowed.
-        case scheme(String)
-        /// The URL's host is not allowed.
-        case host(String)
-        /// The host resolves to a disallowed IP address.
-        case address(String)
-        /// The host's address cannot be checked, since a proxy connects to it.
-        case unresolvedHost(String)
-        /// The URL is on a manager's block list, since it failed before with the error of that ``WebImageError/code``.
-        case failedBefore(code: Int)
+    /// What the system has no more of.
+    public enum ResourceFailure: Sendable, Hashable {
+        /// A block of memory of that size could not be allocated.
+        case memory(byteCount: Int)
+        /// No thread is available for the load.
+        case thread
+        /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the system's number.
+        case temporaryFile(directory: String, errno: Int32)
     }
 
     /// Why decoding failed.
@@ -182,6 +171,26 @@ public enum WebImageError: Error, Sendable, Equatable {
         case unsupported(String)
     }
 
+    /// The limit that an image exceeds.
+    public enum LimitFailure: Sendable, Hashable {
+        /// The image has more pixels than allowed; nothing was allocated for it.
+        case pixels(size: PixelSize, limit: Int)
+        /// A side is below 1, or above the limit of a buffer.
+        case side(width: Int, height: Int)
+        /// The animation has more frames than allowed.
+        case frames(limit: Int)
+        /// The unpacked frames of the animation take more bytes than allowed.
+        case animation(byteCount: Int, limit: Int)
+        /// A progressive image has more scans than allowed.
+        case scans(limit: Int)
+        /// The metadata takes more bytes than allowed; `byteCount` is the number of bytes read so far.
+        case metadata(byteCount: Int, limit: Int)
+        /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
+        case memory(byteCount: Int, limit: Int)
+        /// Decoding took more processor time than allowed and was stopped.
+        case processorTime(seconds: Double)
+    }
+
     /// Why encoding failed.
     public enum EncodingFailure: Sendable, Hashable {
         /// No registered encoder supports the format.
@@ -190,12 +199,6 @@ public enum WebImageError: Error, Sendable, Equatable {
         case tooLarge(PixelSize, maximumDimension: Int)
         /// The format does not support animation.
         case noAnimation
-        /// There are no frames.
-        case noFrames
-        /// The duration of this frame is negative or not a number.
-        case duration(Double, frame: Int)
-        /// The size of this frame differs from that of the first.
-        case frameSize(PixelSize, frame: Int, expected: PixelSize)
         /// No frame has this number. Numbers start at 1.
         case frameNumber(Int, frameCount: Int)
         /// Even the smallest file that was tried is too long.
@@ -205,20 +208,20 @@ public enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// Why frames cannot form an animation.
-    public enum AnimationFault: Sendable, Hashable {
+    public enum FrameFailure: Sendable, Hashable {
         /// There are no frames.
-        case noFrames
+        case none
         /// The number of durations differs from the number of frames.
         case durationCount(Int, frameCount: Int)
         /// The duration of this frame, in seconds, is negative or not a number.
         case duration(Double, frame: Int)
         /// The size of this frame differs from that of the first.
-        case frameSize(PixelSize, frame: Int, expected: PixelSize)
+        case size(PixelSize, frame: Int, expected: PixelSize)
         /// The rectangle of this frame is empty or not inside the sheet.
         case outsideSheet(PixelRect, frame: Int, sheet: PixelSize)
     }
 
-    /// Why a processor failed.
+    /// Why a processor or a drawing failed.
     public enum ProcessingFailure: Sendable, Hashable {
         /// A parameter is out of range or not a number.
         case invalidParameter(name: String, value: String)
@@ -226,39 +229,17 @@ public enum WebImageError: Error, Sendable, Equatable {
         case emptyResult
         /// The result would have more pixels than the input and more than `pixelLimit`; no memory was allocated for it.
         case resultTooLarge(PixelSize, pixelLimit: Int)
-        /// A custom processor failed; its message.
-        case failed(String)
-    }
-
-    /// Why a BlurHash or ThumbHash is invalid.
-    public enum PlaceholderHashFailure: Error, Sendable, Hashable {
-        /// The length in bytes differs from the length that the first bytes specify, or is too short for those.
-        case wrongLength(byteCount: Int, expected: Int)
-        /// The byte at `offset` is not a valid character.
-        case invalidCharacter(offset: Int)
-        /// The value at `offset` is one that encoders never write.
-        case valueOutOfRange(offset: Int)
-    }
-
-    /// Why drawing failed.
-    public enum DrawingFailure: Sendable, Hashable {
-        /// A coordinate, length or other number is not finite or out of range.
-        case invalidNumber(name: String, value: String)
-        /// The image is larger than cairo supports.
-        case tooLarge(PixelSize, maximumDimension: Int)
-        /// A state was restored without having been saved.
+        /// The canvas is larger than cairo supports.
+        case canvasTooLarge(PixelSize, maximumDimension: Int)
+        /// A drawing state was restored without having been saved.
         case unbalancedRestore
         /// The text is longer than the layout limit.
         case textTooLong(byteCount: Int, limit: Int)
         /// The text is not a single emoji.
         case notAnEmoji(String)
-        /// No font is installed.
-        case noFont
-        /// No installed font has the emoji in color.
-        case noColorFont(emoji: String)
-        /// cairo failed; its status and message.
-        case cairo(status: Int, message: String)
-        /// The program's closure threw an error; its message.
+        /// No font is installed, or none that has this emoji in color.
+        case noFont(emoji: String?)
+        /// A custom processor or a closure failed, or the drawing library did; its message.
         case failed(String)
     }
 
@@ -270,15 +251,59 @@ public enum WebImageError: Error, Sendable, Equatable {
         case corruptIndex(movedTo: String)
         /// The index cannot be read or written; SQLite's code and message.
         case index(code: Int, message: String)
-        /// The bytes in this file are not those that were stored; the entry was removed. Reported for the first such
-        /// file only.
+        /// The bytes in this file are not those that were stored; the entry was removed. Reported for the first such file only.
         case corruptValue(path: String)
-        /// One of the cache's file names was taken by something that is not a regular file. It was moved aside, and the
-        /// cache continues.
+        /// A file name of the cache was taken by something that is not a regular file. It was moved aside, and the cache continues.
         case obstructed(movedTo: String)
         /// The directory was created by another user, who could put anything into it; the number of that user.
         case foreignDirectory(owner: Int)
         /// The attributes to be stored with the bytes are longer than the cache allows; the entry was not stored.
         case attributesTooLarge(byteCount: Int, limit: Int)
+    }
+
+    /// Which code of the app failed.
+    public enum CustomFailure: Sendable, Hashable {
+        /// The closure that provides a request's bytes or image.
+        case provider
+        /// The archiver, when it converted a value to bytes. The value was not stored on disk.
+        case archiving
+        /// The archiver, when it converted stored bytes to a value. The entry was removed, unless the file is read-only.
+        case unarchiving
+    }
+}
+
+extension WebImageError {
+    /// The error for a block of memory that the system could not allocate.
+    package static func outOfMemory(byteCount: Int) -> WebImageError {
+        .outOfResources(reason: .memory(byteCount: byteCount))
+    }
+
+    /// The URL that the error is about; `nil` for errors without one, such as ``cancelled``, or where it is not known.
+    public var url: URL? {
+        switch self {
+        case .invalidRequest(_, let url), .blocked(_, let url), .httpStatus(_, let url), .transport(_, _, let url),
+            .timedOut(_, _, let url), .certificate(_, let url), .invalidResponse(_, let url):
+            url
+        case .outOfResources(_, let url), .unrecognizedFormat(_, _, let url), .decoding(_, _, let url),
+            .limitExceeded(_, let url),
+            .processing(_, _, let url):
+            url
+        case .invalidURL(let text, _): URL(string: text)
+        case .file(let path, _): URL(filePath: path)
+        case .cancelled, .encoding, .invalidFrames, .notInCache, .diskCache, .custom: nil
+        }
+    }
+
+    /// The error with the URL of its image, where it has no URL yet. Decoders and processors do not know the URL.
+    package func concerning(_ url: URL) -> WebImageError {
+        switch self {
+        case .outOfResources(let reason, nil): .outOfResources(reason: reason, url: url)
+        case .unrecognizedFormat(let type, let bytes, nil):
+            .unrecognizedFormat(contentType: type, leadingBytes: bytes, url: url)
+        case .decoding(let format, let reason, nil): .decoding(format: format, reason: reason, url: url)
+        case .limitExceeded(let reason, nil): .limitExceeded(reason: reason, url: url)
+        case .processing(let identifier, let reason, nil): .processing(identifier: identifier, reason: reason, url: url)
+        default: self
+        }
     }
 }

@@ -11,10 +11,10 @@ package final class UnnamedFile: Sendable {
 
     /// Creates an empty file.
     ///
-    /// - Throws: ``WebImageError/temporaryFile(directory:errno:)``.
+    /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``.
     package init(in directory: String = UnnamedFile.defaultDirectory) throws(WebImageError) {
         let descriptor = cwi_open_unnamed_file(directory)
-        guard descriptor >= 0 else { throw .temporaryFile(directory: directory, errno: errno) }
+        guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: errno)) }
         self.descriptor = descriptor
         self.directory = directory
     }

@@ -5,7 +5,7 @@ extension MutablePixelBuffer {
     /// otherwise, or if the buffer is part of a larger image's memory.
     ///
     /// - Returns: `nil` if `buffer` is `nil`.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
     package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
         if let part = buffer, part.isPart {
             buffer = nil

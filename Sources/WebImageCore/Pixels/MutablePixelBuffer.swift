@@ -22,8 +22,8 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
 
     /// Allocates memory for `width` by `height` pixels from `pool`. The memory is **not** cleared: write every pixel.
     ///
-    /// - Throws: ``WebImageError/invalidSize(width:height:)`` if a side is below 1 or above ``maximumDimension``,
-    ///   ``WebImageError/outOfMemory(byteCount:)`` if the system has no such block.
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above ``maximumDimension``,
+    ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.
     public init(width: Int, height: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
         try self.init(width: width, height: height, spareByteCount: 0, pool: pool)
     }
@@ -34,7 +34,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
         width: Int, height: Int, spareByteCount: Int, pool: PixelBufferPool = .shared
     ) throws(WebImageError) {
         guard (1...Self.maximumDimension).contains(width), (1...Self.maximumDimension).contains(height) else {
-            throw .invalidSize(width: width, height: height)
+            throw .limitExceeded(reason: .side(width: width, height: height))
         }
         let storage = try PixelStorage(byteCount: width * 4 * height + spareByteCount, pool: pool)
         self.width = width

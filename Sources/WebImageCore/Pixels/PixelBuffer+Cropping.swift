@@ -7,7 +7,7 @@ extension PixelBuffer {
     /// ``byteCount`` says. Less than half is copied, so that small images do not retain large ones.
     ///
     /// - Returns: `nil` if no pixel is in `rect`; this object if all are.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
     public func cropped(to rect: PixelRect) throws(WebImageError) -> PixelBuffer? {
         guard let rect = rect.clamped(to: size) else { return nil }
         guard rect.size != size else { return self }

@@ -39,7 +39,7 @@ public final class PixelBufferPool: Sendable {
         if let block = free.withLock({ $0.take(capacity: capacity) }) { return block }
         var address: UnsafeMutableRawPointer?
         guard posix_memalign(&address, capacity >= Self.hugeThreshold ? 2 << 20 : 64, capacity) == 0, let address
-        else { throw .outOfMemory(byteCount: byteCount) }
+        else { throw .outOfResources(reason: .memory(byteCount: byteCount)) }
         if capacity >= Self.hugeThreshold { madvise(address, capacity, MADV_HUGEPAGE) }
         return Block(address: address, capacity: capacity)
     }

@@ -5,7 +5,7 @@
 package final class ScratchMemory {
     private let storage: PixelStorage
 
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
     package init(byteCount: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
         storage = try PixelStorage(byteCount: byteCount, pool: pool)
     }

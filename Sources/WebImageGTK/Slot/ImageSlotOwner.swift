@@ -34,7 +34,7 @@ extension ImageSlotOwner {
     ///   - preview: called on the main thread for each preview, after it was set.
     ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image was in memory,
     ///     otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the widget is destroyed, and
-    ///     ``WebImageError/invalidURL(_:)`` for `nil`.
+    ///     ``WebImageError/invalidURL(_:reason:)`` for `nil`.
     public func setImage(
         _ url: URL?, placeholder: Placeholder? = nil, options: SetImageOptions = [], loadOptions: WebImageOptions = [],
         thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
@@ -54,7 +54,7 @@ extension ImageSlotOwner {
             completion: completion)
     }
 
-    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:)``.
+    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:reason:)``.
     ///
     /// Everything else is as for a `URL`.
     public func setImage(

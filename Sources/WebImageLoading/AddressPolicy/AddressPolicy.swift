@@ -66,7 +66,7 @@ public struct AddressPolicy: Sendable, Hashable {
     }()
 
     /// Returns why `url` is forbidden, as far as the URL tells; `nil` for an allowed one.
-    package func objection(to url: URL) -> WebImageError.BlockCause? {
+    package func objection(to url: URL) -> WebImageError.BlockReason? {
         let scheme = url.scheme?.lowercased() ?? ""
         guard schemes.contains(scheme) else { return .scheme(scheme) }
         guard allowedPatterns != nil || !deniedPatterns.isEmpty else { return nil }
@@ -77,7 +77,7 @@ public struct AddressPolicy: Sendable, Hashable {
     }
 
     /// Returns why connections to `address` are forbidden; `nil` for an allowed one.
-    package func objection(to address: IPAddress) -> WebImageError.BlockCause? {
+    package func objection(to address: IPAddress) -> WebImageError.BlockReason? {
         if allowedRanges.contains(where: { $0.contains(address) }) { return nil }
         let isDenied = deniedRanges.contains { $0.contains(address) }
         let hasDeniedPart = address.embeddedIPv4.contains { objection(to: $0) != nil }
@@ -87,7 +87,7 @@ public struct AddressPolicy: Sendable, Hashable {
     /// Returns why `url` must not be loaded through `proxy`; `nil` for an allowed one.
     ///
     /// A proxy for which this machine looks up names is never allowed to get names: the addresses would go unchecked.
-    func objection(to url: URL, through proxy: ProxyServer) -> WebImageError.BlockCause? {
+    func objection(to url: URL, through proxy: ProxyServer) -> WebImageError.BlockReason? {
         let host = url.canonicalHost ?? ""
         if let address = IPAddress(host: host) { return objection(to: address) }
         let isTrusted = allowsNamesResolvedByProxy && !proxy.looksUpNamesHere

@@ -12,7 +12,7 @@ final class SpoolFile: Sendable {
     init(in directory: URL) throws(WebImageError) {
         let path = directory.path(percentEncoded: false)
         let descriptor = cwi_open_unnamed_file(path)
-        guard descriptor >= 0 else { throw .temporaryFile(directory: path, errno: errno) }
+        guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: path, errno: errno)) }
         self.descriptor = descriptor
         self.directory = path
     }
@@ -30,7 +30,7 @@ final class SpoolFile: Sendable {
                 return error.errno
             }
         }
-        guard failure == 0 else { throw .temporaryFile(directory: directory, errno: failure) }
+        guard failure == 0 else { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: failure)) }
     }
 
     /// Maps the first bytes, which must have been written. The mapping lives as long as the data.
@@ -39,7 +39,9 @@ final class SpoolFile: Sendable {
         // Writable and private: `Data` is copied on write, so nothing writes to the mapping. If something did, only
         // private pages would change.
         let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0)
-        guard let start, start != MAP_FAILED else { throw .temporaryFile(directory: directory, errno: errno) }
+        guard let start, start != MAP_FAILED else {
+            throw .outOfResources(reason: .temporaryFile(directory: directory, errno: errno))
+        }
         return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { start, count in munmap(start, count) })
     }
 }

@@ -6,7 +6,7 @@ public import WebImageCore
 /// It reads them as browsers do (WHATWG Fetch Standard, "data: URLs"): percent-encoded or base64. Base64 may contain white space and
 /// lack its padding.
 public final class DataURLLoader: ImageLoader {
-    /// The largest decoded length, in bytes; longer ones fail with ``WebImageError/responseTooLarge(byteCount:limit:url:)``.
+    /// The largest decoded length, in bytes; longer ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
     private static let queue = WorkQueue(label: "webimage-data", threadCount: 1)
@@ -25,8 +25,8 @@ public final class DataURLLoader: ImageLoader {
     /// Starts to decode; see ``ImageLoader/load(_:priority:handler:)``. The response has the URL's media type as its
     /// `Content-Type`.
     ///
-    /// It reports ``WebImageError/invalidDataURL(_:)`` for one that is malformed, ``WebImageError/emptyBody(url:)``, and
-    /// ``WebImageError/responseTooLarge(byteCount:limit:url:)``.
+    /// It reports ``WebImageError/invalidURL(_:reason:)`` for one that is malformed, ``WebImageError/ResponseFailure/emptyBody``, and
+    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
@@ -56,7 +56,9 @@ public final class DataURLLoader: ImageLoader {
                     url: url, headers: [HTTPField(name: "Content-Type", value: content.mediaType)],
                     expectedByteCount: Int64(body.count))))
         guard request.method == .get else { return }
-        guard !body.isEmpty || request.acceptsAnyAnswer else { throw .emptyBody(url: content.urlForErrors) }
+        guard !body.isEmpty || request.acceptsAnyAnswer else {
+            throw .invalidResponse(reason: .emptyBody, url: content.urlForErrors)
+        }
         if !body.isEmpty { handler(.bytes(body)) }
     }
 }
@@ -76,7 +78,7 @@ struct DataURL {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidURL(url.absoluteString) }
         let content = text[(colon + 1)...]
         guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else {
-            throw .invalidDataURL("it has no comma before its data")
+            throw .invalidURL("data:", reason: "it has no comma before its data")
         }
         urlForErrors =
             text.count <= 256 ? url : URL(string: String(decoding: text.prefix(64), as: UTF8.self) + "…") ?? url
@@ -97,18 +99,20 @@ struct DataURL {
         if digits.count.isMultiple(of: 4) {
             for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
         }
-        guard digits.count % 4 != 1 else { throw .invalidDataURL("its base64 text ends in the middle of a byte") }
+        guard digits.count % 4 != 1 else {
+            throw .invalidURL("data:", reason: "its base64 text ends in the middle of a byte")
+        }
         // Data's decoder wants the padding that browsers do without.
         digits.append(contentsOf: repeatElement(UInt8(ascii: "="), count: (4 - digits.count % 4) % 4))
         guard let body = Data(base64Encoded: digits) else {
-            throw .invalidDataURL("its base64 text has characters that are none of base64")
+            throw .invalidURL("data:", reason: "its base64 text has invalid characters")
         }
         return try checked(body, limit: limit)
     }
 
     private func checked(_ body: Data, limit: Int64) throws(WebImageError) -> Data {
         guard body.count <= limit else {
-            throw .responseTooLarge(byteCount: Int64(body.count), limit: limit, url: urlForErrors)
+            throw .invalidResponse(reason: .bodyTooLong(byteCount: Int64(body.count), limit: limit), url: urlForErrors)
         }
         return body
     }

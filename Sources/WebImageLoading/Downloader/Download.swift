@@ -88,7 +88,7 @@ final class Download: TransferReceiver {
             // Called outside the lock.
             modified = responseModifier(state.withLock { $0.response(to: head) })
             guard modified != nil else {
-                state.withLock { $0.refuse(with: .responseRefused(url: $0.hop.url)) }
+                state.withLock { $0.refuse(with: .invalidResponse(reason: .refused, url: $0.hop.url)) }
                 return .proceed
             }
         }
@@ -175,7 +175,7 @@ final class Download: TransferReceiver {
                 switch result {
                 case .success(let body):
                     if !body.isEmpty { handler(.bytes(body)) }
-                    finish(body.isEmpty ? .failure(.decryptionFailed(url: url)) : .success(()))
+                    finish(body.isEmpty ? .failure(.invalidResponse(reason: .decryption, url: url)) : .success(()))
                 case .failure(let error):
                     finish(.failure(error))
                 }
@@ -302,7 +302,7 @@ final class BodyDecryption: Sendable {
                     result.flatMap { body in
                         let response = response.withLock { $0 } ?? LoaderResponse(url: url)
                         return decryptor(body, response).map { .success($0) }
-                            ?? .failure(.decryptionFailed(url: url))
+                            ?? .failure(.invalidResponse(reason: .decryption, url: url))
                     })
             }
         }

@@ -81,7 +81,7 @@ final class DownloadScheduler: Sendable {
         if !transport.prepare() {
             state.withLock { _ = $0.preparing.removeValue(forKey: id) }
             // There is no other thread than the caller's.
-            handler(.finished(.failure(.noThread(url: request.url.separatedFromUserInfo.url))))
+            handler(.finished(.failure(.outOfResources(reason: .thread, url: request.url.separatedFromUserInfo.url))))
         } else if configuration.hooks.changeRequests {
             transport.perform { [self] in admit(id, request, record, handler) }
         } else {

@@ -32,9 +32,9 @@ extension DownloadState {
     mutating func enter(_ hop: Hop) throws(WebImageError) -> Hop {
         let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
         let policy = configuration.addressPolicy
-        if let cause = policy.objection(to: url) { throw .blocked(url: url, cause: cause) }
+        if let cause = policy.objection(to: url) { throw .blocked(reason: cause, url: url) }
         let proxy = try environment.proxies.server(for: url)
-        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(url: url, cause: cause) }
+        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(reason: cause, url: url) }
 
         var hop = hop
         hop.access = TransferAccess()
@@ -99,7 +99,9 @@ extension DownloadState {
         case .decline: return .finished(.failure(refusal))
         case .credential(let credential):
             let name = challenge.isProxy ? RequestHeaders.proxyName : "authorization"
-            guard credential.isSendable else { return .finished(.failure(.invalidHeader(name: name))) }
+            guard credential.isSendable else {
+                return .finished(.failure(.invalidRequest(reason: .invalidHeader(name: name), url: hop.url)))
+            }
             authentication.answer(credential, to: challenge)
             var headers = hop.headers
             headers.remove(name)

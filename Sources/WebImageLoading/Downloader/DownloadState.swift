@@ -64,13 +64,17 @@ struct DownloadState {
         environment: DownloadEnvironment? = nil
     ) throws(WebImageError) {
         let (url, ownCredential) = request.url.separatedFromUserInfo
-        guard HTTPOrigin.isHTTP(url) else { throw .unsupportedScheme(url.scheme ?? "", url: url) }
+        guard HTTPOrigin.isHTTP(url) else {
+            throw .invalidRequest(reason: .unsupportedScheme(url.scheme ?? ""), url: url)
+        }
         guard let origin = HTTPOrigin(url) else { throw .invalidURL(url.absoluteString) }
-        let headers = try RequestHeaders(request.headers)
+        let headers = try RequestHeaders(request.headers, of: url)
         let credential = request.credential ?? ownCredential ?? configuration.addedCredential(to: request)
-        guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Authorization") }
+        guard credential?.isSendable ?? true else {
+            throw .invalidRequest(reason: .invalidHeader(name: "Authorization"), url: url)
+        }
         guard request.body == nil || !request.method.forbidsBody else {
-            throw .unsupportedMethod(request.method.rawValue, hasBody: true, url: url)
+            throw .invalidRequest(reason: .unsupportedMethod(request.method.rawValue, hasBody: true), url: url)
         }
         hop = Hop(url: url, origin: origin, headers: headers, method: request.method, content: request.body)
         self.request = request
@@ -87,7 +91,7 @@ struct DownloadState {
     /// expand a byte to a thousand. The load then ends before the first byte.
     mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
         guard let coding = head.transferCodings.first(where: { $0 != "chunked" }) else { return false }
-        body = .refused(.unsupportedContentCoding(coding, url: hop.url))
+        body = .refused(.invalidResponse(reason: .contentCoding(coding), url: hop.url))
         return true
     }
 
@@ -129,7 +133,7 @@ struct DownloadState {
         }
         let limit = configuration.maximumResponseByteCount
         if let length = head.contentLength, length > limit {
-            body = .refused(.responseTooLarge(byteCount: length, limit: limit, url: hop.url))
+            body = .refused(.invalidResponse(reason: .bodyTooLong(byteCount: length, limit: limit), url: hop.url))
             return (response, .stop)
         }
         body = .wanted(expected: head.contentLength)
@@ -182,7 +186,8 @@ struct DownloadState {
         }
         let limit = configuration.maximumResponseByteCount
         guard receivedByteCount <= limit else {
-            body = .refused(.responseTooLarge(byteCount: receivedByteCount, limit: limit, url: hop.url))
+            body = .refused(
+                .invalidResponse(reason: .bodyTooLong(byteCount: receivedByteCount, limit: limit), url: hop.url))
             return (false, .stop)
         }
         wantedByteCount += Int64(bytes.count)
@@ -206,12 +211,15 @@ struct DownloadState {
             return conclusion
         case (.complete, .wanted(let expected?)) where expected != receivedByteCount,
             (.cut, .wanted(let expected?)):
-            return .finished(.failure(.truncated(expected: expected, received: receivedByteCount, url: url)))
+            return .finished(
+                .failure(
+                    .invalidResponse(reason: .truncated(expected: expected, received: receivedByteCount), url: url)))
         case (.cut, _):
-            return .finished(.failure(.truncated(expected: nil, received: receivedByteCount, url: url)))
+            return .finished(
+                .failure(.invalidResponse(reason: .truncated(expected: nil, received: receivedByteCount), url: url)))
         case (.complete, _), (.stopped, _):
             let isWhole = self.receivedByteCount > 0 || !needsBody
-            return .finished(isWhole ? .success(()) : .failure(.emptyBody(url: url)))
+            return .finished(isWhole ? .success(()) : .failure(.invalidResponse(reason: .emptyBody, url: url)))
         case (.connectTimedOut, _):
             let seconds = configuration.connectTimeout.inSeconds
             return .finished(.failure(.timedOut(reason: .connecting, seconds: seconds, url: url)))
@@ -220,15 +228,15 @@ struct DownloadState {
         case (.malformedURL, _):
             return .finished(.failure(.invalidURL(url.absoluteString)))
         case (.headTooLong(let limit), _):
-            return .finished(.failure(.headersTooLarge(limit: limit, url: url)))
+            return .finished(.failure(.invalidResponse(reason: .headersTooLong(limit: limit), url: url)))
         case (.transferCodingRefused(let coding), _):
-            return .finished(.failure(.unsupportedContentCoding(coding, url: url)))
+            return .finished(.failure(.invalidResponse(reason: .contentCoding(coding), url: url)))
         case (.tooManyInformationalResponses(let limit), _):
-            return .finished(.failure(.tooManyInformationalResponses(limit: limit, url: url)))
+            return .finished(.failure(.invalidResponse(reason: .tooManyInformationalResponses(limit: limit), url: url)))
         case (.untrusted(let reason), _):
             return .finished(.failure(.certificate(reason: reason, url: url)))
         case (.blocked(let cause), _):
-            return .finished(.failure(.blocked(url: url, cause: cause)))
+            return .finished(.failure(.blocked(reason: cause, url: url)))
         case (.proxyRefused(let scheme), _):
             return refusedConclusion(byProxy: scheme)
         case (.failed(let code, let message), _):
@@ -299,7 +307,9 @@ extension DownloadState {
 
     private func target(of location: String) throws(WebImageError) -> (url: URL, origin: HTTPOrigin) {
         let limit = configuration.maximumRedirects
-        guard redirects.count < limit else { throw .tooManyRedirects(limit: limit, url: hop.url) }
+        guard redirects.count < limit else {
+            throw .invalidResponse(reason: .tooManyRedirects(limit: limit), url: hop.url)
+        }
         guard let target = URL(string: location, relativeTo: hop.url)?.absoluteURL else { throw .invalidURL(location) }
         // A server must not choose the user of another server.
         let url = target.separatedFromUserInfo.url
@@ -312,7 +322,7 @@ extension DownloadState {
         var (url, origin) = try target(of: location)
         switch decision {
         case .follow: break
-        case .deny: throw .redirectDenied(from: hop.url, to: url, reason: .denied)
+        case .deny: throw .blocked(reason: .redirect(to: url), url: hop.url)
         case .rewrite(let other):
             url = other.separatedFromUserInfo.url
             origin = try judge(url)
@@ -339,11 +349,13 @@ extension DownloadState {
     }
 
     private func judge(_ target: URL) throws(WebImageError) -> HTTPOrigin {
-        guard HTTPOrigin.isHTTP(target) else { throw .unsupportedScheme(target.scheme ?? "", url: target) }
+        guard HTTPOrigin.isHTTP(target) else {
+            throw .invalidRequest(reason: .unsupportedScheme(target.scheme ?? ""), url: target)
+        }
         guard let origin = HTTPOrigin(target) else { throw .invalidURL(target.absoluteString) }
         let isDowngrade = hop.origin.scheme == "https" && origin.scheme == "http"
         guard !isDowngrade || configuration.allowsInsecureRedirects else {
-            throw .redirectDenied(from: hop.url, to: target, reason: .downgrade)
+            throw .blocked(reason: .insecureRedirect(to: target), url: hop.url)
         }
         return origin
     }
@@ -354,6 +366,6 @@ enum RedirectDecision: Hashable {
     case follow
     /// This URL is loaded instead of the target, and checked as the target was.
     case rewrite(URL)
-    /// The load fails with ``WebImageError/redirectDenied(from:to:reason:)``.
+    /// The load fails with ``WebImageError/BlockReason/redirect(to:)``.
     case deny
 }

@@ -30,7 +30,7 @@ extension ImageDownloader {
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
         public var minimumRateWindow: Duration = .seconds(60)
-        /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with ``WebImageError/responseTooLarge``.
+        /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
         public var maximumResponseByteCount: Int64 = 200 << 20
         /// Whether the latest load starts first, among loads of the same priority and origin; `false`. Origins take turns.
         ///
@@ -40,14 +40,14 @@ extension ImageDownloader {
         /// `Location` are followed in any case.
         public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
         /// The accepted content types, such as `image/png`; `nil`, the default, accepts all. Others fail with
-        /// ``WebImageError/unacceptableContentType(_:url:)``.
+        /// ``WebImageError/ResponseFailure/contentType(_:)``.
         ///
         /// Parameters and case are ignored, and a response without a type is accepted.
         public var acceptableContentTypes: Set<String>?
         /// Whether to ask for gzip or deflate, and decode such bodies; `false`, since images are compressed already.
         ///
         /// A request can ask with its own `Accept-Encoding` too. ``maximumResponseByteCount`` then applies to the decoded bytes. Other
-        /// codings, and any that was not requested, fail with ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted
+        /// codings, and any that was not requested, fail with ``WebImageError/ResponseFailure/contentCoding(_:)``. **An interrupted
         /// coded body is only detected by its `Content-Length`**: libcurl does not report a coded stream without its end.
         public var acceptsContentCodings = false
         /// The closures that may change requests, responses and bodies; none by default.
@@ -121,7 +121,7 @@ extension ImageDownloader {
         let route: Route
 
         /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. If one
-        /// of them names no usable proxy, loads fail with ``WebImageError/invalidProxy(variable:url:)``.
+        /// of them names no usable proxy, loads fail with ``WebImageError/RequestFailure/invalidProxy(variable:)``.
         public static let environment = Proxy(route: .environment)
         /// Directly.
         public static let none = Proxy(route: .none)
@@ -136,8 +136,8 @@ extension ImageDownloader {
         ///     `url`.
         ///   - bypassing: the hosts to reach directly: names (with all subdomains), addresses, networks such as `10.0.0.0/8`, or
         ///     `*` for all.
-        /// - Throws: ``WebImageError/unsupportedScheme(_:url:)``, ``WebImageError/invalidURL(_:)`` without a host, or
-        ///   ``WebImageError/invalidHeader(name:)`` for a credential with control characters.
+        /// - Throws: ``WebImageError/RequestFailure/unsupportedScheme(_:)``, ``WebImageError/invalidURL(_:reason:)`` without a host, or
+        ///   ``WebImageError/RequestFailure/invalidHeader(name:)`` for a credential with control characters.
         public static func server(
             _ url: URL, credential: Credential? = nil, bypassing: [String] = []
         ) throws(WebImageError) -> Proxy {
@@ -233,24 +233,24 @@ extension ImageDownloader {
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
 
         /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the request: the load
-        /// fails with ``WebImageError/requestRefused(url:)``. Not called for redirects.
+        /// fails with ``WebImageError/BlockReason/hook``. Not called for redirects.
         public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
 
         /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses the response:
-        /// the load fails with ``WebImageError/responseRefused(url:)``.
+        /// the load fails with ``WebImageError/ResponseFailure/refused``.
         ///
         /// Called before the status and the type are checked. Status and headers can be changed, the URL and the length can't.
         public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
 
         /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was. `nil` denies the
-        /// redirect: the load fails with ``WebImageError/redirectDenied(from:to:reason:)``.
+        /// redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
         ///
         /// Called for each redirect that is allowed otherwise; without a handler these are followed. The response has the URL, status
         /// and headers of the redirect, and the redirects before it. After a 303, and after a 301 or 302 to a POST, the next request is
         /// a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
         public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
 
-        /// Returns the image file for a body; `nil` fails with ``WebImageError/decryptionFailed(url:)``.
+        /// Returns the image file for a body; `nil` fails with ``WebImageError/ResponseFailure/decryption``.
         ///
         /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the length of the
         /// body is not announced.
@@ -272,7 +272,7 @@ extension ImageDownloader.Configuration {
         if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
         guard let modifier = hooks.requestModifier else { return request }
         guard let modified = modifier(request) else {
-            throw .requestRefused(url: request.url.separatedFromUserInfo.url)
+            throw .blocked(reason: .hook, url: request.url.separatedFromUserInfo.url)
         }
         return modified
     }
@@ -305,7 +305,7 @@ extension ImageDownloader.Configuration {
         if let acceptableContentTypes, let type = head.contentType,
             !acceptableContentTypes.contains(where: { $0.lowercased() == type })
         {
-            return .unacceptableContentType(type, url: url)
+            return .invalidResponse(reason: .contentType(type), url: url)
         }
         return nil
     }
@@ -316,7 +316,7 @@ extension ImageDownloader.Configuration {
     func refusal(ofCodings codings: [String], accepted: Bool, url: URL) -> WebImageError? {
         let isDecodable =
             codings.isEmpty || accepted && codings.count == 1 && Self.decodableCodings.contains(codings[0])
-        return isDecodable ? nil : .unsupportedContentCoding(codings.joined(separator: ", "), url: url)
+        return isDecodable ? nil : .invalidResponse(reason: .contentCoding(codings.joined(separator: ", ")), url: url)
     }
 
     /// The codings whose decoded length is at most 1032 times the coded one. Brotli's is unbounded, and libcurl keeps a decoded piece

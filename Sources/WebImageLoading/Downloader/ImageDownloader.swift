@@ -56,8 +56,8 @@ public final class ImageDownloader: ImageLoader {
     /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. `queued` is sent within this call, `started` when the load
     /// gets a connection slot.
     ///
-    /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:)`` for a URL without a host and
-    /// ``WebImageError/invalidHeader(name:)`` for a header that can't be sent.
+    /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:reason:)`` for a URL without a host and
+    /// ``WebImageError/RequestFailure/invalidHeader(name:)`` for a header that can't be sent.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {

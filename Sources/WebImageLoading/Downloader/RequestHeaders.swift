@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import WebImageCore
 
 /// The header fields of a request, sorted by name.
@@ -5,9 +6,11 @@ struct RequestHeaders {
     private(set) var fields: [HTTPField]
 
     /// Names are compared without case.
-    init(_ headers: [String: String]) throws(WebImageError) {
+    init(_ headers: [String: String], of url: URL) throws(WebImageError) {
         fields = headers.sortedFields.filter { !Self.framingNames.contains($0.name.lowercased()) }
-        for field in fields where !Self.isValid(field) { throw .invalidHeader(name: field.name) }
+        for field in fields where !Self.isValid(field) {
+            throw .invalidRequest(reason: .invalidHeader(name: field.name), url: url)
+        }
     }
 
     /// Whether they ask for a coded body.

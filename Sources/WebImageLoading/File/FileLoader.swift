@@ -6,7 +6,7 @@ public import WebImageCore
 ///
 /// Only regular files are read, also through symbolic links: a named pipe or a device could block forever.
 public final class FileLoader: ImageLoader {
-    /// The largest file accepted, in bytes; larger ones fail with ``WebImageError/responseTooLarge``.
+    /// The largest file accepted, in bytes; larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
     /// Two, so that a slow file (on a network mount) does not block all others.
@@ -26,8 +26,8 @@ public final class FileLoader: ImageLoader {
     /// Starts to read; see ``ImageLoader/load(_:priority:handler:)``.
     ///
     /// It reports ``WebImageError/file(path:errno:)`` with `EISDIR` for a directory and `EOPNOTSUPP` for anything else that is not a
-    /// regular file, ``WebImageError/emptyBody(url:)``, ``WebImageError/responseTooLarge(byteCount:limit:url:)``, and
-    /// ``WebImageError/truncated(expected:received:url:)`` for a file that shrinks while it is read. A paused load blocks no thread. A
+    /// regular file, ``WebImageError/ResponseFailure/emptyBody``, ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``, and
+    /// ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks while it is read. A paused load blocks no thread. A
     /// task that is released while paused closes its file and reports nothing more.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -128,7 +128,8 @@ final class FileReading: LoaderTask {
                 guard try goesOn(from: file) else { return }
                 let piece = try file.readPiece(atMost: Self.pieceByteCount)
                 guard !piece.isEmpty else {
-                    throw .truncated(expected: file.byteCount, received: file.readByteCount, url: url)
+                    throw .invalidResponse(
+                        reason: .truncated(expected: file.byteCount, received: file.readByteCount), url: url)
                 }
                 handler(.bytes(piece))
             }
@@ -147,10 +148,12 @@ final class FileReading: LoaderTask {
         let file = try OpenFile(try path)
         state.withLock { $0.file = file }
         guard file.byteCount <= maximumByteCount else {
-            throw .responseTooLarge(byteCount: file.byteCount, limit: maximumByteCount, url: url)
+            throw .invalidResponse(reason: .bodyTooLong(byteCount: file.byteCount, limit: maximumByteCount), url: url)
         }
         handler(.response(LoaderResponse(url: url, expectedByteCount: file.byteCount)))
-        guard !file.isAtEnd || request.method == .head || request.acceptsAnyAnswer else { throw .emptyBody(url: url) }
+        guard !file.isAtEnd || request.method == .head || request.acceptsAnyAnswer else {
+            throw .file(path: try path, errno: ENODATA)
+        }
         return file
     }
 

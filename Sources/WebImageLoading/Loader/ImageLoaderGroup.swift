@@ -71,7 +71,7 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
 
     /// Loads with the loader for the URL; see ``ImageLoader/load(_:priority:handler:)``.
     ///
-    /// If there is none, reports ``WebImageError/unsupportedScheme(_:url:)``, or ``WebImageError/invalidURL(_:)`` for a
+    /// If there is none, reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or ``WebImageError/invalidURL(_:reason:)`` for a
     /// URL without a scheme and for an invalid http or https URL.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -88,7 +88,8 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
     package static func error(forUnloadable url: URL) -> WebImageError {
         let url = url.separatedFromUserInfo.url
         guard let scheme = url.scheme else { return .invalidURL(url.absoluteString) }
-        return HTTPOrigin.isHTTP(url) ? .invalidURL(url.absoluteString) : .unsupportedScheme(scheme, url: url)
+        return HTTPOrigin.isHTTP(url)
+            ? .invalidURL(url.absoluteString) : .invalidRequest(reason: .unsupportedScheme(scheme), url: url)
     }
 }
 

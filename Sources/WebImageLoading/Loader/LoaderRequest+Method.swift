@@ -7,7 +7,8 @@ extension LoaderRequest {
     /// - Parameter url: the URL in the error.
     func refusalToChange(_ url: URL) -> WebImageError? {
         guard ![.get, .head].contains(method) || body != nil else { return nil }
-        return .unsupportedMethod(method.rawValue, hasBody: body != nil && method.forbidsBody, url: url)
+        return .invalidRequest(
+            reason: .unsupportedMethod(method.rawValue, hasBody: body != nil && method.forbidsBody), url: url)
     }
 
     /// An HTTP method (RFC 9110, 9). Loaders that do not use HTTP support only ``get`` and ``head``.

@@ -24,7 +24,7 @@ public struct LoaderRequest: Sendable, Hashable {
     public var method = Method.get
     /// The request body; `nil`, the default, sends none. Specify its type with a `Content-Type` header. A body with
     /// ``Method/get``, ``Method/head`` or ``Method/trace`` fails with
-    /// ``WebImageError/unsupportedMethod(_:hasBody:url:)``.
+    /// ``WebImageError/RequestFailure/unsupportedMethod(_:hasBody:)``.
     public var body: Data?
     /// Whether every response is accepted. `false`, the default, reports an error for an empty body, and for statuses
     /// and content types that the loader's configuration does not accept.

@@ -11,10 +11,14 @@ package struct ProxyServer: Sendable, Hashable {
     package init(_ url: URL, credential: Credential? = nil) throws(WebImageError) {
         let (bare, own) = url.separatedFromUserInfo
         let scheme = bare.scheme?.lowercased() ?? ""
-        guard Self.defaultPorts[scheme] != nil else { throw .unsupportedScheme(scheme, url: bare) }
+        guard Self.defaultPorts[scheme] != nil else {
+            throw .invalidRequest(reason: .unsupportedScheme(scheme), url: bare)
+        }
         guard bare.canonicalHost != nil else { throw .invalidURL(bare.absoluteString) }
         let credential = credential ?? own
-        guard credential?.isSendable ?? true else { throw .invalidHeader(name: "Proxy-Authorization") }
+        guard credential?.isSendable ?? true else {
+            throw .invalidRequest(reason: .invalidHeader(name: "Proxy-Authorization"), url: bare)
+        }
         self.url = bare
         self.credential = credential
     }
@@ -91,7 +95,7 @@ struct ProxyRules: Sendable {
         }
         switch route {
         case .through(let server): return server
-        case .unusable(let variable): throw .invalidProxy(variable: variable, url: url)
+        case .unusable(let variable): throw .invalidRequest(reason: .invalidProxy(variable: variable), url: url)
         }
     }
 

@@ -68,8 +68,8 @@ extension ResumingTask {
     /// The bytes on disk have changed since they were verified.
     private func giveUpStoredBytes() {
         let (body, valve) = state.withLock { state in
-            state.failure = .truncated(
-                expected: state.totalByteCount, received: state.byteCount, url: failureURL)
+            state.failure = .invalidResponse(
+                reason: .truncated(expected: state.totalByteCount, received: state.byteCount), url: failureURL)
             return (state.body, state.valve)
         }
         body?.end(.complete)

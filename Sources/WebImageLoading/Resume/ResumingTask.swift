@@ -315,7 +315,8 @@ final class ResumingTask: LoaderTask {
             guard state.failure == nil else { return (nil, nil) }
             state.byteCount += Int64(bytes.count)
             guard let total = state.totalByteCount, state.byteCount > total else { return (state.handler, nil) }
-            state.failure = .truncated(expected: total, received: state.byteCount, url: failureURL)
+            state.failure = .invalidResponse(
+                reason: .truncated(expected: total, received: state.byteCount), url: failureURL)
             return (nil, state.valve)
         }
         valve?.cancel()
@@ -327,10 +328,10 @@ final class ResumingTask: LoaderTask {
         if let failure { return end(.failure(failure)) }
         guard let total else { return end(result) }
         switch result {
-        case .failure(.truncated(_, _, let url)):
-            end(.failure(.truncated(expected: total, received: byteCount, url: url)))
+        case .failure(.invalidResponse(.truncated(_, _), let url)):
+            end(.failure(.invalidResponse(reason: .truncated(expected: total, received: byteCount), url: url)))
         case .success where byteCount != total:
-            end(.failure(.truncated(expected: total, received: byteCount, url: failureURL)))
+            end(.failure(.invalidResponse(reason: .truncated(expected: total, received: byteCount), url: failureURL)))
         default: end(result)
         }
     }
@@ -348,7 +349,7 @@ final class ResumingTask: LoaderTask {
         valve.end()
         // Before the end is delivered, so that a load started in response waits for these bytes.
         switch result {
-        case .success, .failure(.responseTooLarge): body?.end(.complete)
+        case .success, .failure(.invalidResponse(.bodyTooLong, _)): body?.end(.complete)
         case .failure: body?.end(isUseless ? .complete : .interrupted)
         }
         handler?(.finished(result))

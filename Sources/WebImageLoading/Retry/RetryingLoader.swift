@@ -229,7 +229,7 @@ private final class RetryingTask: LoaderTask {
                 handler(.waited(duration))
                 if isConnected { return startAttempt() }
                 let seconds = history.connectivityWaits.duration.inExactSeconds
-                end(.offline(seconds: seconds, url: displayURL))
+                end(.timedOut(reason: .offline, seconds: seconds, url: displayURL))
             }
         }
     }

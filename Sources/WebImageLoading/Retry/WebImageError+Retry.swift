@@ -12,7 +12,7 @@ extension WebImageError {
         case .httpStatus(let code, _): [408, 429, 500, 502, 503, 504].contains(code)
         // The time for further attempts is used up.
         case .timedOut(.total, _, _): false
-        case .timedOut, .truncated, .offline: true
+        case .timedOut, .invalidResponse(.truncated, _): true
         case .transport(let code, _, _): Self.transientCodes.contains(code)
         default: false
         }
@@ -21,7 +21,7 @@ extension WebImageError {
     /// Whether the cause may be a missing network, since no server responded.
     package var mayBeOffline: Bool {
         switch self {
-        case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .truncated: true
+        case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .invalidResponse(.truncated, _): true
         case .transport: isTransient
         default: false
         }
@@ -31,7 +31,8 @@ extension WebImageError {
     package var concernsURL: Bool {
         switch self {
         case .timedOut(.total, _, _): false
-        case .cancelled, .invalidHeader, .unsupportedMethod, .noThread, .temporaryFile, .outOfMemory: false
+        case .cancelled, .outOfResources: false
+        case .invalidRequest(.invalidHeader, _), .invalidRequest(.unsupportedMethod, _): false
         default: true
         }
     }

@@ -80,7 +80,7 @@ final class CurlSocketTable {
 }
 
 /// Returns why connections to an address are forbidden; `nil` for an allowed one.
-package typealias AddressCheck = @Sendable (IPAddress) -> WebImageError.BlockCause?
+package typealias AddressCheck = @Sendable (IPAddress) -> WebImageError.BlockReason?
 
 extension CurlTransfer {
     /// Opens a socket for libcurl, or refuses to. Here each address is certain, after all lookups.
@@ -97,7 +97,7 @@ extension CurlTransfer {
         return descriptor
     }
 
-    private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockCause? {
+    private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockReason? {
         guard let addressCheck else { return nil }
         // `addr` is declared as the smallest kind of address; the actual one may be longer.
         guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return .address("?") }

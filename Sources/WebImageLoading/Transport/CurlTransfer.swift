@@ -104,7 +104,7 @@ final class CurlTransfer {
     var isEndAnnounced: Bool?
     /// `nil` if all addresses are allowed, and with a proxy, whose address is not checked.
     let addressCheck: AddressCheck?
-    private var blockCause: WebImageError.BlockCause?
+    private var blockCause: WebImageError.BlockReason?
     /// Why it must not start: libcurl refused an option about trust.
     private(set) var refusal: TransferEnd?
 
@@ -182,7 +182,7 @@ final class CurlTransfer {
         return fields.count { $0.name.lowercased() == "set-cookie" }
     }
 
-    func block(_ cause: WebImageError.BlockCause) { blockCause = cause }
+    func block(_ cause: WebImageError.BlockReason) { blockCause = cause }
 
     private var isHeld: Bool { isPaused || !leftovers.isEmpty || !receiver.takesBytes }
 

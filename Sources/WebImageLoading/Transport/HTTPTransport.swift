@@ -156,7 +156,7 @@ package enum TransferEnd: Sendable, Equatable {
     /// The server is not trusted.
     case untrusted(WebImageError.CertificateFailure)
     /// The address policy forbids the connection.
-    case blocked(WebImageError.BlockCause)
+    case blocked(WebImageError.BlockReason)
     /// The proxy requires another credential.
     case proxyRefused(AuthenticationChallenge.Scheme)
     /// Any other failure, with libcurl's code and message.

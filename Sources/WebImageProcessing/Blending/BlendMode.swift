@@ -87,7 +87,7 @@ extension PixelBuffer {
     ///   - x: the column of the left edge of `source`; may be outside.
     ///   - y: the row of the top edge of `source`.
     ///   - opacity: 0 to 1, multiplied into the source.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func blended(
         with source: PixelBuffer, x: Int, y: Int, mode: BlendMode, opacity: Double, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
@@ -111,7 +111,7 @@ extension PixelBuffer {
     /// Returns these pixels with a color over all of them.
     ///
     /// - Parameter color: finite components; those beyond 0 to 1 are clamped.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func blended(
         with color: Color, mode: BlendMode, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
@@ -132,7 +132,7 @@ extension PixelBuffer {
     /// - Parameters:
     ///   - isOpaque: whether every pixel of the result is opaque.
     ///   - body: makes a row of the pixels of row `y`.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func mapRows(
         isOpaque: Bool, cancellation: Cancellation?,
         _ body:

@@ -132,7 +132,7 @@ extension PixelBuffer {
     /// each time.
     ///
     /// - Parameter radius: in pixels, about twice the standard deviation of a Gaussian; at most 8192.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     package func blurred(radius: Double, cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         guard let blur = BoxBlur(radius: radius) else { return self }
         return try blurringColumns(by: blur, cancellation: cancellation)

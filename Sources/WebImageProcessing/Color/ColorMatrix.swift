@@ -129,7 +129,7 @@ extension PixelBuffer {
     /// Returns these pixels with other colors; the same object for the identity.
     ///
     /// - Parameter matrix: 20 finite numbers.
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func recolored(by matrix: ColorMatrix, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         guard matrix != .identity else { return self }
         let (elements, width) = (matrix.elements.map(Float.init), width)

@@ -21,7 +21,7 @@ enum Canvas {
     ///   - y: the row of its top edge.
     ///   - coverage: how much of its columns and rows is visible; everything by default.
     ///   - replacesBackground: whether the canvas is not visible through it.
-    /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func drawing(
         _ image: PixelBuffer?, x: Int = 0, y: Int = 0, coverage: EdgeCoverage? = nil,
@@ -103,8 +103,8 @@ extension Image {
     /// - Parameters:
     ///   - size: in points; 1 by 1 by default. Rounded to whole pixels, at least one.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for an invalid size, scale or color,
-    ///   ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for an invalid size, scale or color,
+    ///   ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(
         color: Color, size: PointSize = PointSize(width: 1, height: 1), scale: Double = 1
     ) throws(WebImageError) {

@@ -29,7 +29,7 @@ struct DrawInRectProcessor: PixelProcessor, Hashable {
         let size = context.atLeastOnePixel(canvas)
         // Before allocating anything as long as the canvas.
         guard max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
-            throw .invalidSize(width: size.width, height: size.height)
+            throw .limitExceeded(reason: .side(width: size.width, height: size.height))
         }
         try checkResult(size, of: pixels.size)
         return try draw(pixels, scale: context.scale, on: .color(background, size), in: context)

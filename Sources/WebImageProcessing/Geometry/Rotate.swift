@@ -92,7 +92,7 @@ extension PixelBuffer {
     /// Each output pixel samples the input with a bicubic filter, with the outermost pixels repeated beyond the edges.
     /// The rotated outline is then cut out, so that edges are antialiased and do not darken.
     ///
-    /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func rotated(
         clockwise radians: Double, into size: PixelSize, cancellation: Cancellation?

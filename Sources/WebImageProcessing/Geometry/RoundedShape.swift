@@ -62,7 +62,7 @@ struct RoundedShape: Sendable {
 
     /// Returns the image cut to the shape, with the border.
     ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     func cut(_ pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let stride = output.bytesPerRow

@@ -18,13 +18,13 @@ public struct BlurHash: Sendable, Hashable {
 
     /// Parses a hash.
     ///
-    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     public init(_ string: String) throws(WebImageError) {
-        do throws(WebImageError.PlaceholderHashFailure) {
+        do throws(PlaceholderHashFailure) {
             digits = try Base83Digits(string)
             try Self.check(digits)
         } catch {
-            throw .invalidPlaceholderHash(string, reason: error)
+            throw error.error(about: string, format: "BlurHash")
         }
         self.string = string
     }
@@ -47,7 +47,7 @@ public struct BlurHash: Sendable, Hashable {
     }
 
     /// Validates everything, so that decoding cannot fail later.
-    private static func check(_ digits: Base83Digits) throws(WebImageError.PlaceholderHashFailure) {
+    private static func check(_ digits: Base83Digits) throws(PlaceholderHashFailure) {
         guard digits.count >= headerLength else {
             throw .wrongLength(byteCount: digits.count, expected: headerLength)
         }
@@ -109,9 +109,9 @@ extension BlurHash {
     ///   - width: in pixels.
     ///   - height: in pixels. The hash does not contain the proportions of the image.
     ///   - punch: the strength of contrasts; 1 by default, 0 for the average color only.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for a negative or infinite punch,
-    ///   ``WebImageError/invalidSize(width:height:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for a negative or infinite punch,
+    ///   ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     public func image(
         width: Int, height: Int, punch: Double = 1, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
@@ -165,7 +165,7 @@ extension BlurHash {
     ///   - components: waves across and down, 1 to 9 each; 4 by 3 by default, for landscapes. Each takes 2 characters.
     ///   - background: shows through transparent pixels, since a BlurHash is opaque; white by default.
     ///   - cancellation: checked every row.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for other numbers of components,
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for other numbers of components,
     ///   ``WebImageError/cancelled``.
     public init(
         of image: Image, components: (x: Int, y: Int) = (4, 3), background: Color = .white,
@@ -218,7 +218,7 @@ struct Base83Digits: Sendable, Hashable {
 
     init() {}
 
-    init(_ string: String) throws(WebImageError.PlaceholderHashFailure) {
+    init(_ string: String) throws(PlaceholderHashFailure) {
         values.reserveCapacity(string.utf8.count)
         for (offset, byte) in string.utf8.enumerated() {
             // Longer than the longest hash.

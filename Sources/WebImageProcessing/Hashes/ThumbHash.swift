@@ -20,27 +20,27 @@ public struct ThumbHash: Sendable, Hashable {
 
     /// Parses a hash in base64, also in the URL-safe alphabet and without padding.
     ///
-    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     public init(_ base64: String) throws(WebImageError) {
-        do throws(WebImageError.PlaceholderHashFailure) {
+        do throws(PlaceholderHashFailure) {
             try self.init(checking: Self.bytes(inBase64: base64))
         } catch {
-            throw .invalidPlaceholderHash(base64, reason: error)
+            throw error.error(about: base64, format: "ThumbHash")
         }
     }
 
     /// Parses a hash.
     ///
-    /// - Throws: ``WebImageError/invalidPlaceholderHash(_:reason:)``.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     package init(bytes: [UInt8]) throws(WebImageError) {
-        do throws(WebImageError.PlaceholderHashFailure) {
+        do throws(PlaceholderHashFailure) {
             try self.init(checking: bytes)
         } catch {
-            throw .invalidPlaceholderHash(Data(bytes.prefix(100)).base64EncodedString(), reason: error)
+            throw error.error(about: Data(bytes.prefix(100)).base64EncodedString(), format: "ThumbHash")
         }
     }
 
-    private init(checking bytes: [UInt8]) throws(WebImageError.PlaceholderHashFailure) {
+    private init(checking bytes: [UInt8]) throws(PlaceholderHashFailure) {
         layout = try ThumbHashLayout(of: bytes)
         self.bytes = bytes
     }
@@ -76,7 +76,7 @@ public struct ThumbHash: Sendable, Hashable {
             red: inside(redLight), green: inside(redLight - red), blue: inside(blue), alpha: inside(alpha))
     }
 
-    private static func bytes(inBase64 text: String) throws(WebImageError.PlaceholderHashFailure) -> [UInt8] {
+    private static func bytes(inBase64 text: String) throws(PlaceholderHashFailure) -> [UInt8] {
         var standard: [UInt8] = []
         for (offset, byte) in text.utf8.enumerated() {
             guard offset < maximumTextLength else {
@@ -122,11 +122,11 @@ extension ThumbHash {
     /// Returns the placeholder, with approximately the proportions of the image.
     ///
     /// - Parameter longestSide: in pixels; 32 by default, which is enough at any display size.
-    /// - Throws: ``WebImageError/invalidSize(width:height:)``, ``WebImageError/imageTooLarge(size:pixelLimit:)``,
-    ///   ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     public func image(longestSide: Int = 32, cancellation: Cancellation? = nil) throws(WebImageError) -> Image {
         guard (1...MutablePixelBuffer.maximumDimension).contains(longestSide) else {
-            throw .invalidSize(width: longestSide, height: longestSide)
+            throw .limitExceeded(reason: .side(width: longestSide, height: longestSide))
         }
         let short = max(1, Int((Double(longestSide) * min(aspectRatio, 1 / aspectRatio)).rounded()))
         let size =
@@ -195,7 +195,7 @@ extension ThumbHash {
 extension ThumbHash {
     /// Makes the hash of an image. Images with more than 100 pixels per side are downscaled first, as in the reference.
     ///
-    /// - Throws: ``WebImageError/outOfMemory(byteCount:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     public init(of image: Image, cancellation: Cancellation? = nil) throws(WebImageError) {
         let limit = PixelSize(width: 100, height: 100)
         let size = ResizeMode.aspectFit.size(of: image.pixels.size, in: limit)
@@ -360,7 +360,7 @@ struct ThumbHashLayout: Sendable, Hashable {
         shortCount = max(1, Int((Double(Self.longCount(hasAlpha: hasAlpha)) * short).rounded()))
     }
 
-    init(of bytes: [UInt8]) throws(WebImageError.PlaceholderHashFailure) {
+    init(of bytes: [UInt8]) throws(PlaceholderHashFailure) {
         guard bytes.count >= Self.headerLength else {
             throw .wrongLength(byteCount: bytes.count, expected: Self.headerLength)
         }

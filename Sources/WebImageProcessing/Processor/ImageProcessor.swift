@@ -18,8 +18,8 @@ public protocol ImageProcessor: Sendable {
     /// Returns the processed image. Blocks the calling thread.
     ///
     /// - Parameter cancellation: checked every millisecond or two.
-    /// - Throws: ``WebImageError/processing(identifier:reason:)`` for invalid parameters,
-    ///   ``WebImageError/invalidSize(width:height:)``, ``WebImageError/outOfMemory(byteCount:)``,
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid parameters,
+    ///   ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``. An image is never half processed.
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image
 }

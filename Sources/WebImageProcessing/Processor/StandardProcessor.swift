@@ -214,7 +214,7 @@ extension ImageProcessor where Self == StandardProcessor {
     /// - Parameters:
     ///   - id: names what the closure does, with every parameter that the result depends on. Without one, the result is
     ///     not cached, and the closure runs for every load.
-    ///   - body: its errors become ``WebImageError/processing(identifier:reason:)``, unless they are a ``WebImageError``.
+    ///   - body: its errors become ``WebImageError/processing(identifier:reason:url:)``, unless they are a ``WebImageError``.
     public static func transform(
         id: String? = nil, _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
     ) -> Self { Self(ClosureProcessor(id: id, body)) }

@@ -188,7 +188,7 @@ import WebImageTestSupport
                     return Data(value.utf8)
                 }, unarchive: { String(decoding: $0, as: UTF8.self) }))
         try await cache.set("good", for: "key")
-        await #expect(throws: WebImageError.archiving(key: "key", reason: "Refusal()")) {
+        await #expect(throws: WebImageError.custom(reason: .archiving, id: "key", message: "Refusal()")) {
             try await cache.set("bad", for: "key")
         }
         #expect(await cache.value(for: "key") == nil)

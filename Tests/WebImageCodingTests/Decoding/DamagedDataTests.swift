@@ -28,7 +28,7 @@ import WebImageTestSupport
                 refusedCount += 1
                 switch error {
                 case .unrecognizedFormat: #expect(length < 12)
-                case .decoding(_, .truncated): break
+                case .decoding(_, .truncated, _): break
                 default: Issue.record("\(length) of \(data.count) bytes: \(error)")
                 }
             }
@@ -113,7 +113,9 @@ import WebImageTestSupport
             }
         }
         let size = PixelSize(width: 65_535, height: 65_535)
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) { try registry.decode(data) }
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100_000_000))) {
+            try registry.decode(data)
+        }
         #expect(try registry.info(of: data).size == size)
     }
 
@@ -122,7 +124,8 @@ import WebImageTestSupport
         // The canvas in the extended header: width and height minus 1, 24 bits each.
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
         #expect(
-            throws: WebImageError.imageTooLarge(size: PixelSize(width: 16_383, height: 16_383), pixelLimit: 100_000_000)
+            throws: WebImageError.limitExceeded(
+                reason: .pixels(size: PixelSize(width: 16_383, height: 16_383), limit: 100_000_000))
         ) {
             try registry.decode(data)
         }
@@ -136,14 +139,14 @@ import WebImageTestSupport
         options.limits.pixelCount = size.pixelCount
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
         options.limits.pixelCount = size.pixelCount - 1
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: size.pixelCount - 1)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: size.pixelCount - 1))) {
             try registry.decode(data, options: options)
         }
     }
 
     @Test func refusesMoreScansThanAllowed() throws {
         let data = try Fixture("scan-bomb.jpg").data()
-        #expect(throws: WebImageError.tooManyScans(limit: 100)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .scans(limit: 100))) {
             try registry.decode(data)
         }
         var options = DecodingOptions()

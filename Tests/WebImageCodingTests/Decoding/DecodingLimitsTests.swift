@@ -21,9 +21,13 @@ import WebImageTestSupport
         options.limits.frameCount = 3
         #expect(try registry.decode(data, options: options).frameCount == 3)
         options.limits.frameCount = 2
-        #expect(throws: WebImageError.tooManyFrames(limit: 2)) { try registry.decode(data, options: options) }
-        #expect(throws: WebImageError.tooManyFrames(limit: 2)) { try registry.animation(of: data, options: options) }
-        #expect(throws: WebImageError.tooManyFrames(limit: 2)) { try inPieces(data, options) }
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 2))) {
+            try registry.decode(data, options: options)
+        }
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 2))) {
+            try registry.animation(of: data, options: options)
+        }
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 2))) { try inPieces(data, options) }
     }
 
     @Test(arguments: ["animated.gif", "animated.png", "animated.webp"])
@@ -34,7 +38,9 @@ import WebImageTestSupport
         let limit = try registry.info(of: data).size.pixelCount * 4
         options.limits.animationByteCount = limit
         #expect { try registry.animation(of: data, options: options) } throws: { error in
-            guard case .animationTooLarge(let byteCount, limit) = error as? WebImageError else { return false }
+            guard case .limitExceeded(.animation(let byteCount, limit), _) = error as? WebImageError else {
+                return false
+            }
             return byteCount > limit
         }
         #expect(throws: WebImageError.self) { try registry.decode(data, options: options) }
@@ -52,8 +58,10 @@ import WebImageTestSupport
         options.limits.seconds = 1000
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
         options.limits.seconds = 0
-        #expect(throws: WebImageError.decodingTimedOut(seconds: 0)) { try registry.decode(data, options: options) }
-        #expect(throws: WebImageError.decodingTimedOut(seconds: 0)) { try inPieces(data, options) }
+        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) {
+            try registry.decode(data, options: options)
+        }
+        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) { try inPieces(data, options) }
     }
 
     @Test func limitsTheTimeOfEachFrame() throws {
@@ -97,7 +105,7 @@ import WebImageTestSupport
             as [() throws -> Image?]
         {
             let error = #expect(throws: WebImageError.self) { try attempt() }
-            guard case .metadataTooLarge(let byteCount, limit: 1999) = error else {
+            guard case .limitExceeded(.metadata(let byteCount, limit: 1999), _) = error else {
                 Issue.record("\(error.map { "\($0)" } ?? "no error")")
                 continue
             }
@@ -137,8 +145,8 @@ import WebImageTestSupport
     @Test func keepsNoMoreFramesThanAllowed() {
         var file = Data("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0]
         for _ in 0..<60_000 { file += [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 0] }
-        #expect(throws: WebImageError.tooManyFrames(limit: 50_000)) { try registry.decode(file) }
-        #expect(throws: WebImageError.tooManyFrames(limit: 50_000)) { try registry.info(of: file) }
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 50_000))) { try registry.decode(file) }
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 50_000))) { try registry.info(of: file) }
     }
 }
 
@@ -206,7 +214,7 @@ import WebImageTestSupport
         let more = Data((0..<8000).flatMap { _ in last })
         data.insert(contentsOf: more, at: data.count - 2)
         #expect(data.scanCount > 8000)
-        let expected = WebImageError.tooManyScans(limit: 100)
+        let expected = WebImageError.limitExceeded(reason: .scans(limit: 100))
         #expect(throws: expected) { try registry.decode(data) }
         let decoder = try #require(JPEGDecoder().makeIncrementalDecoder(options: DecodingOptions()))
         #expect(throws: expected) { try decoder.decode(data, inPiecesOf: 5000) }
@@ -227,9 +235,9 @@ import WebImageTestSupport
     private func expectRefusal(_ data: Data, _ size: Size, largest: Int) {
         let error = #expect(throws: WebImageError.self) { try registry.decode(data) }
         switch (error, size) {
-        case (.imageTooLarge(let claimed, _), .largest):
+        case (.limitExceeded(.pixels(let claimed, _), _), .largest):
             #expect(claimed == PixelSize(width: largest, height: largest))
-        case (.decoding(_, .corrupt), .noWidth), (.decoding(_, .corrupt), .noHeight): break
+        case (.decoding(_, .corrupt, _), .noWidth), (.decoding(_, .corrupt, _), .noHeight): break
         default: Issue.record("\(size): \(error.map { "\($0)" } ?? "no error")")
         }
     }

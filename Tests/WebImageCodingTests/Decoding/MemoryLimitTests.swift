@@ -18,7 +18,7 @@ import WebImageTestSupport
         var options = options
         options.limits.memoryByteCount = 1
         let error = #expect(throws: WebImageError.self) { try registry.decode(data, options: options) }
-        guard case .decodingMemoryExceeded(let byteCount, limit: 1) = error else {
+        guard case .limitExceeded(.memory(let byteCount, limit: 1), _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "no error")")
             return 0
         }
@@ -46,7 +46,7 @@ import WebImageTestSupport
         options.limits.memoryByteCount = needed
         #expect(try Pixels(registry.decode(data, options: options).pixels) == whole)
         options.limits.memoryByteCount = needed - 1
-        let expected = WebImageError.decodingMemoryExceeded(byteCount: needed, limit: needed - 1)
+        let expected = WebImageError.limitExceeded(reason: .memory(byteCount: needed, limit: needed - 1))
         #expect(throws: expected) { try registry.decode(data, options: options) }
         #expect(throws: expected) { try inPieces(data, options) }
     }
@@ -68,7 +68,7 @@ import WebImageTestSupport
         var options = DecodingOptions()
         options.limits.memoryByteCount = try neededByteCount(data, DecodingOptions(firstFrameOnly: true))
         let error = #expect(throws: WebImageError.self) { try registry.animation(of: data, options: options) }
-        guard case .decodingMemoryExceeded(let needed, _) = error else {
+        guard case .limitExceeded(.memory(let needed, _), _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "no error")")
             return
         }
@@ -88,7 +88,7 @@ import WebImageTestSupport
         #expect(throws: damage) { try registry.decode(data, options: options) }
         options.damage = .showGoodPart
         let error = #expect(throws: WebImageError.self) { try registry.decode(data, options: options) }
-        guard case .decodingMemoryExceeded = error else {
+        guard case .limitExceeded(.memory, _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "no error")")
             return
         }
@@ -103,7 +103,7 @@ import WebImageTestSupport
     }
 
     @Test func theErrorSaysWhatToDo() {
-        let text = WebImageError.decodingMemoryExceeded(byteCount: 123, limit: 45).description
+        let text = WebImageError.limitExceeded(reason: .memory(byteCount: 123, limit: 45)).description
         #expect(text.contains("123 bytes") && text.contains("45") && text.contains("DecodingLimits.memoryByteCount"))
         #expect(DecodingLimits.default.memoryByteCount == 1 << 30)
         #expect(DecodingLimits.server.memoryByteCount == 256 << 20)
@@ -126,7 +126,7 @@ import WebImageTestSupport
         #expect(try Pixels(inPieces(data, options).image.pixels) == expected)
         // The file was created.
         options.spoolDirectories = ["/nonexistent"]
-        let failure = WebImageError.temporaryFile(directory: "/nonexistent", errno: ENOENT)
+        let failure = WebImageError.outOfResources(reason: .temporaryFile(directory: "/nonexistent", errno: ENOENT))
         #expect(throws: failure) { try registry.decode(data, options: options) }
     }
 
@@ -137,7 +137,7 @@ import WebImageTestSupport
         options.spoolDirectories = ["/nonexistent", "/var/tmp"]
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
         options.spoolDirectories = ["/nonexistent", "/missing"]
-        let failure = WebImageError.temporaryFile(directory: "/missing", errno: ENOENT)
+        let failure = WebImageError.outOfResources(reason: .temporaryFile(directory: "/missing", errno: ENOENT))
         #expect(throws: failure) { try registry.decode(data, options: options) }
     }
 
@@ -158,7 +158,7 @@ import WebImageTestSupport
         let unreadable = open("/dev/null", O_WRONLY)
         try #require(unreadable >= 0 && dup2(unreadable, spool.descriptor) >= 0)
         close(unreadable)
-        let failure = WebImageError.temporaryFile(directory: "/var/tmp", errno: EBADF)
+        let failure = WebImageError.outOfResources(reason: .temporaryFile(directory: "/var/tmp", errno: EBADF))
         #expect(throws: failure) { _ = try reader.finish(options: options) }
     }
 

@@ -210,22 +210,22 @@ extension GIFFile {
     }
 
     private func expect(
-        _ reason: WebImageError.EncodingFailure, of animation: EncodableAnimation, as format: ImageFormat
+        _ error: WebImageError, of animation: EncodableAnimation, as format: ImageFormat
     ) {
-        #expect(throws: WebImageError.encoding(format: format, reason: reason)) {
-            try registry.encode(animation, as: format)
-        }
+        #expect(throws: error) { try registry.encode(animation, as: format) }
     }
 
     @Test(arguments: formats)
-    func refusesNoFrames(_ format: ImageFormat) { expect(.noFrames, of: EncodableAnimation(), as: format) }
+    func refusesNoFrames(_ format: ImageFormat) {
+        expect(.invalidFrames(reason: .none), of: EncodableAnimation(), as: format)
+    }
 
     @Test(arguments: formats, [-1, Double.infinity, -Double.infinity])
     func refusesInvalidDurations(format: ImageFormat, duration: Double) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
         animation.append(try image(2, 2), duration: duration)
-        expect(.duration(duration, frame: 1), of: animation, as: format)
+        expect(.invalidFrames(reason: .duration(duration, frame: 1)), of: animation, as: format)
         animation.frames[1].duration = .nan
         #expect(throws: WebImageError.self) { try registry.encode(animation, as: format) }
     }
@@ -236,14 +236,14 @@ extension GIFFile {
         animation.append(try image(2, 2), duration: 1)
         animation.append(try image(3, 2), duration: 1)
         let sizes = (PixelSize(width: 3, height: 2), PixelSize(width: 2, height: 2))
-        expect(.frameSize(sizes.0, frame: 1, expected: sizes.1), of: animation, as: format)
+        expect(.invalidFrames(reason: .size(sizes.0, frame: 1, expected: sizes.1)), of: animation, as: format)
     }
 
     @Test func refusesFramesTooLargeForTheFormat() throws {
         var animation = EncodableAnimation()
         for _ in 0..<2 { animation.append(try image(16_384, 1), duration: 1) }
         let size = PixelSize(width: 16_384, height: 1)
-        expect(.tooLarge(size, maximumDimension: 16_383), of: animation, as: .webp)
+        expect(.encoding(format: .webp, reason: .tooLarge(size, maximumDimension: 16_383)), of: animation, as: .webp)
         #expect(try registry.info(of: registry.encode(animation, as: .gif)).size == size)
     }
 
@@ -253,8 +253,11 @@ extension GIFFile {
         // One frame is a still image.
         #expect(try registry.info(of: registry.encode(animation, as: .jpeg)).format == .jpeg)
         animation.append(try image(8, 8), duration: 1)
-        expect(.noAnimation, of: animation, as: .jpeg)
-        expect(.noEncoder, of: animation, as: ImageFormat(name: "none", mimeType: "image/none", fileExtension: "none"))
+        expect(.encoding(format: .jpeg, reason: .noAnimation), of: animation, as: .jpeg)
+        expect(
+            .encoding(
+                format: ImageFormat(name: "none", mimeType: "image/none", fileExtension: "none"), reason: .noEncoder),
+            of: animation, as: ImageFormat(name: "none", mimeType: "image/none", fileExtension: "none"))
         #expect(registry.canEncodeAnimation(as: .gif) && !registry.canEncodeAnimation(as: .jpeg))
         #expect(registry.canEncode(.jpeg))
     }

@@ -204,7 +204,7 @@ import WebImageTestSupport
         data.replaceSubrange(6..<10, with: [0xFF, 0xFF, 0xFF, 0xFF])
         let size = PixelSize(width: 65_535, height: 65_535)
         let decoder = try makeDecoder()
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100_000_000))) {
             try decoder.append(data.prefix(800))
         }
     }

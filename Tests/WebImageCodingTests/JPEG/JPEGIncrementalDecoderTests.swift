@@ -256,10 +256,10 @@ import WebImageTestSupport
         var options = DecodingOptions()
         options.limits.pixelCount = 1000
         let size = PixelSize(width: 37, height: 29)
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 1000)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 1000))) {
             try makeDecoder(options).append(Fixture("baseline-420.jpg").data().prefix(700))
         }
-        #expect(throws: WebImageError.tooManyScans(limit: 100)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .scans(limit: 100))) {
             try makeDecoder().append(Fixture("scan-bomb.jpg").data())
         }
     }

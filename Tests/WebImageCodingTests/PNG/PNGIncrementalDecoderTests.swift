@@ -232,7 +232,7 @@ import WebImageTestSupport
     @Test func refusesAHugeImageBeforeItsPixels() throws {
         let size = PixelSize(width: 60_000, height: 60_000)
         let decoder = try decoder()
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100_000_000))) {
             try decoder.append(PNGWriter.signature + PNGWriter.header(size, color: .rgba))
         }
     }

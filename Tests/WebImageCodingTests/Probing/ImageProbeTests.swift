@@ -66,7 +66,7 @@ import WebImageCore
     @Test func refusesABombBeforeItsPixels() throws {
         let size = PixelSize(width: 30_000, height: 30_000)
         let data = PNGWriter.signature + PNGWriter.header(size, color: .rgba) + PNGWriter.chunk("IDAT", Data([0]))
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100_000_000))) {
             try registry.probe(data)
         }
         let limits = DecodingLimits(pixelCount: 1_000_000_000, scanCount: 100)

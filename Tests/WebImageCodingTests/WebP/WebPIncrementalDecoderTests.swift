@@ -261,7 +261,7 @@ import WebImageTestSupport
         var data = try Fixture("animated.webp").data()
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
         let size = PixelSize(width: 16_383, height: 16_383)
-        #expect(throws: WebImageError.imageTooLarge(size: size, pixelLimit: 100_000_000)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100_000_000))) {
             try makeDecoder().append(data.prefix(40))
         }
     }

@@ -14,7 +14,9 @@ import WebImageCore
             now.withLock { $0 += 0.9 }
             #expect(throws: Never.self) { try cancellation.check() }
             now.withLock { $0 += 0.2 }
-            #expect(throws: WebImageError.decodingTimedOut(seconds: 3)) { try cancellation.check() }
+            #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 3))) {
+                try cancellation.check()
+            }
         }
     }
 

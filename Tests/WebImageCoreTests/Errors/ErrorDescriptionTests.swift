@@ -5,26 +5,92 @@ import WebImageCore
 @Suite struct ErrorDescriptionTests {
     private static let url = URL(string: "https://user:p%40ss@host:8443/a.png?b=@c")
 
-    @Test func neverShowsNameAndPasswordOfAURL() throws {
-        let url = try #require(Self.url)
-        let errors: [WebImageError] = [
-            .unsupportedScheme("x", url: url), .httpStatus(code: 404, url: url),
+    /// One error of each case and reason that has a URL, a key or a text of the user's.
+    private static func errors(_ url: URL) -> [WebImageError] {
+        [
+            .invalidURL(url.absoluteString), .notInCache(key: url.absoluteString), .httpStatus(code: 404, url: url),
             .transport(code: 6, message: "Could not resolve \(url.absoluteString)", url: url),
+            .invalidRequest(reason: .unsupportedScheme("x"), url: url),
+            .invalidRequest(reason: .unsupportedMethod("GET", hasBody: true), url: url),
+            .invalidRequest(reason: .unsupportedMethod("POST", hasBody: false), url: url),
+            .invalidRequest(reason: .invalidHeader(name: "X"), url: url),
+            .invalidRequest(reason: .invalidProxy(variable: "http_proxy"), url: url),
+            .blocked(reason: .hook, url: url), .blocked(reason: .redirect(to: url), url: url),
+            .blocked(reason: .insecureRedirect(to: url), url: url), .blocked(reason: .host("host"), url: url),
             .timedOut(seconds: 1, url: url), .timedOut(reason: .total, seconds: 1, url: url),
-            .tooManyInformationalResponses(limit: 20, url: url), .tooManyRedirects(limit: 1, url: url),
-            .truncated(expected: 1, received: 0, url: url), .truncated(expected: nil, received: 0, url: url),
-            .emptyBody(url: url), .responseTooLarge(byteCount: 2, limit: 1, url: url), .requestRefused(url: url),
-            .responseRefused(url: url), .unacceptableContentType("text/html", url: url),
-            .unsupportedContentCoding("br", url: url), .decryptionFailed(url: url), .noThread(url: url),
-            .invalidProxy(variable: "http_proxy", url: url),
-            .offline(seconds: 1, url: url),
-            .unsupportedMethod("GET", hasBody: true, url: url), .unsupportedMethod("POST", hasBody: false, url: url),
-            .notInCache(key: url.absoluteString), .invalidURL(url.absoluteString),
+            .timedOut(reason: .offline, seconds: 1, url: url), .certificate(reason: .expired, url: url),
+            .invalidResponse(reason: .truncated(expected: 1, received: 0), url: url),
+            .invalidResponse(reason: .truncated(expected: nil, received: 0), url: url),
+            .invalidResponse(reason: .emptyBody, url: url),
+            .invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url),
+            .invalidResponse(reason: .headersTooLong(limit: 20), url: url),
+            .invalidResponse(reason: .tooManyRedirects(limit: 1), url: url),
+            .invalidResponse(reason: .tooManyInformationalResponses(limit: 20), url: url),
+            .invalidResponse(reason: .contentType("text/html"), url: url),
+            .invalidResponse(reason: .contentCoding("br"), url: url),
+            .invalidResponse(reason: .decryption, url: url), .invalidResponse(reason: .refused, url: url),
+            .outOfResources(reason: .thread, url: url),
+            .unrecognizedFormat(contentType: "text/html", leadingBytes: [], url: url),
+            .decoding(format: .png, reason: .truncated, url: url), .limitExceeded(reason: .frames(limit: 1), url: url),
+            .processing(identifier: "blur", reason: .emptyResult, url: url),
         ]
-        for error in errors {
-            #expect(!error.description.contains("user") && !error.description.contains("p%40ss"), "\(error)")
+    }
+
+    @Test func neverShowsNameAndPasswordOfAURL() throws {
+        for error in Self.errors(try #require(Self.url)) {
+            for text in [error.description, error.errorDescription, error.recoverySuggestion].compactMap({ $0 }) {
+                #expect(!text.contains("user") && !text.contains("p%40ss"), "\(text)")
+            }
         }
-        #expect(errors[1].description.hasPrefix("https://host:8443/a.png?b=@c: "))
+    }
+
+    @Test func beginsWithTheURLWhereThereIsOne() throws {
+        let url = try #require(URL(string: "https://host:8443/a.png?b=@c"))
+        for error in Self.errors(url).dropFirst() {
+            #expect(error.description.hasPrefix("https://host:8443/a.png?b=@c: "), "\(error)")
+            if case .notInCache = error { continue }
+            #expect(error.url == url)
+        }
+        #expect(WebImageError.cancelled.url == nil)
+    }
+
+    @Test func isALocalizedErrorWithDescriptionAndAdvice() throws {
+        let url = try #require(URL(string: "https://host/a.png"))
+        let error: any LocalizedError = WebImageError.httpStatus(code: 404, url: url)
+        #expect(error.errorDescription == "https://host/a.png: the server responded with status 404 (not found).")
+        #expect(error.recoverySuggestion == "Check the address.")
+        #expect(error.localizedDescription == error.errorDescription)
+        #expect(
+            "\(error)" == "https://host/a.png: the server responded with status 404 (not found). Check the address.")
+        #expect(WebImageError.cancelled.localizedDescription == "The load was cancelled.")
+    }
+
+    @Test(arguments: [
+        ("", "No URL was given. Write it in full, such as https://example.org/image.jpg."),
+        (
+            "127.0.0.1:8091/a.jpg",
+            "'127.0.0.1:8091/a.jpg' is not a valid URL. Did you mean http://127.0.0.1:8091/a.jpg?"
+        ),
+        ("example.org/a.jpg", "'example.org/a.jpg' is not a valid URL. Did you mean https://example.org/a.jpg?"),
+        ("/home/me/a b.jpg", "'/home/me/a b.jpg' is not a valid URL. For a file, write file:///home/me/a%20b.jpg."),
+        ("photo", "'photo' is not a valid URL. Write it in full, such as https://example.org/image.jpg."),
+        ("http://", "'http://' is not a valid URL. Write it in full, such as https://example.org/image.jpg."),
+    ])
+    func saysWhatWasProbablyMeantByATextThatIsNotAURL(text: String, description: String) {
+        #expect(WebImageError.invalidURL(text).description == description)
+    }
+
+    @Test func namesAFileAndNoServerForAnEmptyFile() {
+        let error = WebImageError.file(path: "/tmp/a.png", errno: 61)
+        #expect(error.description == "/tmp/a.png: the file is empty.")
+    }
+
+    @Test func namesTheURLOfAWebPage() throws {
+        let url = try #require(URL(string: "https://host/a.png"))
+        let error = WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array("<!DOCTYPE html>".utf8))
+            .concerning(url)
+        #expect(error.description.hasPrefix("https://host/a.png: this is a web page, not an image."))
+        #expect(error.concerning(URL(filePath: "/other")) == error)
     }
 
     @Test func saysWhichTimeLimitWasReachedAndHowToChangeIt() throws {
@@ -58,14 +124,14 @@ import WebImageCore
     @Test func saysWhatIsWrongWithTheFramesOfAnAnimation() {
         let size = PixelSize(width: 3, height: 2)
         let rect = PixelRect(x: 1, y: 2, width: 4, height: 5)
-        let faults: [(WebImageError.AnimationFault, String)] = [
-            (.noFrames, "Give one at least"), (.durationCount(2, frameCount: 3), "2 durations for 3 frames"),
-            (.duration(-1, frame: 7), "frame 7 is to be shown for -1.0 s"),
-            (.frameSize(size, frame: 1, expected: PixelSize(width: 9, height: 9)), "3×2 pixels, the first of 9×9"),
+        let faults: [(WebImageError.FrameFailure, String)] = [
+            (.none, "Add at least one"), (.durationCount(2, frameCount: 3), "2 durations for 3 frames"),
+            (.duration(-1, frame: 7), "the duration of frame 7 is -1.0 s"),
+            (.size(size, frame: 1, expected: PixelSize(width: 9, height: 9)), "3×2 pixels, the first has 9×9"),
             (.outsideSheet(rect, frame: 4, sheet: size), "frame 4, 4×5 at (1, 2)"),
         ]
         for (fault, text) in faults {
-            let error = WebImageError.invalidAnimation(reason: fault)
+            let error = WebImageError.invalidFrames(reason: fault)
             #expect(error.description.contains(text), "\(error)")
             #expect(error.code == 311)
         }

@@ -49,7 +49,9 @@ import Testing
 
     @Test func tellsThatTheSystemHasNoSuchBlock() throws {
         let pool = PixelBufferPool()
-        #expect(throws: WebImageError.outOfMemory(byteCount: 1 << 60)) { try pool.take(byteCount: 1 << 60) }
+        #expect(throws: WebImageError.outOfResources(reason: .memory(byteCount: 1 << 60))) {
+            try pool.take(byteCount: 1 << 60)
+        }
         #expect(pool.freeByteCount == 0)
         // The pool is as usable as before.
         #expect(try MutablePixelBuffer(width: 1, height: 1, pool: pool).size.width == 1)

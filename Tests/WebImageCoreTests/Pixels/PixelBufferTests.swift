@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [(0, 1), (1, 0), (-1, 5), (65_536, 1), (1, 65_536), (Int.max, Int.max)])
     func refusesSizesNoPictureHas(width: Int, height: Int) {
-        #expect(throws: WebImageError.invalidSize(width: width, height: height)) {
+        #expect(throws: WebImageError.limitExceeded(reason: .side(width: width, height: height))) {
             _ = try MutablePixelBuffer(width: width, height: height)
         }
     }

@@ -51,7 +51,7 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let downloader = Self.server { $0.hostAddresses = ["rebound.test": ["127.0.0.1"]] }
         let url = try #require(URL(string: "http://\(host):\(faults.port)/bytes/blocked"))
-        guard case .blocked(let blocked, .address(let found)) = try await downloader.error(url) else {
+        guard case .blocked(.address(let found), let blocked) = try await downloader.error(url) else {
             Issue.record("\(String(describing: try await downloader.error(url)))")
             return
         }
@@ -72,7 +72,7 @@ import WebImageTestSupport
             locations: "listen 127.0.0.2:\(port); location /hop { return 302 \(try faults.url("/bytes/hop")); }")
         let url = try #require(URL(string: "http://public.test:\(port)/hop"))
         let target = try faults.url("/bytes/hop")
-        #expect(try await downloader.error(url) == .blocked(url: target, cause: .address("127.0.0.1")))
+        #expect(try await downloader.error(url) == .blocked(reason: .address("127.0.0.1"), url: target))
         #expect(try await faults.statistics().requests["/bytes/hop"] == nil)
         #expect(try await server.accessLog().map(\.status) == [302])
     }
@@ -91,7 +91,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
         isOpen.withLock { $0 = false }
-        #expect(try await downloader.error(url) == .blocked(url: url, cause: .address("127.0.0.1")))
+        #expect(try await downloader.error(url) == .blocked(reason: .address("127.0.0.1"), url: url))
         let log = try await server.accessLog()
         #expect(log.count == 2 && Set(log.map(\.connection)).count == 1)
     }
@@ -111,7 +111,7 @@ import WebImageTestSupport
             return
         }
         let one = try url("one.test")
-        #expect(try await downloader.error(one) == .blocked(url: one, cause: .address("127.0.0.2")))
+        #expect(try await downloader.error(one) == .blocked(reason: .address("127.0.0.2"), url: one))
     }
 
     @Test func hostsAreAllowedAndDenied() async throws {
@@ -128,18 +128,18 @@ import WebImageTestSupport
         #expect(try await downloader.body(url("a.good.test")) == FaultServer.pattern(1000))
         for host in ["b.good.test", "bad.test", "B.GOOD.test", "b.good.test."] {
             let url = try url(host)
-            #expect(try await downloader.error(url) == .blocked(url: url, cause: .host(host)))
+            #expect(try await downloader.error(url) == .blocked(reason: .host(host), url: url))
         }
         let redirect = try #require(
             URL(string: "http://a.good.test:\(faults.port)/redirect/hosts?to=http://bad.test:\(faults.port)/"))
         let target = try #require(URL(string: "http://bad.test:\(faults.port)/"))
-        #expect(try await downloader.error(redirect) == .blocked(url: target, cause: .host("bad.test")))
+        #expect(try await downloader.error(redirect) == .blocked(reason: .host("bad.test"), url: target))
     }
 
     @Test func schemesAreAllowed() async throws {
         let downloader = ImageDownloader.forTests { $0.addressPolicy.schemes = ["https"] }
         let url = try SharedServers.faults.get().url("/bytes/schemes")
-        #expect(try await downloader.error(url) == .blocked(url: url, cause: .scheme("http")))
+        #expect(try await downloader.error(url) == .blocked(reason: .scheme("http"), url: url))
     }
 }
 

@@ -81,7 +81,8 @@ import WebImageTestSupport
         let task = PausableTask()
         collector.attach(task)
         collector.append(Data(count: 100))
-        #expect(await end(collector) == .failure(.temporaryFile(directory: path, errno: ENOENT)))
+        #expect(
+            await end(collector) == .failure(.outOfResources(reason: .temporaryFile(directory: path, errno: ENOENT))))
         #expect(task.isCancelled)
         #expect(collector.failure != nil)
     }
@@ -93,7 +94,9 @@ import WebImageTestSupport
         defer { umount(path) }
         let collector = collector(memoryByteLimit: 10, in: path + "/")
         collector.append(Data(count: 1 << 20))
-        #expect(await end(collector) == .failure(.temporaryFile(directory: path + "/", errno: ENOSPC)))
+        #expect(
+            await end(collector)
+                == .failure(.outOfResources(reason: .temporaryFile(directory: path + "/", errno: ENOSPC))))
     }
 }
 

@@ -39,7 +39,7 @@ import WebImageTestSupport
         let recording = loader.record(try url(text)).recording
         guard let mediaType, let body else {
             let error = try #require(try await recording.error())
-            guard case .invalidDataURL = error else { throw error }
+            guard case .invalidURL(_, _?) = error else { throw error }
             #expect(recording.isInOrder)
             #expect(recording.response == nil)
             return
@@ -63,7 +63,8 @@ import WebImageTestSupport
         let recording = loader.record(request).recording
         #expect(try await recording.body().isEmpty && recording.response?.expectedByteCount == 3)
         request.method = .post
-        guard case .unsupportedMethod("POST", hasBody: false, _) = try await loader.error(request) else {
+        guard case .invalidRequest(.unsupportedMethod("POST", hasBody: false), _) = try await loader.error(request)
+        else {
             Issue.record("posted")
             return
         }
@@ -71,7 +72,7 @@ import WebImageTestSupport
 
     @Test func reportsAnEmptyOne() async throws {
         let url = try url("data:image/png;base64,")
-        #expect(try await loader.error(url) == .emptyBody(url: url))
+        #expect(try await loader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
     }
 
     @Test(arguments: ["data:,12345678901", "data:;base64,MTIzNDU2Nzg5MDE="]) func refusesMoreThanItsLimit(
@@ -79,7 +80,7 @@ import WebImageTestSupport
     ) async throws {
         let url = try url(text)
         let error = try await DataURLLoader(maximumByteCount: 10).error(url)
-        #expect(error == .responseTooLarge(byteCount: 11, limit: 10, url: url))
+        #expect(error == .invalidResponse(reason: .bodyTooLong(byteCount: 11, limit: 10), url: url))
         #expect(try await DataURLLoader(maximumByteCount: 11).body(url) == Data("12345678901".utf8))
     }
 

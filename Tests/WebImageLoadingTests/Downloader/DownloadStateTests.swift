@@ -29,19 +29,21 @@ import WebImageCore
         #expect(state.receive(Data(count: 5000)) == (true, .proceed))
         #expect(Self.error(state.conclude(.complete, wireByteCount: 100)) == nil)
         let error = Self.error(state.conclude(.complete, wireByteCount: 99))
-        #expect(error == .truncated(expected: 100, received: 99, url: state.hop.url))
+        #expect(error == .invalidResponse(reason: .truncated(expected: 100, received: 99), url: state.hop.url))
     }
 
     @Test func checksTheLengthOfAnyOtherBodyByWhatArrived() throws {
         var state = try Self.state(100, coding: nil)
         #expect(state.receive(Data(count: 99)) == (true, .proceed))
         let error = Self.error(state.conclude(.complete, wireByteCount: 100))
-        #expect(error == .truncated(expected: 100, received: 99, url: state.hop.url))
+        #expect(error == .invalidResponse(reason: .truncated(expected: 100, received: 99), url: state.hop.url))
     }
 
     @Test func aCodedBodyOfNothingIsEmpty() throws {
         var state = try Self.state(20, coding: "gzip")
-        #expect(Self.error(state.conclude(.complete, wireByteCount: 20)) == .emptyBody(url: state.hop.url))
+        #expect(
+            Self.error(state.conclude(.complete, wireByteCount: 20))
+                == .invalidResponse(reason: .emptyBody, url: state.hop.url))
     }
 
     @Test func refusesATransferCodingWhateverTheStatus() throws {
@@ -51,7 +53,7 @@ import WebImageCore
             let head = TransferHead(statusCode: status, fields: [field, HTTPField(name: "Location", value: "/")])
             let isRefused = state.refusesTransferCoding(of: head)
             #expect(isRefused)
-            let expected = WebImageError.unsupportedContentCoding("gzip", url: state.hop.url)
+            let expected = WebImageError.invalidResponse(reason: .contentCoding("gzip"), url: state.hop.url)
             let error = Self.error(state.conclude(.stopped))
             #expect(error == expected)
         }

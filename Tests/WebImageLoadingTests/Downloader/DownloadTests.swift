@@ -43,17 +43,21 @@ import WebImageTestSupport
 
     @Test(arguments: ["/empty/download", "/no-content/download"]) func reportsAnEmptyBody(path: String) async throws {
         let url = try SharedServers.faults.get().url(path)
-        #expect(try await downloader.error(url) == .emptyBody(url: url))
+        #expect(try await downloader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
     }
 
     @Test func reportsABodyThatEndsBeforeItsLength() async throws {
         let url = try SharedServers.faults.get().url("/cut-body/download?size=100000&sent=5000")
-        #expect(try await downloader.error(url) == .truncated(expected: 100_000, received: 5000, url: url))
+        #expect(
+            try await downloader.error(url)
+                == .invalidResponse(reason: .truncated(expected: 100_000, received: 5000), url: url))
     }
 
     @Test func reportsAChunkedBodyWithoutItsEnd() async throws {
         let url = try SharedServers.faults.get().url("/cut-chunked/download?sent=700")
-        #expect(try await downloader.error(url) == .truncated(expected: nil, received: 700, url: url))
+        #expect(
+            try await downloader.error(url)
+                == .invalidResponse(reason: .truncated(expected: nil, received: 700), url: url))
     }
 
     @Test(arguments: ["/reset/download", "/reset-body/download", "/cut-headers/download"])
@@ -95,7 +99,8 @@ import WebImageTestSupport
     @Test func refusesABodyThatIsAnnouncedTooLong() async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/huge-length/download")
-        let expected = WebImageError.responseTooLarge(byteCount: 1_000_000_000_000, limit: 200 << 20, url: url)
+        let expected = WebImageError.invalidResponse(
+            reason: .bodyTooLong(byteCount: 1_000_000_000_000, limit: 200 << 20), url: url)
         #expect(try await downloader.error(url) == expected)
         try await faults.wait(for: .dropped, path: "/huge-length/download")
     }
@@ -105,7 +110,10 @@ import WebImageTestSupport
         let small = ImageDownloader.forTests { $0.maximumResponseByteCount = 1_000_000 }
         let url = try faults.url("/endless/download")
         let recording = small.record(url).recording
-        guard case .responseTooLarge(let byteCount, 1_000_000, url) = try await recording.error() else {
+        guard
+            case .invalidResponse(reason: .bodyTooLong(let byteCount, 1_000_000), url: url) =
+                try await recording.error()
+        else {
             Issue.record("no limit")
             return
         }
@@ -123,7 +131,7 @@ import WebImageTestSupport
     @Test func refusesOtherSchemes() async throws {
         let url = try #require(URL(string: "ftp://127.0.0.1/a.png"))
         #expect(!downloader.canLoad(url))
-        #expect(try await downloader.error(url) == .unsupportedScheme("ftp", url: url))
+        #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme("ftp"), url: url))
     }
 
     @Test func takesOnlyTheStatusesThatAreAcceptable() async throws {
@@ -146,7 +154,7 @@ import WebImageTestSupport
         }
         #expect(try await picky.body(faults.url("/chunked/untyped?size=4")).count == 4, "a missing type passes")
         let url = try faults.url("/html/picky")
-        #expect(try await picky.error(url) == .unacceptableContentType("text/html", url: url))
+        #expect(try await picky.error(url) == .invalidResponse(reason: .contentType("text/html"), url: url))
     }
 }
 

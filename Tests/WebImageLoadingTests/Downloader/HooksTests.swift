@@ -53,7 +53,7 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let downloader = downloader { $0.requestModifier = { _ in nil } }
         let url = try faults.url("/bytes/refused-request")
-        #expect(try await downloader.error(url) == .requestRefused(url: url))
+        #expect(try await downloader.error(url) == .blocked(reason: .hook, url: url))
         #expect(try await faults.statistics().requests["/bytes/refused-request"] == nil)
         #expect(downloader.currentDownloadCount == 0)
     }
@@ -61,7 +61,7 @@ import WebImageTestSupport
     @Test func aRefusalDoesNotTellThePasswordOfTheURL() async throws {
         let downloader = downloader { $0.requestModifier = { _ in nil } }
         let url = try #require(URL(string: "http://user:secret@a.test/"))
-        #expect(try await downloader.error(url) == .requestRefused(url: url.separatedFromUserInfo.url))
+        #expect(try await downloader.error(url) == .blocked(reason: .hook, url: url.separatedFromUserInfo.url))
     }
 
     @Test func aModifiedRequestIsCheckedLikeAnyOther() async throws {
@@ -73,7 +73,7 @@ import WebImageTestSupport
             }
         }
         let url = try SharedServers.faults.get().url("/echo/injected")
-        #expect(try await downloader.error(url) == .invalidHeader(name: "X-A"))
+        #expect(try await downloader.error(url) == .invalidRequest(reason: .invalidHeader(name: "X-A"), url: url))
     }
 
     @Test func aHeadRequestBringsTheHeadAlone() async throws {
@@ -145,7 +145,8 @@ import WebImageTestSupport
             }
         }
         let url = try faults.url("/redirect/modifier?to=/bytes/modifier")
-        #expect(try await downloader.error(url) == .responseRefused(url: faults.url("/bytes/modifier")))
+        #expect(
+            try await downloader.error(url) == .invalidResponse(reason: .refused, url: faults.url("/bytes/modifier")))
         #expect(seen.withLock { $0 } == [200])
     }
 
@@ -168,7 +169,7 @@ import WebImageTestSupport
     @Test func theDecryptorMayRefuseABody() async throws {
         let downloader = downloader { $0.decryptor = { _, _ in nil } }
         let url = try SharedServers.nginx.get().url("/small.png?undecryptable")
-        #expect(try await downloader.error(url) == .decryptionFailed(url: url))
+        #expect(try await downloader.error(url) == .invalidResponse(reason: .decryption, url: url))
         let missing = try SharedServers.nginx.get().url("/missing")
         #expect(try await downloader.error(missing) == .httpStatus(code: 404, url: missing))
     }
@@ -238,7 +239,7 @@ private func currentThreadName() -> String {
 
     @Test func reportsACodingNobodyAskedFor() async throws {
         let url = try SharedServers.faults.get().url("/gzip-bomb/unasked?size=1000")
-        #expect(try await notAsking.error(url) == .unsupportedContentCoding("gzip", url: url))
+        #expect(try await notAsking.error(url) == .invalidResponse(reason: .contentCoding("gzip"), url: url))
     }
 
     @Test(arguments: ["br", "zstd", "sdch", "gzip,%20gzip"]) func reportsACodingItCanNotDecode(name: String)
@@ -246,7 +247,7 @@ private func currentThreadName() -> String {
     {
         let url = try SharedServers.faults.get().url("/answer/coding?header=Content-Encoding:%20\(name)")
         let expected = name.replacing("%20", with: " ")
-        #expect(try await asking.error(url) == .unsupportedContentCoding(expected, url: url))
+        #expect(try await asking.error(url) == .invalidResponse(reason: .contentCoding(expected), url: url))
     }
 
     @Test(arguments: [
@@ -258,7 +259,7 @@ private func currentThreadName() -> String {
         let url = try SharedServers.faults.get().url("/coded-transfer/refused?size=1000&coding=\(list)")
         for downloader in [asking, notAsking] {
             let recording = downloader.record(url).recording
-            #expect(try await recording.error() == .unsupportedContentCoding(refused, url: url))
+            #expect(try await recording.error() == .invalidResponse(reason: .contentCoding(refused), url: url))
             #expect(recording.metrics?.decodedByteCount == 0)
         }
         let chunked = try SharedServers.faults.get().url("/coded-transfer/plain?size=1000&coding=chunked")
@@ -299,7 +300,8 @@ private func currentThreadName() -> String {
             }
         }
         try await ended.wait()
-        guard case .responseTooLarge(let byteCount, limit, url) = error.withLock({ $0 }) else {
+        guard case .invalidResponse(reason: .bodyTooLong(let byteCount, limit), url: url) = error.withLock({ $0 })
+        else {
             Issue.record("\(String(describing: error.withLock { $0 }))")
             return
         }

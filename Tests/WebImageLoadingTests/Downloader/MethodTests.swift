@@ -62,7 +62,9 @@ import WebImageTestSupport
         let url = try SharedServers.faults.get().url("/mirror/refused")
         var request = LoaderRequest(url: url)
         (request.method, request.body) = (method, Data([1]))
-        #expect(try await downloader.error(request) == .unsupportedMethod(method.rawValue, hasBody: true, url: url))
+        #expect(
+            try await downloader.error(request)
+                == .invalidRequest(reason: .unsupportedMethod(method.rawValue, hasBody: true), url: url))
     }
 
     @Test(arguments: ["", "GE T", "GET\r\nX: y", "GÈT", "CONNECT", "A(B)"])
@@ -181,13 +183,17 @@ import WebImageTestSupport
     @Test func checksLengthsAndLimitsAllTheSame() async throws {
         let faults = try SharedServers.faults.get()
         let cut = try faults.url("/cut-body/any?size=100&sent=50")
-        #expect(try await downloader.error(request(cut)) == .truncated(expected: 100, received: 50, url: cut))
+        #expect(
+            try await downloader.error(request(cut))
+                == .invalidResponse(reason: .truncated(expected: 100, received: 50), url: cut))
         let strict = ImageDownloader.forTests { $0.maximumResponseByteCount = 10 }
         let long = try faults.url("/bytes/any?size=11")
         #expect(
-            try await strict.error(request(long)) == .responseTooLarge(byteCount: 11, limit: 10, url: long))
+            try await strict.error(request(long))
+                == .invalidResponse(reason: .bodyTooLong(byteCount: 11, limit: 10), url: long))
         let bomb = try faults.url("/gzip-bomb/any?size=1000")
-        #expect(try await downloader.error(request(bomb)) == .unsupportedContentCoding("gzip", url: bomb))
+        #expect(
+            try await downloader.error(request(bomb)) == .invalidResponse(reason: .contentCoding("gzip"), url: bomb))
     }
 
     @Test func aPartThatNobodyAskedForIsNoAnswer() async throws {

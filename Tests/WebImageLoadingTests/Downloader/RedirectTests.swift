@@ -41,7 +41,8 @@ import WebImageTestSupport
     @Test(arguments: ["/redirect-chain/one-too-many?left=11", "/redirect-loop/loop"])
     func givesUpAfterTheAllowedNumber(path: String) async throws {
         let faults = try SharedServers.faults.get()
-        guard case .tooManyRedirects(limit: 10, _) = try await downloader.error(faults.url(path)) else {
+        guard case .invalidResponse(.tooManyRedirects(limit: 10), _) = try await downloader.error(faults.url(path))
+        else {
             Issue.record("followed on")
             return
         }
@@ -53,7 +54,7 @@ import WebImageTestSupport
     func refusesToLeaveHTTP(target: String, scheme: String) async throws {
         let url = try SharedServers.faults.get().url("/redirect/leave?to=\(target)")
         let targetURL = try #require(URL(string: target))
-        #expect(try await downloader.error(url) == .unsupportedScheme(scheme, url: targetURL))
+        #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme(scheme), url: targetURL))
     }
 
     @Test func reportsAStatusOfTheLastHopWithItsURL() async throws {
@@ -120,7 +121,7 @@ import WebImageTestSupport
         let downloader = ImageDownloader.forTests { $0.hooks.redirectHandler = { _, _ in nil } }
         let url = try faults.url("/redirect/denied?to=/bytes/denied")
         let target = try faults.url("/bytes/denied")
-        #expect(try await downloader.error(url) == .redirectDenied(from: url, to: target, reason: .denied))
+        #expect(try await downloader.error(url) == .blocked(reason: .redirect(to: target), url: url))
         #expect(try await faults.statistics().requests["/bytes/denied"] == nil)
     }
 
@@ -139,7 +140,7 @@ import WebImageTestSupport
         let url = try SharedServers.faults.get().url("/redirect/rewritten-away?to=/none")
         let file = try #require(URL(string: "file:///etc/passwd"))
         let downloader = ImageDownloader.forTests { $0.hooks.redirectHandler = { _, _ in file } }
-        #expect(try await downloader.error(url) == .unsupportedScheme("file", url: file))
+        #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme("file"), url: file))
     }
 
     @Test func encryptionIsNotGivenUp() async throws {
@@ -150,14 +151,14 @@ import WebImageTestSupport
         let authority = try TestCertificates.shared.get().authority
         let url = try server.secureURL("/down")
         let strict = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
-        #expect(try await strict.error(url) == .redirectDenied(from: url, to: target, reason: .downgrade))
+        #expect(try await strict.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
         #expect(try await faults.statistics().requests["/bytes/downgraded"] == nil)
         // Not by a rewrite either.
         let rewriting = ImageDownloader.forTests { configuration in
             configuration.certificateAuthorities = .file(authority)
             configuration.hooks.redirectHandler = { _, _ in target }
         }
-        #expect(try await rewriting.error(url) == .redirectDenied(from: url, to: target, reason: .downgrade))
+        #expect(try await rewriting.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
 
         let lax = ImageDownloader.forTests { configuration in
             configuration.certificateAuthorities = .file(authority)

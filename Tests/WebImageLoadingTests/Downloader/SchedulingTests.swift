@@ -236,7 +236,7 @@ import WebImageTestSupport
         let secret = url.absoluteString.replacing("://", with: "://user:secret@")
         let load = downloader.record(try #require(URL(string: secret)))
         load.task.cancel()
-        #expect(try await load.recording.error() == .noThread(url: url), "without the password")
+        #expect(try await load.recording.error() == .outOfResources(reason: .thread, url: url), "without the password")
         #expect(load.recording.isInOrder)
         #expect(downloader.currentDownloadCount == 0)
         hasThreads.withLock { $0 = true }

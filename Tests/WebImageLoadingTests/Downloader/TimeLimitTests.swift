@@ -172,7 +172,8 @@ import WebImageTestSupport
     func tooManyInformationalAnswersEndTheLoad(path: String) async throws {
         let url = try faults.url(path)
         #expect(
-            try await ImageDownloader.forTests().error(url) == .tooManyInformationalResponses(limit: 20, url: url))
+            try await ImageDownloader.forTests().error(url)
+                == .invalidResponse(reason: .tooManyInformationalResponses(limit: 20), url: url))
     }
 
     @Test func informationalAnswersAreNoSignOfLife() async throws {

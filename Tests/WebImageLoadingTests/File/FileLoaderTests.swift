@@ -40,7 +40,7 @@ import WebImageTestSupport
 
     @Test func reportsAnEmptyFile() async throws {
         let url = try directory.write(Data(), to: "empty")
-        #expect(try await loader.error(url) == .emptyBody(url: url))
+        #expect(try await loader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
     }
 
     @Test func aHeadRequestBringsTheHeadAlone() async throws {
@@ -54,10 +54,14 @@ import WebImageTestSupport
     @Test func onlyReads() async throws {
         var request = LoaderRequest(url: try directory.write(Data([1]), to: "read-only"))
         request.method = .delete
-        #expect(try await loader.error(request) == .unsupportedMethod("DELETE", hasBody: false, url: request.url))
+        #expect(
+            try await loader.error(request)
+                == .invalidRequest(reason: .unsupportedMethod("DELETE", hasBody: false), url: request.url))
         request.method = .get
         request.body = Data([1])
-        #expect(try await loader.error(request) == .unsupportedMethod("GET", hasBody: true, url: request.url))
+        #expect(
+            try await loader.error(request)
+                == .invalidRequest(reason: .unsupportedMethod("GET", hasBody: true), url: request.url))
     }
 
     @Test func anEmptyFileIsAnAnswerWhereAnyIs() async throws {
@@ -80,7 +84,8 @@ import WebImageTestSupport
     @Test func refusesAFileThatIsTooLarge() async throws {
         let url = try directory.write(Data(count: 11), to: "large")
         let small = FileLoader(maximumByteCount: 10)
-        #expect(try await small.error(url) == .responseTooLarge(byteCount: 11, limit: 10, url: url))
+        #expect(
+            try await small.error(url) == .invalidResponse(reason: .bodyTooLong(byteCount: 11, limit: 10), url: url))
     }
 
     @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesWhatIsNoPathHere(text: String)

@@ -46,9 +46,9 @@ import WebImageLoading
         let group: ImageLoaderGroup = [FileLoader()]
         let other = try #require(URL(string: "gopher://127.0.0.1/1"))
         #expect(!group.canLoad(other))
-        #expect(try await group.error(other) == .unsupportedScheme("gopher", url: other))
+        #expect(try await group.error(other) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
         let secret = try #require(URL(string: "gopher://user:secret@127.0.0.1/1"))
-        #expect(try await group.error(secret) == .unsupportedScheme("gopher", url: other))
+        #expect(try await group.error(secret) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
         let noScheme = try #require(URL(string: "picture.png"))
         #expect(try await group.error(noScheme) == .invalidURL("picture.png"))
     }

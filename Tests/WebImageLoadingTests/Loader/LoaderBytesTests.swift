@@ -59,7 +59,9 @@ import WebImageTestSupport
         let cut = LoaderRequest(url: try faults.url("/cut-body/bytes?size=1000&sent=10"))
         let bytes = try await downloader.bytes(for: cut)
         var received = 0
-        await #expect(throws: WebImageError.truncated(expected: 1000, received: 10, url: cut.url)) {
+        await #expect(
+            throws: WebImageError.invalidResponse(reason: .truncated(expected: 1000, received: 10), url: cut.url)
+        ) {
             for try await piece in bytes { received += piece.count }
         }
         #expect(received == 10)

@@ -90,7 +90,8 @@ import WebImageTestSupport
             #expect(echo["proxy-authorization"] == nil)
         }
         #expect(try await proxy.log().map(\.authorization) == Array(repeating: "Bearer t0ken", count: 3))
-        #expect(throws: WebImageError.invalidHeader(name: "Proxy-Authorization")) {
+        #expect(throws: WebImageError.invalidRequest(reason: .invalidHeader(name: "Proxy-Authorization"), url: address))
+        {
             try ProxyServer(address, credential: .bearerToken("a\r\nb"))
         }
     }
@@ -172,15 +173,15 @@ import WebImageTestSupport
         let literal = try faults.url("/bytes/judged")
         let named = try Self.url("http://a.test:\(faults.port)/bytes/judged")
         let strict = try Self.downloader(address) { $0.addressPolicy = .publicInternet }
-        #expect(try await strict.error(literal) == .blocked(url: literal, cause: .address("127.0.0.1")))
-        #expect(try await strict.error(named) == .blocked(url: named, cause: .unresolvedHost("a.test")))
+        #expect(try await strict.error(literal) == .blocked(reason: .address("127.0.0.1"), url: literal))
+        #expect(try await strict.error(named) == .blocked(reason: .unresolvedHost("a.test"), url: named))
         #expect(try await proxy.log().isEmpty)
 
         let trusting = try Self.downloader(address) { configuration in
             configuration.addressPolicy = .publicInternet
             configuration.addressPolicy.allowsNamesResolvedByProxy = true
         }
-        #expect(try await trusting.error(literal) == .blocked(url: literal, cause: .address("127.0.0.1")))
+        #expect(try await trusting.error(literal) == .blocked(reason: .address("127.0.0.1"), url: literal))
         #expect(try await trusting.body(named) == FaultServer.pattern(1000))
     }
 
@@ -209,13 +210,15 @@ import WebImageTestSupport
         let environment = ["http_proxy": value, "all_proxy": "http://p.test", "no_proxy": "direct.test"]
         let rules = ProxyRules(environment: { environment[$0] })
         let url = try Self.url("http://h.test/")
-        #expect(throws: WebImageError.invalidProxy(variable: "http_proxy", url: url)) { try rules.server(for: url) }
+        #expect(throws: WebImageError.invalidRequest(reason: .invalidProxy(variable: "http_proxy"), url: url)) {
+            try rules.server(for: url)
+        }
         #expect(try rules.server(for: Self.url("http://direct.test/")) == nil)
         #expect(try rules.server(for: Self.url("https://h.test/")) != nil)
 
         let all = ProxyRules(environment: { ["ALL_PROXY": value][$0] })
         let configuration = ImageDownloader.Configuration()
-        #expect(throws: WebImageError.invalidProxy(variable: "ALL_PROXY", url: url)) {
+        #expect(throws: WebImageError.invalidRequest(reason: .invalidProxy(variable: "ALL_PROXY"), url: url)) {
             try DownloadState(
                 LoaderRequest(url: url), configuration: configuration,
                 environment: DownloadEnvironment(configuration, proxies: all))
@@ -271,7 +274,8 @@ import WebImageTestSupport
     ) throws {
         let url = try Self.url(text)
         let expected: WebImageError =
-            hasUnknownScheme ? .unsupportedScheme("ftp", url: url) : .invalidURL(url.absoluteString)
+            hasUnknownScheme
+            ? .invalidRequest(reason: .unsupportedScheme("ftp"), url: url) : .invalidURL(url.absoluteString)
         #expect(throws: expected) { try ProxyServer(url) }
     }
 }

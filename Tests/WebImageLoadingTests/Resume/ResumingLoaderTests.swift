@@ -49,11 +49,14 @@ import WebImageTestSupport
             let headers = ["ETag": ResumeFixture.tag, "Content-Range": "bytes \(offset)-299999/300000"]
             transfer.respond(206, headers, byteCount: Int64(300_000 - offset))
             transfer.send(Self.body[offset..<offset + 50_000])
-            transfer.finish(.failure(.truncated(expected: 1, received: 2, url: transfer.request.url)))
+            transfer.finish(
+                .failure(.invalidResponse(reason: .truncated(expected: 1, received: 2), url: transfer.request.url)))
             offset += 50_000
             let error = try await recording.error()
             #expect(
-                error == .truncated(expected: 300_000, received: Int64(offset), url: transfer.request.url),
+                error
+                    == .invalidResponse(
+                        reason: .truncated(expected: 300_000, received: Int64(offset)), url: transfer.request.url),
                 "the numbers are those of the whole")
             #expect(recording.byteCount == offset)
         }
@@ -228,7 +231,8 @@ import WebImageTestSupport
         for _ in 0..<3 { transfer.send(Self.body[200_000...]) }
         #expect(
             try await recording.error()
-                == .truncated(expected: 300_000, received: 400_000, url: transfer.request.url))
+                == .invalidResponse(reason: .truncated(expected: 300_000, received: 400_000), url: transfer.request.url)
+        )
         #expect(recording.byteCount <= 300_000)
         #expect(try await fixture.rangeAskedFor() == nil)
     }
@@ -242,7 +246,8 @@ import WebImageTestSupport
         transfer.finish()
         #expect(
             try await recording.error()
-                == .truncated(expected: 300_000, received: 250_000, url: transfer.request.url))
+                == .invalidResponse(reason: .truncated(expected: 300_000, received: 250_000), url: transfer.request.url)
+        )
         #expect(try await fixture.rangeAskedFor() == "bytes=250000-")
     }
 
@@ -251,7 +256,8 @@ import WebImageTestSupport
         let (recording, _, transfer) = try await fixture.load()
         transfer.respond(200, ["ETag": ResumeFixture.tag])
         transfer.send(Self.body)
-        transfer.finish(.failure(.responseTooLarge(byteCount: 300_000, limit: 1, url: transfer.request.url)))
+        transfer.finish(
+            .failure(.invalidResponse(reason: .bodyTooLong(byteCount: 300_000, limit: 1), url: transfer.request.url)))
         #expect(try await recording.error() != nil)
         #expect(try await fixture.rangeAskedFor() == nil)
     }

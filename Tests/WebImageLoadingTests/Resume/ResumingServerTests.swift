@@ -95,7 +95,9 @@ import WebImageTestSupport
         let server = try SharedServers.faults.get()
         let url = try server.url("/ranges/resume/\(lie)?size=500000&sent=300000&lie=\(lie)")
         let (first, _) = loader.record(url)
-        #expect(try await first.error() == .truncated(expected: 500_000, received: 300_000, url: url))
+        #expect(
+            try await first.error()
+                == .invalidResponse(reason: .truncated(expected: 500_000, received: 300_000), url: url))
         let (recording, _) = loader.record(url)
         #expect(try await recording.body() == Self.pattern(500_000))
         #expect(recording.isInOrder)
@@ -111,7 +113,7 @@ import WebImageTestSupport
             ImageDownloader.forTests { $0.maximumResponseByteCount = 400_000 }, store: loader.store)
         #expect(
             try await strict.record(url).recording.error()
-                == .responseTooLarge(byteCount: 500_000, limit: 400_000, url: url))
+                == .invalidResponse(reason: .bodyTooLong(byteCount: 500_000, limit: 400_000), url: url))
     }
 
     @Test func aRedirectToAnotherOriginTakesTheRangeAlong() async throws {

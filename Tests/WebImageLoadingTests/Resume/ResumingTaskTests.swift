@@ -170,7 +170,7 @@ import WebImageTestSupport
         _ = changed.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         close(descriptor)
         task.resume()
-        guard case .truncated(1_200_000, _, _)? = try await recording.error() else {
+        guard case .invalidResponse(.truncated(1_200_000, _), _)? = try await recording.error() else {
             Issue.record("another error")
             return
         }

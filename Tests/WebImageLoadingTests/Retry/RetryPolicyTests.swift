@@ -86,19 +86,24 @@ import WebImageCore
             .timedOut(seconds: 1, url: Self.url),
             .timedOut(reason: .connecting, seconds: 1, url: Self.url),
             .timedOut(reason: .slow(bytesPerSecond: 1), seconds: 1, url: Self.url),
-            .truncated(expected: 2, received: 1, url: Self.url),
-            .truncated(expected: nil, received: 1, url: Self.url), .offline(seconds: 1, url: Self.url),
+            .invalidResponse(reason: .truncated(expected: 2, received: 1), url: Self.url),
+            .invalidResponse(reason: .truncated(expected: nil, received: 1), url: Self.url),
+            .timedOut(reason: .offline, seconds: 1, url: Self.url),
         ]
         #expect(others.allSatisfy { $0.isTransient })
     }
 
     @Test(
         arguments: [
-            .cancelled, .certificate(reason: .expired, url: url), .blocked(url: url, cause: .host("h")),
-            .responseTooLarge(byteCount: 2, limit: 1, url: url), .tooManyRedirects(limit: 1, url: url),
-            .redirectDenied(from: url, to: url, reason: .downgrade), .emptyBody(url: url), .invalidURL(""),
-            .headersTooLarge(limit: 1, url: url), .timedOut(reason: .total, seconds: 1, url: url),
-            .tooManyInformationalResponses(limit: 20, url: url), .noThread(url: url), .file(path: "/", errno: 2),
+            .cancelled, .certificate(reason: .expired, url: url), .blocked(reason: .host("h"), url: url),
+            .invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url),
+            .invalidResponse(reason: .tooManyRedirects(limit: 1), url: url),
+            .blocked(reason: .insecureRedirect(to: url), url: url), .invalidResponse(reason: .emptyBody, url: url),
+            .invalidURL(""),
+            .invalidResponse(reason: .headersTooLong(limit: 1), url: url),
+            .timedOut(reason: .total, seconds: 1, url: url),
+            .invalidResponse(reason: .tooManyInformationalResponses(limit: 20), url: url),
+            .outOfResources(reason: .thread, url: url), .file(path: "/", errno: 2),
             .unrecognizedFormat(contentType: nil, leadingBytes: []), .notInCache(key: ""),
         ] as [WebImageError])
     func repeatsNothingThatWouldFailAgain(error: WebImageError) { #expect(delay(error) == nil) }

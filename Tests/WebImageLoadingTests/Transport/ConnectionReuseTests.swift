@@ -118,7 +118,7 @@ import WebImageTestSupport
         for acceptsAnyAnswer in [false, true] {
             var request = try request(.tls, "/unclosed/\(acceptsAnyAnswer)")
             request.acceptsAnyAnswer = acceptsAnyAnswer
-            guard case .truncated(nil, 10, _) = try await downloader.error(request) else {
+            guard case .invalidResponse(.truncated(nil, 10), _) = try await downloader.error(request) else {
                 Issue.record("a body that may be cut counts as whole")
                 continue
             }
@@ -129,7 +129,7 @@ import WebImageTestSupport
 
     @Test func aResetWithoutAnErrorIsNoEnd() async throws {
         let error = try await downloader.error(request(.http2Reset))
-        guard case .truncated(nil, 5, _) = error else {
+        guard case .invalidResponse(.truncated(nil, 5), _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -139,7 +139,7 @@ import WebImageTestSupport
     @Test func aStatusLineOfHTTP2OnAnHTTP1ConnectionIsNotAskedForAgainAndAgain() async throws {
         switch try await downloader.error(request(.tls, "/framed/1")) {
         // Versions of libcurl differ in whether they take it.
-        case .truncated(nil, 0, _), .transport: break
+        case .invalidResponse(.truncated(nil, 0), _), .transport: break
         case let error: Issue.record("\(String(describing: error))")
         }
         let requestCount = try await server.statistics().requests["tls"] ?? 0

@@ -50,15 +50,18 @@ import WebImageTestSupport
 
         let isExpected =
             switch (path, error) {
-            case ("/status?code=404", .httpStatus(404, _)), ("/empty", .emptyBody),
-                ("/redirect-loop", .tooManyRedirects),
-                ("/cut-body", .truncated(.some, _, _)), ("/cut-chunked", .truncated(nil, _, _)),
-                ("/reset-body", .transport), ("/reset-body", .truncated), ("/stall-body", .timedOut),
-                ("/stall-headers", .timedOut), ("/cut-headers", .transport), ("/cut-headers", .emptyBody),
-                ("/huge-length", .responseTooLarge),
-                ("/endless", .responseTooLarge), ("/bytes?size=4096", .unrecognizedFormat):
+            case ("/status?code=404", .httpStatus(404, _)), ("/empty", .invalidResponse(.emptyBody, _)),
+                ("/redirect-loop", .invalidResponse(.tooManyRedirects, _)),
+                ("/cut-body", .invalidResponse(.truncated(.some, _), _)),
+                ("/cut-chunked", .invalidResponse(.truncated(nil, _), _)),
+                ("/reset-body", .transport), ("/reset-body", .invalidResponse(.truncated, _)),
+                ("/stall-body", .timedOut),
+                ("/stall-headers", .timedOut), ("/cut-headers", .transport),
+                ("/cut-headers", .invalidResponse(.emptyBody, _)),
+                ("/huge-length", .invalidResponse(.bodyTooLong, _)),
+                ("/endless", .invalidResponse(.bodyTooLong, _)), ("/bytes?size=4096", .unrecognizedFormat):
                 true
-            case ("/html", .unrecognizedFormat(let contentType, _)):
+            case ("/html", .unrecognizedFormat(let contentType, _, _)):
                 contentType?.hasPrefix("text/html") == true && error.description.contains("web page")
             default:
                 false
@@ -92,8 +95,8 @@ import WebImageTestSupport
             let url = try server.url("/" + name)
             let error = try #require(await failure(of: url))
             switch (name, error) {
-            case ("corrupt.png", .decoding(.png, .corrupt)), ("truncated.png", .decoding(.png, .truncated)),
-                ("huge.jpg", .imageTooLarge(PixelSize(width: 65_535, height: 65_535), _)):
+            case ("corrupt.png", .decoding(.png, .corrupt, _)), ("truncated.png", .decoding(.png, .truncated, _)),
+                ("huge.jpg", .limitExceeded(.pixels(PixelSize(width: 65_535, height: 65_535), _), _)):
                 break
             default:
                 Issue.record("\(name) gave \(error)")

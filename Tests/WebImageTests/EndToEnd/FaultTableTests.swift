@@ -107,7 +107,7 @@ enum Fault: String, CaseIterable, Sendable {
         #expect(downloader.loadCounts == (0, 0))
 
         let row = try #require(try Self.row(of: fault), "Documentation/Faults.md has no row for it")
-        #expect(row.contains("`\(error.caseName)`"), "\(row)")
+        #expect(row.contains(error.caseName), "\(row)")
         #expect(row.contains("| \(error.code) |"), "\(row)")
     }
 
@@ -145,7 +145,15 @@ extension WebImageManager {
 }
 
 extension WebImageError {
-    fileprivate var caseName: String { Mirror(reflecting: self).children.first?.label ?? "\(self)" }
+    /// The case with its reason as the table shows them, such as "`invalidResponse` (`emptyBody`)".
+    fileprivate var caseName: String {
+        guard let payload = Mirror(reflecting: self).children.first, let name = payload.label else {
+            return "`\(self)`"
+        }
+        let reason = Mirror(reflecting: payload.value).children.first { $0.label == "reason" }?.value
+        guard let reason, Mirror(reflecting: reason).displayStyle == .enum else { return "`\(name)`" }
+        return "`\(name)` (`\(Mirror(reflecting: reason).children.first?.label ?? "\(reason)")`)"
+    }
 }
 
 extension Fault {
@@ -283,30 +291,39 @@ extension Fault {
             (.drippingHeaders, .timedOut(.slow(1024), 1, _)),
             (.drippingBeyondTheTotalLimit, .timedOut(.total, 1, _)), (.slowRedirects, .timedOut(.total, 1, _)),
             (.silenceBetweenInformationalResponses, .timedOut(.idle, 1, _)),
-            (.endlessInformationalResponses, .tooManyInformationalResponses(20, _)),
-            (.contentLengthTooLong, .truncated(100_000, 5000, _)), (.chunkedWithoutEnd, .truncated(nil, 1000, _)),
-            (.unannouncedEndOverTLS, .truncated(nil, 10, _)), (.resetWithoutErrorOverHTTP2, .truncated(nil, 5, _)),
-            (.bytesOnAnotherStreamOverHTTP2, .truncated(nil, 5, _)),
-            (.contentLengthTooShort, .decoding(.png, .truncated)),
-            (.endlessChunks, .responseTooLarge), (.endlessBody, .responseTooLarge),
-            (.announcedBodyTooLong, .responseTooLarge(1_000_000_000_000, _, _)), (.gzipBomb, .responseTooLarge),
-            (.largeHeader, .headersTooLarge), (.manyHeaders, .headersTooLarge), (.endlessHeaders, .headersTooLarge),
-            (.endlessTrailers, .headersTooLarge),
-            (.uninvitedTransferCoding, .unsupportedContentCoding("gzip", _)),
+            (.endlessInformationalResponses, .invalidResponse(.tooManyInformationalResponses(20), _)),
+            (.contentLengthTooLong, .invalidResponse(.truncated(100_000, 5000), _)),
+            (.chunkedWithoutEnd, .invalidResponse(.truncated(nil, 1000), _)),
+            (.unannouncedEndOverTLS, .invalidResponse(.truncated(nil, 10), _)),
+            (.resetWithoutErrorOverHTTP2, .invalidResponse(.truncated(nil, 5), _)),
+            (.bytesOnAnotherStreamOverHTTP2, .invalidResponse(.truncated(nil, 5), _)),
+            (.contentLengthTooShort, .decoding(.png, .truncated, _)),
+            (.endlessChunks, .invalidResponse(.bodyTooLong, _)), (.endlessBody, .invalidResponse(.bodyTooLong, _)),
+            (.announcedBodyTooLong, .invalidResponse(.bodyTooLong(1_000_000_000_000, _), _)),
+            (.gzipBomb, .invalidResponse(.bodyTooLong, _)),
+            (.largeHeader, .invalidResponse(.headersTooLong, _)), (.manyHeaders, .invalidResponse(.headersTooLong, _)),
+            (.endlessHeaders, .invalidResponse(.headersTooLong, _)),
+            (.endlessTrailers, .invalidResponse(.headersTooLong, _)),
+            (.uninvitedTransferCoding, .invalidResponse(.contentCoding("gzip"), _)),
             (.uninvitedPart, .httpStatus(206, _)),
-            (.redirectLoop, .tooManyRedirects(10, _)), (.redirectToFile, .unsupportedScheme("file", _)),
+            (.redirectLoop, .invalidResponse(.tooManyRedirects(10), _)),
+            (.redirectToFile, .invalidRequest(.unsupportedScheme("file"), _)),
             (.redirectToInvalidURL, .invalidURL), (.urlWithoutHost, .invalidURL),
             (.invalidURLCharacters, .invalidURL), (.invalidPort, .invalidURL),
-            (.redirectFromTLSToPlainHTTP, .redirectDenied(_, _, .downgrade)),
-            (.lineBreakInHeader, .invalidHeader("X-Note")),
-            (.uninvitedGzip, .unsupportedContentCoding("gzip", _)),
-            (.noContent, .emptyBody), (.emptyBody, .emptyBody), (.notModified, .httpStatus(304, _)),
+            (.redirectFromTLSToPlainHTTP, .blocked(.insecureRedirect(_), _)),
+            (.lineBreakInHeader, .invalidRequest(.invalidHeader("X-Note"), _)),
+            (.uninvitedGzip, .invalidResponse(.contentCoding("gzip"), _)),
+            (.noContent, .invalidResponse(.emptyBody, _)), (.emptyBody, .invalidResponse(.emptyBody, _)),
+            (.notModified, .httpStatus(304, _)),
             (.errorStatus, .httpStatus(404, _)),
-            (.webPage, .unrecognizedFormat("text/html", _)),
-            (.tooManyPixels, .imageTooLarge(_, 1)), (.tooManyFrames, .tooManyFrames(2)),
-            (.animationTooLarge, .animationTooLarge(_, 1000)), (.tooManyScans, .tooManyScans(100)),
-            (.decodingTimedOut, .decodingTimedOut(0)), (.metadataTooLarge, .metadataTooLarge(_, 100)),
-            (.decodingMemoryExceeded, .decodingMemoryExceeded(_, 100)):
+            (.webPage, .unrecognizedFormat("text/html", _, _)),
+            (.tooManyPixels, .limitExceeded(.pixels(_, 1), _)),
+            (.tooManyFrames, .limitExceeded(.frames(2), _)),
+            (.animationTooLarge, .limitExceeded(.animation(_, 1000), _)),
+            (.tooManyScans, .limitExceeded(.scans(100), _)),
+            (.decodingTimedOut, .limitExceeded(.processorTime(0), _)),
+            (.metadataTooLarge, .limitExceeded(.metadata(_, 100), _)),
+            (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)):
             true
         default: false
         }

@@ -144,7 +144,7 @@ import WebImageTestSupport
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         _ = try? await data(method: .post) { load in
             load.begin(expectedByteCount: 10)
-            load.end(.failure(.truncated(expected: 10, received: 0, url: url)))
+            load.end(.failure(.invalidResponse(reason: .truncated(expected: 10, received: 0), url: url)))
         }
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)

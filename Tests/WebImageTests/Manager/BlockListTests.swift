@@ -26,7 +26,7 @@ import WebImageTestSupport
         let asking = WebImageRequest(url).ignoringFailedURLs
         try await fail(asking, with: notFound)
         try #require(fixture.manager.blockedURLs == [url])
-        await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
+        await #expect(throws: WebImageError.blocked(reason: .failedBefore(code: 200), url: url)) {
             try await fixture.manager.image(for: asking)
         }
         #expect(fixture.loader.loadCount == 2)
@@ -45,7 +45,7 @@ import WebImageTestSupport
         await fixture.cache.disk?.flush()
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: asking).origin == .diskCache)
-        await #expect(throws: WebImageError.blocked(url: url, cause: .failedBefore(code: 200))) {
+        await #expect(throws: WebImageError.blocked(reason: .failedBefore(code: 200), url: url)) {
             try await fixture.manager.response(for: reloading)
         }
         #expect(fixture.loader.loadCount == 2)
@@ -71,7 +71,8 @@ import WebImageTestSupport
         let passing: [WebImageError] = [
             .cancelled, .timedOut(seconds: 1, url: url), .transport(code: 7, message: "", url: url),
             .httpStatus(code: 503, url: url), .httpStatus(code: 500, url: url), .httpStatus(code: 429, url: url),
-            .truncated(expected: 2, received: 1, url: url), .notInCache(key: ""), .outOfMemory(byteCount: 1),
+            .invalidResponse(reason: .truncated(expected: 2, received: 1), url: url), .notInCache(key: ""),
+            .outOfResources(reason: .memory(byteCount: 1)),
         ]
         #expect(passing.allSatisfy { !$0.isLasting })
         for error in passing { try await fail(WebImageRequest(url).ignoringFailedURLs, with: error) }
@@ -106,7 +107,7 @@ import WebImageTestSupport
     @Test func fragmentsDoNotCount() throws {
         let list = BlockList(duration: .seconds(60))
         let (first, second) = (URL(string: "http://host/a#b"), URL(string: "http://host/a#c"))
-        list.add(try #require(first), .emptyBody(url: try #require(first)))
+        list.add(try #require(first), .invalidResponse(reason: .emptyBody, url: try #require(first)))
         #expect(list.code(for: try #require(second)) != nil)
         #expect(list.urls == [try #require(URL(string: "http://host/a"))])
         list.remove(try #require(second))

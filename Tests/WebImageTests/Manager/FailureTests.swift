@@ -106,7 +106,7 @@ import WebImageTestSupport
 
     @Test func refusesWhatNoLoaderHandles() async throws {
         let ftp = try #require(URL(string: "ftp://example.org/a.png"))
-        await #expect(throws: WebImageError.unsupportedScheme("ftp", url: ftp)) {
+        await #expect(throws: WebImageError.invalidRequest(reason: .unsupportedScheme("ftp"), url: ftp)) {
             try await fixture.manager.image(at: ftp)
         }
         let relative = try #require(URL(string: "a.png"))

@@ -91,7 +91,7 @@ import WebImageTestSupport
         let allowed = WebImageRequest(try ManagerFixture.url("b"))
         _ = try await fixture.load(allowed, answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: allowed).origin == .memoryCache)
-        await #expect(throws: WebImageError.requestRefused(url: url)) {
+        await #expect(throws: WebImageError.blocked(reason: .hook, url: url)) {
             try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         }
         #expect(fixture.loader.loadCount == 1)
@@ -116,11 +116,11 @@ import WebImageTestSupport
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: processed).origin == .diskCache)
         #expect(asked.withLock { $0 } == ["a"], "the caches had it")
-        await #expect(throws: WebImageError.requestRefused(url: url)) {
+        await #expect(throws: WebImageError.blocked(reason: .hook, url: url)) {
             try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .reload))
         }
         let other = WebImageRequest(try ManagerFixture.url("b"), processors: [ProbeProcessor(name: "b")])
-        await #expect(throws: WebImageError.requestRefused(url: other.url)) {
+        await #expect(throws: WebImageError.blocked(reason: .hook, url: other.url)) {
             try await fixture.manager.response(for: other)
         }
         #expect(asked.withLock { $0 } == ["a", "a", "b"])
@@ -138,7 +138,7 @@ import WebImageTestSupport
         fixture.time.advance(seconds: 30)
         #expect(SolidPicture(1).matches(try await fixture.manager.response(for: request).image))
         fixture.time.advance(seconds: 60)
-        await #expect(throws: WebImageError.requestRefused(url: url)) {
+        await #expect(throws: WebImageError.blocked(reason: .hook, url: url)) {
             try await fixture.manager.response(for: request)
         }
         #expect(fixture.loader.loadCount == 1)

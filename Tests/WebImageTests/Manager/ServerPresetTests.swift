@@ -22,7 +22,8 @@ import WebImageTestSupport
         let directory = try TemporaryDirectory()
         for url in [try directory.write(Data("x".utf8), to: "a.png"), URL(string: "data:image/png;base64,AAAA")] {
             let url = try #require(url)
-            await #expect(throws: WebImageError.unsupportedScheme(url.scheme ?? "", url: url)) {
+            await #expect(throws: WebImageError.invalidRequest(reason: .unsupportedScheme(url.scheme ?? ""), url: url))
+            {
                 _ = try await manager.image(at: url)
             }
         }
@@ -32,7 +33,7 @@ import WebImageTestSupport
     func itReachesNoPrivateAddress(host: String) async throws {
         let url = try #require(URL(string: "http://\(host):\(refusedPort())/a.png"))
         let error = await #expect(throws: WebImageError.self) { _ = try await manager.image(at: url) }
-        guard case .blocked(let blocked, .address) = error else {
+        guard case .blocked(.address, let blocked) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -60,7 +60,7 @@ import WebImageTestSupport
         let answers = Task { [loader = fixture.loader] in
             for await load in loader.loads {
                 if load.request.url == url {
-                    load.end(.failure(.emptyBody(url: url)))
+                    load.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
                 } else {
                     try load.answer(SolidPicture(1).png())
                 }
@@ -71,7 +71,7 @@ import WebImageTestSupport
         fixture.manager.load(WebImageRequest(try ManagerFixture.url("other")), completion: results.note)
         #expect(await results.wait(for: 31).count == 31)
         answers.cancel()
-        #expect(results.errors == Array(repeating: .emptyBody(url: url), count: 30))
+        #expect(results.errors == Array(repeating: .invalidResponse(reason: .emptyBody, url: url), count: 30))
         #expect(fixture.loader.loadCount == 2)
     }
 
@@ -163,7 +163,7 @@ import WebImageTestSupport
         load.send(data)
         for await _ in load.cancellations { break }
         let error = await #expect(throws: WebImageError.self) { try await result.value }
-        #expect(error == .temporaryFile(directory: directory.path("missing"), errno: ENOENT))
+        #expect(error == .outOfResources(reason: .temporaryFile(directory: directory.path("missing"), errno: ENOENT)))
     }
 }
 

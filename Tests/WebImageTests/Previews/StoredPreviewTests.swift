@@ -31,7 +31,9 @@ import WebImageTestSupport
             options: EncodingOptions(isProgressive: true))
     }
 
-    private static func trouble(_ url: URL) -> WebImageError { .truncated(expected: 100, received: 50, url: url) }
+    private static func trouble(_ url: URL) -> WebImageError {
+        .invalidResponse(reason: .truncated(expected: 100, received: 50), url: url)
+    }
 
     /// Sends the first half of `data`.
     private func sendHalf(of data: Data, by load: ScriptedLoad) {

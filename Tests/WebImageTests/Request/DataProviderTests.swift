@@ -37,12 +37,14 @@ import WebImageTestSupport
         struct Trouble: Error {}
         let failing = WebImageRequest(id: "x") { throw Trouble() }
         let error = await #expect(throws: WebImageError.self) { try await fixture.manager.image(for: failing) }
-        #expect(error == .dataProvider(id: "x", reason: "Trouble()"))
+        #expect(error == .custom(reason: .provider, id: "x", message: "Trouble()"))
         #expect(error?.code == 240)
         let known = WebImageRequest(id: "y") { throw WebImageError.notInCache(key: "k") }
         await #expect(throws: WebImageError.notInCache(key: "k")) { try await fixture.manager.image(for: known) }
         let empty = WebImageRequest(id: "z") { Data() }
-        await #expect(throws: WebImageError.emptyBody(url: empty.url)) { try await fixture.manager.image(for: empty) }
+        await #expect(throws: WebImageError.invalidResponse(reason: .emptyBody, url: empty.url)) {
+            try await fixture.manager.image(for: empty)
+        }
     }
 
     @Test func areGivenUpWithTheLoad() async throws {

@@ -93,7 +93,9 @@ import WebImageTestSupport
     @Test func limitsOfItsOwnRefuse() async throws {
         var request = WebImageRequest(url)
         request.decodingLimits = DecodingLimits(pixelCount: 10)
-        await #expect(throws: WebImageError.imageTooLarge(size: PixelSize(width: 8, height: 6), pixelLimit: 10)) {
+        await #expect(
+            throws: WebImageError.limitExceeded(reason: .pixels(size: PixelSize(width: 8, height: 6), limit: 10))
+        ) {
             try await fixture.load(request, answeringWith: SolidPicture(1))
         }
     }

@@ -76,7 +76,7 @@ import WebImageTestSupport
         try await fixture.nextLoad().refuse(404)
         try await fixture.nextLoad().answer(picture.png())
         _ = try await fixture.result().get()
-        #expect(operation.attempts[1].error == .unsupportedScheme("gopher", url: unknown))
+        #expect(operation.attempts[1].error == .invalidRequest(reason: .unsupportedScheme("gopher"), url: unknown))
     }
 
     @Test func attemptsTellNoPasswords() async throws {
@@ -97,8 +97,9 @@ import WebImageTestSupport
     @Test func whatIsWrongWithTheRequestIsWrongEverywhere() async throws {
         let fixture = try AttemptFixture()
         fixture.start { $0.alternatives = [second] }
-        try await fixture.nextLoad().end(.failure(.invalidHeader(name: "X")))
-        #expect(await fixture.error() == .invalidHeader(name: "X"))
+        let error = WebImageError.invalidRequest(reason: .invalidHeader(name: "X"), url: second)
+        try await fixture.nextLoad().end(.failure(error))
+        #expect(await fixture.error() == error)
         #expect(fixture.loadCount == 1)
     }
 

@@ -128,7 +128,8 @@ import WebImageTestSupport
         let url = try ManagerFixture.url("a")
         let errors: [WebImageError] = [
             .httpStatus(code: 404, url: url), .certificate(reason: .expired, url: url),
-            .responseTooLarge(byteCount: 2, limit: 1, url: url), .blocked(url: url, cause: .host("h")),
+            .invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url),
+            .blocked(reason: .host("h"), url: url),
         ]
         for error in errors {
             let fixture = try AttemptFixture()
@@ -168,7 +169,8 @@ import WebImageTestSupport
         let first = try await fixture.nextLoad()
         first.begin(expectedByteCount: Int64(wrong.count))
         first.send(wrong.prefix(wrong.count - 5))
-        first.end(.failure(.truncated(expected: Int64(wrong.count), received: 5, url: fixture.url)))
+        first.end(
+            .failure(.invalidResponse(reason: .truncated(expected: Int64(wrong.count), received: 5), url: fixture.url)))
         fixture.clock.advance(by: .seconds(1))
         try await fixture.nextLoad().answer(picture.png(), pieceCount: 3)
         let response = try await fixture.result().get()

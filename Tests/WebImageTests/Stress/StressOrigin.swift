@@ -136,8 +136,8 @@ final class StressOrigin: StressSource, ImageLoader {
         switch fault {
         case .resetMidway: return [known] + half + [reset]
         case .cut:
-            let error = WebImageError.truncated(
-                expected: Int64(data.count), received: Int64(data.count / 2), url: url)
+            let error = WebImageError.invalidResponse(
+                reason: .truncated(expected: Int64(data.count), received: Int64(data.count / 2)), url: url)
             return [known] + half + [.end(.failure(error))]
         case .cutUnnoticed where mayBeCutUnnoticed(number): return [unknown] + half + [.end(.success(()))]
         case .stall: return [.stall, known, .event(.bytes(data)), .end(.success(()))]

@@ -218,7 +218,8 @@ final class StressRecord: Sendable {
             case .notInCache: [.cacheOnly, .offline].contains(plan.request.cachePolicy)
             case .blocked: plan.request.ignoresFailedURLs
             case .processing: plan.variant == .broken
-            case .transport, .httpStatus, .truncated, .decoding, .unrecognizedFormat, .unacceptableContentType:
+            case .transport, .httpStatus, .invalidResponse(.truncated, _), .invalidResponse(.contentType, _), .decoding,
+                .unrecognizedFormat:
                 !run.source.isSound(plan.number)
             default: false
             }

@@ -34,7 +34,7 @@ struct LoaderAnswer: Sendable {
     var isServerTrouble: Bool {
         guard case .failure(let error) = body else { return Self.troubleStatuses.contains(head?.statusCode ?? 0) }
         return switch error {
-        case .transport, .timedOut, .truncated, .emptyBody, .offline: true
+        case .transport, .timedOut, .invalidResponse(.truncated, _), .invalidResponse(.emptyBody, _): true
         case .httpStatus(let code, _): Self.troubleStatuses.contains(code)
         default: false
         }

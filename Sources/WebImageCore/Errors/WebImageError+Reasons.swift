@@ -1,0 +1,300 @@
+// Each reason's text: `problem` ends a sentence, `advice` is one of its own.
+
+extension WebImageError.RequestFailure {
+    var problem: String {
+        switch self {
+        case .unsupportedScheme(let scheme): "no loader handles '\(scheme)' URLs."
+        case .unsupportedMethod(let method, true): "\(method) cannot have a body."
+        case .unsupportedMethod(let method, false): "\(method) is not supported for this URL."
+        case .invalidHeader(let name): "the header '\(name)' is invalid."
+        case .invalidProxy(let variable): "the environment variable \(variable) does not name a usable proxy."
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .unsupportedScheme: "Use https or http, or add a loader for this scheme."
+        case .unsupportedMethod(_, true): "Remove the body, or use POST."
+        case .unsupportedMethod(_, false): "Use GET or HEAD."
+        case .invalidHeader: "Names consist of letters, digits and hyphens; values contain no line breaks or NUL."
+        case .invalidProxy: "Correct the variable, or unset it to load directly."
+        }
+    }
+}
+
+extension WebImageError.BlockReason {
+    var problem: String {
+        switch self {
+        case .scheme(let scheme): "the address policy does not allow the scheme '\(scheme)'."
+        case .host(let host): "the address policy does not allow the host \(host)."
+        case .address(let address): "the address policy does not allow the address \(address)."
+        case .unresolvedHost(let host): "the address policy cannot check \(host), since a proxy resolves it."
+        case .redirect(let target): "the redirect policy does not allow the redirect to \(target.absoluteString)."
+        case .insecureRedirect(let target): "the redirect to \(target.absoluteString) is not encrypted."
+        case .hook: "a request modifier or the manager's shouldLoad hook refused the request."
+        case .failedBefore(let code): "the URL has failed before (error \(code)) and is blocked for some minutes."
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .insecureRedirect: "Allow downgrades if you trust the network."
+        case .failedBefore: "Load it without ignoresFailedURLs, or remove it from the block list."
+        default: nil
+        }
+    }
+}
+
+extension WebImageError.TimeoutReason {
+    func problem(seconds: Double) -> String {
+        switch self {
+        case .connecting: "no connection within \(seconds) s."
+        case .idle: "nothing arrived for \(seconds) s."
+        case .slow(let bytesPerSecond): "fewer than \(bytesPerSecond) bytes a second arrived during \(seconds) s."
+        case .total: "the load took longer than \(seconds) s."
+        case .offline: "there is no network, and none became available within \(seconds) s."
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .connecting: "Try again, or raise connectTimeout."
+        case .idle: "Try again, or raise idleTimeout."
+        case .slow: "Try again, or lower minimumBytesPerSecond."
+        case .total: "Raise totalTimeout if the load may take longer."
+        case .offline: "Connect, and try again."
+        }
+    }
+}
+
+extension WebImageError.CertificateFailure {
+    var problem: String {
+        switch self {
+        case .expired: "the server's certificate has expired."
+        case .notYetValid: "the server's certificate is not valid yet."
+        case .wrongHost: "the server's certificate is for another host."
+        case .selfSigned: "the server's certificate is self-signed."
+        case .unknownIssuer: "no trusted authority has signed the server's certificate."
+        case .publicKeyNotPinned: "the server's public key matches no pinned key."
+        case .authoritiesUnreadable(let detail): "the trusted authorities cannot be read (\(detail))."
+        case .other(let detail): "the server's certificate was rejected (\(detail))."
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .expired: "Tell the server's owner, and check this machine's clock."
+        case .notYetValid: "Check this machine's clock."
+        case .wrongHost: "Check the address."
+        case .selfSigned, .unknownIssuer: "Add its authority to the trusted ones if you know it."
+        case .publicKeyNotPinned: "The key is new, or another server answers."
+        case .authoritiesUnreadable: "Check their file."
+        case .other: nil
+        }
+    }
+}
+
+extension WebImageError.ResponseFailure {
+    var problem: String {
+        switch self {
+        case .truncated(let expected?, let received): "the connection ended after \(received) of \(expected) bytes."
+        case .truncated(nil, let received): "the connection ended early, after \(received) bytes."
+        case .emptyBody: "the body is empty."
+        case .bodyTooLong(let byteCount, let limit): "\(byteCount) bytes are more than the \(limit) allowed."
+        case .headersTooLong(let limit): "the server's headers are longer than \(limit) bytes."
+        case .tooManyRedirects(let limit): "the server redirected more than \(limit) times."
+        case .tooManyInformationalResponses(let limit):
+            "the server sent more than \(limit) informational (1xx) responses."
+        case .contentType(let type): "the server sent '\(type)', which is not an acceptable content type."
+        case .contentCoding(let name): "the body has the coding '\(name)', which is not supported or was not requested."
+        case .decryption: "the decryptor could not decrypt the body."
+        case .refused: "the response modifier refused the response."
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .truncated: "Try again."
+        case .emptyBody, .refused: nil
+        case .bodyTooLong: "Raise the limit if you trust the source."
+        case .headersTooLong, .tooManyInformationalResponses: "This may be an attack."
+        case .tooManyRedirects: "They may form a loop."
+        case .contentType: "Check the address, or change acceptableContentTypes."
+        case .contentCoding:
+            "Allow gzip with acceptsContentCodings, or configure the server to send images without coding."
+        case .decryption: "Check its key."
+        }
+    }
+}
+
+extension WebImageError.ResourceFailure {
+    var problem: String {
+        switch self {
+        case .memory(let byteCount): "\(byteCount) bytes of memory could not be allocated for the image."
+        case .thread: "the system has no thread available."
+        case .temporaryFile(let directory, let errno):
+            "data that does not fit into memory could not be stored in \(directory) (\(WebImageError.systemMessage(errno)))."
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .memory: "Load a thumbnail, or free memory."
+        case .thread: "Try again, or raise the thread limit."
+        case .temporaryFile: "Free space there, or choose another directory."
+        }
+    }
+}
+
+extension WebImageError.DecodingFailure {
+    var problem: String {
+        switch self {
+        case .truncated: "it ends too early"
+        case .corrupt(let detail): "it is damaged (\(detail))"
+        case .unsupported(let feature): "it uses \(feature), which is not supported"
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .truncated: "Load it again."
+        case .corrupt, .unsupported: nil
+        }
+    }
+}
+
+extension WebImageError.LimitFailure {
+    private var isSideTooLong: Bool {
+        guard case .pixels(let size, _) = self else { return false }
+        return max(size.width, size.height) > MutablePixelBuffer.maximumDimension
+    }
+
+    var problem: String {
+        switch self {
+        case .pixels(let size, _) where isSideTooLong:
+            "the image declares \(size) pixels; a side has at most \(MutablePixelBuffer.maximumDimension)."
+        case .pixels(let size, let limit): "the image declares \(size) pixels, more than the \(limit) allowed."
+        case .side(let width, let height):
+            "\(width)×\(height) is not a valid size; sides are 1 to \(MutablePixelBuffer.maximumDimension) pixels long."
+        case .frames(let limit): "the animation has more than the \(limit) frames allowed."
+        case .animation(let byteCount, let limit):
+            "the animation's frames take \(byteCount) bytes, more than the \(limit) allowed."
+        case .scans(let limit): "the progressive JPEG has more than the \(limit) scans allowed."
+        case .metadata(let byteCount, let limit):
+            "the file has \(byteCount) bytes or more of metadata; \(limit) are allowed."
+        case .memory(let byteCount, let limit):
+            "decoding the image takes \(byteCount) bytes of memory; \(limit) are allowed."
+        case .processorTime(let seconds):
+            "decoding the image took more than the \(seconds) s of processor time allowed."
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .pixels where isSideTooLong: nil
+        case .side: nil
+        case .animation: "Load the first frame only, or raise the limit if you trust the source."
+        case .memory: "Load a thumbnail, or raise DecodingLimits.memoryByteCount if you trust the source."
+        case .scans: "This may be an attack. Raise the limit if you trust the source."
+        case .pixels, .frames, .metadata, .processorTime: "Raise the limit if you trust the source."
+        }
+    }
+}
+
+extension WebImageError.EncodingFailure {
+    var problem: String {
+        switch self {
+        case .noEncoder: "no registered encoder supports the format"
+        case .tooLarge(let size, let limit): "\(size) pixels exceed the format's limit of \(limit) for a side"
+        case .noAnimation: "the format does not support animation"
+        case .frameNumber(let number, let frameCount): "there is no frame \(number) of \(frameCount)"
+        case .tooLong(let byteCount, let limit):
+            "the smallest result has \(byteCount) bytes, more than the \(limit) allowed"
+        case .codec(let detail): "the codec failed (\(detail))"
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .noAnimation: "Write a single frame, or choose GIF, PNG or WebP."
+        case .tooLong: "Allow more bytes."
+        case .noEncoder, .tooLarge, .frameNumber, .codec: nil
+        }
+    }
+}
+
+extension WebImageError.FrameFailure {
+    var problem: String {
+        switch self {
+        case .none: "there are no frames"
+        case .durationCount(let count, let frameCount): "there are \(count) durations for \(frameCount) frames"
+        case .duration(let seconds, let frame): "the duration of frame \(frame) is \(seconds) s"
+        case .size(let size, let frame, let expected): "frame \(frame) has \(size) pixels, the first has \(expected)"
+        case .outsideSheet(let rect, let frame, let sheet):
+            "the rectangle of frame \(frame), \(rect), is empty or not inside the sheet of \(sheet) pixels"
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .none: "Add at least one."
+        case .durationCount: "Give one for each frame, or one for all."
+        case .duration: "Give 0 or more."
+        case .size: "Make all frames the same size."
+        case .outsideSheet: nil
+        }
+    }
+}
+
+extension WebImageError.ProcessingFailure {
+    var problem: String {
+        switch self {
+        case .invalidParameter(let name, let value): "'\(name)' cannot be \(value)"
+        case .emptyResult: "no pixels would be left"
+        case .resultTooLarge(let size, let limit): "the result would have \(size) pixels; \(limit) are allowed"
+        case .canvasTooLarge(let size, let limit): "\(size) exceeds the \(limit) pixels a side that cairo supports"
+        case .unbalancedRestore: "a drawing state was restored that had not been saved"
+        case .textTooLong(let byteCount, let limit): "the text has \(byteCount) bytes; at most \(limit) can be laid out"
+        case .notAnEmoji(let text): "'\(text.prefix(50))' is not a single emoji"
+        case .noFont(nil): "no font is installed"
+        case .noFont(let emoji?): "no installed font has \(emoji) in color"
+        case .failed(let detail): detail
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .emptyResult: "Choose an area inside the image."
+        case .resultTooLarge: "Make the image smaller first."
+        case .unbalancedRestore: "Call save before each restore."
+        case .noFont(nil): "Install one, such as Debian's fonts-dejavu-core."
+        case .noFont: "Install one, such as Debian's fonts-noto-color-emoji."
+        case .invalidParameter, .canvasTooLarge, .textTooLong, .notAnEmoji, .failed: nil
+        }
+    }
+}
+
+extension WebImageError.DiskCacheFailure {
+    var problem: String {
+        switch self {
+        case .system(let errno): "cannot be used (\(WebImageError.systemMessage(errno))); images load without it"
+        case .corruptIndex(let path): "had a damaged index, which was moved to \(path); the cache starts empty"
+        case .index(let code, let message): "cannot be used (SQLite \(code): \(message)); images load without it"
+        case .corruptValue(let path): "had damaged bytes in \(path); their entry was removed"
+        case .obstructed(let path):
+            "had something other than a regular file in place of one of its files; it was moved to \(path)"
+        case .foreignDirectory(let owner):
+            "belongs to user \(owner), who could put anything into it; images load without it"
+        case .attributesTooLarge(let byteCount, let limit):
+            "was given \(byteCount) bytes of attributes; at most \(limit) are allowed, so nothing was stored"
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .foreignDirectory:
+            "Give the directory to the user of this process, or set DiskCache.Configuration.allowsForeignDirectory."
+        default: nil
+        }
+    }
+}
