@@ -27,6 +27,7 @@ extension WebImageError {
         case .encoding: 302
         case .limitExceeded(let reason, _): reason.code
         case .invalidFrames: 311
+        case .processing("drawing", _, _): 322
         case .processing: 320
         case .notInCache: 400
         case .diskCache: 401

@@ -50,7 +50,8 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .limitExceeded(let reason, _): reason.problem
         case .encoding(let format, let reason): "the image could not be encoded as \(format): \(reason.problem)."
         case .invalidFrames(let reason): "the frames cannot form an animation: \(reason.problem)."
-        case .processing(let identifier, let reason, _): "\(identifier) failed: \(reason.problem)."
+        case .processing("drawing", let reason, _): "the drawing failed: \(reason.problem)."
+        case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem)."
         case .notInCache: "not in the cache, and the request allows no other source."
         case .diskCache(_, let reason): "the disk cache \(reason.problem)."
         case .custom(.provider, let id, let message): "the closure that provides '\(id)' failed: \(message)."

@@ -53,7 +53,7 @@ import WebImageTestSupport
     func standardInputWithoutAnImageFails(arguments: [String]) async throws {
         let empty = try await tool.run(arguments)
         #expect(empty.status == 1)
-        #expect(empty.errors.contains("standard input: ") && empty.errors.contains("No data available"))
+        #expect(empty.errors.contains("standard input: ") && empty.errors.contains("the file is empty"))
         let text = try tool.write(Data("no image".utf8), to: "text")
         let handle = try #require(FileHandle(forReadingAtPath: text))
         let run = try await tool.start(arguments, input: handle).wait()

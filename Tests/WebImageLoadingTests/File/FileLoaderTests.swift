@@ -40,7 +40,7 @@ import WebImageTestSupport
 
     @Test func reportsAnEmptyFile() async throws {
         let url = try directory.write(Data(), to: "empty")
-        #expect(try await loader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
+        #expect(try await loader.error(url) == .file(path: url.path(percentEncoded: false), errno: ENODATA))
     }
 
     @Test func aHeadRequestBringsTheHeadAlone() async throws {

@@ -15,7 +15,9 @@ import WebImageTestSupport
     }
 
     private func fail(_ request: WebImageRequest, with error: WebImageError) async throws {
-        await #expect(throws: error) { try await fixture.load(request) { $0.end(.failure(error)) } }
+        await #expect(throws: error.concerning(request.url)) {
+            try await fixture.load(request) { $0.end(.failure(error)) }
+        }
     }
 
     private var notFound: WebImageError { .httpStatus(code: 404, url: url) }

@@ -41,14 +41,14 @@ import WebImageTestSupport
     @Test func keepsAPageOutOfTheCache() async throws {
         let page = Data("<!DOCTYPE html><title>Log in</title>".utf8)
         let error = try await failure(answering: page, contentType: "text/html")
-        #expect(error == .unrecognizedFormat(contentType: "text/html", leadingBytes: Array(page.prefix(16))))
+        #expect(error == .unrecognizedFormat(contentType: "text/html", leadingBytes: Array(page.prefix(16)), url: url))
         await expectNothingCached()
     }
 
     @Test func keepsATruncatedPictureOutOfTheCache() async throws {
         let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
         let error = try await failure(answering: Data(png.prefix(png.count / 2)))
-        #expect(error == .decoding(format: .png, reason: .truncated))
+        #expect(error == .decoding(format: .png, reason: .truncated, url: url))
         await expectNothingCached()
     }
 
@@ -98,7 +98,9 @@ import WebImageTestSupport
 
     @Test func saysThatADamagedEntryIsDamagedIfNothingElseMayAnswer() async throws {
         fixture.cache.disk?.store(Data("damaged".utf8), for: url.absoluteString)
-        await #expect(throws: WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array("damaged".utf8))) {
+        await #expect(
+            throws: WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array("damaged".utf8), url: url)
+        ) {
             try await fixture.manager.image(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         }
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)

@@ -251,7 +251,7 @@ import WebImageTestSupport
         let error = await #expect(throws: WebImageError.self) {
             try await fixture.load(request, answeringWith: SolidPicture(1))
         }
-        #expect(error == .processing(identifier: "transform(id:bad)", reason: .failed("Trouble()")))
+        #expect(error == .processing(identifier: "transform(id:bad)", reason: .failed("Trouble()"), url: url))
     }
 
     @Test func didFinishIsToldOfPicturesThatMemoryHasAtOnce() async throws {

@@ -163,7 +163,10 @@ import WebImageTestSupport
         load.send(data)
         for await _ in load.cancellations { break }
         let error = await #expect(throws: WebImageError.self) { try await result.value }
-        #expect(error == .outOfResources(reason: .temporaryFile(directory: directory.path("missing"), errno: ENOENT)))
+        #expect(
+            error
+                == .outOfResources(
+                    reason: .temporaryFile(directory: directory.path("missing"), errno: ENOENT), url: url))
     }
 }
 

@@ -87,7 +87,7 @@ import WebImage
         fixture.manager.load(fine, completion: fineResults.note)
         try await fixture.nextLoad().answer(SolidPicture(5).png())
         await #expect(
-            throws: WebImageError.processing(identifier: "probe(name:b,red:1)", reason: .failed("no luck"))
+            throws: WebImageError.processing(identifier: "probe(name:b,red:1)", reason: .failed("no luck"), url: url)
         ) { _ = try await badResults.wait(for: 1)[0].get() }
         #expect(try redOfFirstPixel(await fineResults.wait(for: 1)[0].get().image) == 6)
         #expect(fixture.manager.cachedImage(for: bad) == nil)

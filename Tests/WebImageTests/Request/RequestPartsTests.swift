@@ -94,7 +94,8 @@ import WebImageTestSupport
         var request = WebImageRequest(url)
         request.decodingLimits = DecodingLimits(pixelCount: 10)
         await #expect(
-            throws: WebImageError.limitExceeded(reason: .pixels(size: PixelSize(width: 8, height: 6), limit: 10))
+            throws: WebImageError.limitExceeded(
+                reason: .pixels(size: PixelSize(width: 8, height: 6), limit: 10), url: url)
         ) {
             try await fixture.load(request, answeringWith: SolidPicture(1))
         }
