@@ -18,7 +18,7 @@ final class PlayerFixture: Sendable {
     ///   - beside: another player whose clock and pools this one uses.
     init(
         _ source: any AnimationSource, configuration: AnimationPlayer.Configuration = .init(), capacity: Int? = nil,
-        decodesAtOnce: Bool = true, pressureSource: (any MemoryPressureSource)? = nil,
+        decodesAtOnce: Bool = true, pressureSource: MemoryPressureSource? = nil,
         beside other: PlayerFixture? = nil
     ) throws {
         let work = other?.work ?? ManualWork()
@@ -200,7 +200,7 @@ final class NumberedSource: AnimationSource {
         return Int(pixel[0]) | Int(pixel[1]) << 8 | Int(pixel[2]) << 16
     }
 
-    private final class Reader: AnimationFrameReader {
+    private final class Reader: ExtensibleFrameReader {
         private var source: NumberedSource
         private var next = 0
 

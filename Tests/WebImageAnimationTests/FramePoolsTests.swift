@@ -165,7 +165,7 @@ import WebImageTestSupport
     // MARK: Pressure
 
     @Test func pressureReleasesFramesNotShownAndRecoveryIsGradual() throws {
-        let pressure = ManualMemoryPressure()
+        let pressure = MemoryPressureSource()
         let fixture = try PlayerFixture(NumberedSource(100), pressureSource: pressure)
         fixture.player.play()
         fixture.advance(110)
@@ -187,7 +187,7 @@ import WebImageTestSupport
     }
 
     @Test func recoveryIsAsGradualWithManyPlayers() throws {
-        let pressure = ManualMemoryPressure()
+        let pressure = MemoryPressureSource()
         let source = NumberedSource(100)
         let first = try PlayerFixture(source, pressureSource: pressure)
         let others = try (0..<19).map { _ in try PlayerFixture(source, beside: first) }
@@ -201,7 +201,7 @@ import WebImageTestSupport
     }
 
     @Test func aWarningReleasesHalf() throws {
-        let pressure = ManualMemoryPressure()
+        let pressure = MemoryPressureSource()
         let fixture = try PlayerFixture(NumberedSource(100), pressureSource: pressure)
         fixture.player.play()
         fixture.advance(110)
@@ -210,7 +210,7 @@ import WebImageTestSupport
     }
 
     @Test func observesPressureOnlyWhileThereArePools() throws {
-        let pressure = ManualMemoryPressure()
+        let pressure = MemoryPressureSource()
         let pools = FramePools(byteLimit: 1 << 20, pressureSource: pressure)
         #expect(pressure.observerCount == 0)
         do {

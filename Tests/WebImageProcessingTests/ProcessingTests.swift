@@ -141,7 +141,7 @@ import WebImageTestSupport
         // A reader continues with the next version.
         let shorter = try #require(try partial.processed(by: [.flip(.both)]).animation)
         let longer = try #require(try source.processed(by: [.flip(.both)]).animation)
-        let reader = shorter.makeFrameReader()
+        let reader = try #require(shorter.makeFrameReader() as? any ExtensibleFrameReader)
         #expect(!reader.update(to: whole))
         #expect(reader.update(to: longer))
         #expect(try reader.frame(at: 2, cancellation: nil)[0, 0] == SIMD4(30, 0, 0, 255))
@@ -159,7 +159,7 @@ import WebImageTestSupport
         var byteCount: Int { 0 }
         func makeFrameReader() -> any AnimationFrameReader { Reader(pixels: pixels) }
 
-        final class Reader: AnimationFrameReader {
+        final class Reader: ExtensibleFrameReader {
             var pixels: [PixelBuffer]
             init(pixels: [PixelBuffer]) { self.pixels = pixels }
             func update(to source: any AnimationSource) -> Bool {

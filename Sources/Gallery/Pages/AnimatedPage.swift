@@ -68,7 +68,7 @@ extension WebPicture {
             nonisolated(unsafe) let data = data
             MainActor.assumeIsolated {
                 let picture = Unmanaged<WebPicture>.fromOpaque(data).takeUnretainedValue()
-                if picture.player?.status == .playing { picture.player?.pause() } else { picture.player?.play() }
+                if picture.player?.isPlaying == true { picture.player?.pause() } else { picture.player?.play() }
             }
         }
         // The widget owns both. The gesture is released before the picture.

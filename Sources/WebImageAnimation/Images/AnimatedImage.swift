@@ -13,12 +13,12 @@ public import WebImageCore
 /// ```
 public struct AnimatedImage: Sendable {
     /// The frames.
-    public let source: any AnimationSource
+    package let source: any AnimationSource
     /// The image to show before the frames play, usually the first frame.
-    public let poster: PixelBuffer
+    package let poster: PixelBuffer
     package let scale: Double
     package let format: ImageFormat?
-    /// Whether ``poster`` is the decoded first frame, so that it need not be decoded again.
+    /// Whether `poster` is the decoded first frame, so that it need not be decoded again.
     let posterIsFirstFrame: Bool
 
     /// Makes the animation of an image, or a still as its only frame.
@@ -51,9 +51,7 @@ public struct AnimatedImage: Sendable {
     }
 
     /// Decodes the first frame of `data`. Blocks the calling thread.
-    ///
-    /// - Throws: the errors of ``WebImageCoding/CodecRegistry/decode(_:options:)``.
-    public init(
+    package init(
         data: Data, registry: CodecRegistry = .shared, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) {
         self.init(try registry.decode(data, options: options))
@@ -124,7 +122,7 @@ public struct AnimatedImage: Sendable {
         try self.init(source, scale: scale)
     }
 
-    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` is ``source``.
+    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` has the frames.
     public var image: Image {
         Image(
             pixels: poster, scale: scale, format: format, frameCount: source.frameCount,

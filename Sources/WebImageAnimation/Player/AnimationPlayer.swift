@@ -41,7 +41,7 @@ public final class AnimationPlayer: Sendable {
         /// long as the player.
         public var releasesFramesWhenStopped = false
         /// Whether it only shows the first frame; `false` by default.
-        public var showsFirstFrameOnly = false
+        package var showsFirstFrameOnly = false
 
         /// Makes a configuration.
         public init(
@@ -58,12 +58,11 @@ public final class AnimationPlayer: Sendable {
     }
 
     /// The state of a player.
-    public enum Status: Sendable, Hashable {
+    package enum Status: Sendable {
         /// Not started, or stopped.
         case stopped
         /// Playing while it is visible and frames are available.
         case playing
-        /// Paused.
         case paused
         /// The last loop is completed; it stands on the frame on which its mode stops.
         case finished
@@ -93,12 +92,16 @@ public final class AnimationPlayer: Sendable {
 
     /// Makes a stopped player that shows the image's poster.
     ///
-    /// - Parameters:
-    ///   - clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
-    ///   - pools: where to find frames; those of the process by default.
-    public init(
-        _ image: AnimatedImage, configuration: Configuration = Configuration(),
-        clock: (any TimerClock)? = nil, pools: FramePools = .shared
+    /// - Parameter clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
+    public convenience init(
+        _ image: AnimatedImage, configuration: Configuration = Configuration(), clock: (any TimerClock)? = nil
+    ) {
+        self.init(image, configuration: configuration, clock: clock, pools: .shared)
+    }
+
+    package init(
+        _ image: AnimatedImage, configuration: Configuration = Configuration(), clock: (any TimerClock)? = nil,
+        pools: FramePools
     ) {
         self.clock = clock ?? SystemTimerClock.shared
         state = Lock(State(playback: Playback(image, configuration: configuration, pools: pools)))
@@ -222,8 +225,9 @@ extension AnimationPlayer {
 
 extension AnimationPlayer {
     package var image: AnimatedImage { read(\.image) }
-    /// The current state.
-    public var status: Status { read(\.status) }
+    package var status: Status { read(\.status) }
+    /// Whether it plays: it was started, and neither paused, stopped nor at the end of its last loop.
+    public var isPlaying: Bool { status == .playing }
     /// The frame to show now; at first the poster, or `nil` while that is processed.
     public var currentFrame: PixelBuffer? { read { $0.shown?.pixels } }
     /// The index of that frame.
@@ -231,7 +235,7 @@ extension AnimationPlayer {
     /// The number of completed loops.
     public var completedLoopCount: Int { read(\.playhead.loop) }
     /// The number of frames dropped to keep to the clock.
-    public var droppedFrameCount: Int { read(\.droppedFrameCount) }
+    package var droppedFrameCount: Int { read(\.droppedFrameCount) }
     package var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
     /// The number of decoded frames in memory, shared with other players.
     public var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }

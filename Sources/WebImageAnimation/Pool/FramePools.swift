@@ -7,7 +7,7 @@ package import WebImageProcessing
 /// Visible animations share the limit: each gets what all its frames take, or an equal share of what the smaller ones
 /// leave. Invisible ones keep what is left over.
 public final class FramePools: Sendable {
-    /// The frames of all players, unless they are given others.
+    /// The frames of all players.
     public static let shared = FramePools()
 
     /// Runs a closure on another thread.
@@ -45,18 +45,15 @@ public final class FramePools: Sendable {
     }
 
     private let state: Lock<State>
-    private let pressureSource: (any MemoryPressureSource)?
+    private let pressureSource: MemoryPressureSource?
     let submit: Submit
 
     /// Makes pools with their own limit.
     ///
-    /// - Parameters:
-    ///   - byteLimit: see ``byteLimit``.
-    ///   - poolByteLimit: see ``poolByteLimit``.
-    ///   - pressureSource: reports memory pressure, under which frames that are not shown are released; `nil` for none.
-    public convenience init(
+    /// - Parameter pressureSource: reports memory pressure, under which frames that are not shown are released.
+    package convenience init(
         byteLimit: Int? = nil, poolByteLimit: Int = .max,
-        pressureSource: (any MemoryPressureSource)? = SystemMemoryPressure()
+        pressureSource: MemoryPressureSource? = .system
     ) {
         self.init(byteLimit: byteLimit, poolByteLimit: poolByteLimit, pressureSource: pressureSource) {
             DecodingQueue.shared.submit(priority: $0, $1)
@@ -65,7 +62,7 @@ public final class FramePools: Sendable {
 
     /// - Parameter submit: runs decoding.
     package init(
-        byteLimit: Int?, poolByteLimit: Int = .max, pressureSource: (any MemoryPressureSource)?,
+        byteLimit: Int?, poolByteLimit: Int = .max, pressureSource: MemoryPressureSource?,
         submit: @escaping Submit
     ) {
         self.pressureSource = pressureSource

@@ -67,7 +67,7 @@ struct FrameReaders {
     /// A reader that cannot continue with the longer version would never see its end.
     private func renewed(_ reader: Reader) -> Reader? {
         guard reader.frameCount != source.frameCount else { return reader }
-        guard reader.reader.update(to: source) else { return nil }
+        guard (reader.reader as? any ExtensibleFrameReader)?.update(to: source) == true else { return nil }
         return Reader(reader: reader.reader, next: reader.next, frameCount: source.frameCount)
     }
 

@@ -24,7 +24,7 @@ extension MemoryCache {
         public var valueRelease = ValueRelease.caller
         /// Reports memory pressure: a warning frees half of the cache, a critical report all of it. The system by
         /// default; `nil` for a cache that ignores memory pressure.
-        public var pressureSource: (any MemoryPressureSource)? = SystemMemoryPressure()
+        public var pressureSource: MemoryPressureSource? = .system
         /// Whether ``MemoryCache/didEnterBackground()`` empties the cache. `true` by default.
         public var removesAllInBackground = true
 

@@ -18,13 +18,13 @@ final class MemoryUpkeep: Sendable {
     }
 
     private let maintenance: CacheMaintenance
-    private let pressureSource: (any MemoryPressureSource)?
+    private let pressureSource: MemoryPressureSource?
     private let clock: MemoryClock
     private let state = Lock(State())
     /// The time of the scheduled sweep, in nanoseconds; `.min` if none could be earlier.
     private let scheduledSweep = Atomic(Int64.max)
 
-    init(maintenance: CacheMaintenance, pressureSource: (any MemoryPressureSource)?, clock: MemoryClock) {
+    init(maintenance: CacheMaintenance, pressureSource: MemoryPressureSource?, clock: MemoryClock) {
         self.maintenance = maintenance
         self.pressureSource = pressureSource
         self.clock = clock

@@ -12,7 +12,7 @@ internal import WebImageCore
 /// The image of a frame is the canvas itself, frozen; drawing the next frame copies it only if a caller still holds it.
 /// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so nothing has to be restored. The pixels don't
 /// depend on the order of calls.
-final class ComposedFrameReader: AnimationFrameReader {
+final class ComposedFrameReader: ExtensibleFrameReader {
     private var animation: ComposedAnimation
     private let canvasSize: PixelSize
     private var parts: [FramePart]

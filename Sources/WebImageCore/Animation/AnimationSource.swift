@@ -33,17 +33,18 @@ extension AnimationSource {
 
 /// Identifies an animation: equal to its copies, and to identities derived from them through the same changes.
 public struct AnimationIdentity: Sendable, Hashable {
-    private final class Origin: Sendable {}
+    private final class Origin: Sendable, Hashable {
+        static func == (first: Origin, second: Origin) -> Bool { first === second }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    }
 
     private let origin: Origin
     /// The changes made to each frame, oldest first.
     private let changes: [String]
 
     /// Creates a unique identity.
-    public init() {
-        origin = Origin()
-        changes = []
-    }
+    public init() { self.init(origin: Origin(), changes: []) }
 
     private init(origin: Origin, changes: [String]) {
         self.origin = origin
@@ -55,19 +56,8 @@ public struct AnimationIdentity: Sendable, Hashable {
     ///
     /// - Parameter change: the name of the change with all its parameters. The same name must always have the same
     ///   effect on a frame.
-    public func changed(by change: String) -> AnimationIdentity {
+    package func changed(by change: String) -> AnimationIdentity {
         AnimationIdentity(origin: origin, changes: changes + [change])
-    }
-
-    /// Whether both come from the same call of ``init()``, through the same changes.
-    public static func == (first: AnimationIdentity, second: AnimationIdentity) -> Bool {
-        first.origin === second.origin && first.changes == second.changes
-    }
-
-    /// Hashes the origin and the changes.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(origin))
-        hasher.combine(changes)
     }
 }
 
@@ -98,14 +88,12 @@ public protocol AnimationFrameReader: AnyObject {
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
-
-    /// Switches to a later version of the source, which has the same frames and more after them, and keeps the canvas.
-    ///
-    /// - Returns: `false` if the reader cannot switch; it is then unchanged. This is the default.
-    func update(to source: any AnimationSource) -> Bool
 }
 
-extension AnimationFrameReader {
-    /// Returns `false`.
-    public func update(to source: any AnimationSource) -> Bool { false }
+/// A reader that can continue with a longer version of its source, as while a file arrives.
+package protocol ExtensibleFrameReader: AnimationFrameReader {
+    /// Switches to a later version of the source, which has the same frames and more after them, and keeps the canvas.
+    ///
+    /// - Returns: `false` if the reader cannot switch; it is then unchanged.
+    func update(to source: any AnimationSource) -> Bool
 }

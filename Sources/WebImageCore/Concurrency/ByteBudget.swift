@@ -12,30 +12,17 @@
 ///                        └ yes ──► temporary file
 /// ```
 package final class ByteBudget: Sendable {
-    private struct Waiter {
-        let id: Int
-        var priority: LoadPriority
-        let start: @Sendable (Share) -> Void
-    }
+    private typealias Start = @Sendable (Share) -> Void
 
     private struct State {
         var heldByteCount = 0
         /// The part of `heldByteCount` that is estimated.
         var estimatedByteCount = 0
-        var waiters: [Waiter] = []
-        var lastID = 0
+        var waiting = PriorityQueue<Start>()
 
         mutating func addEstimate() {
             heldByteCount += ByteBudget.estimatedByteCount
             estimatedByteCount += ByteBudget.estimatedByteCount
-        }
-
-        /// The first waiter of the highest priority.
-        mutating func takeFirst() -> Waiter? {
-            guard let priority = waiters.lazy.map(\.priority).max(),
-                let index = waiters.firstIndex(where: { $0.priority == priority })
-            else { return nil }
-            return waiters.remove(at: index)
         }
     }
 
@@ -53,7 +40,7 @@ package final class ByteBudget: Sendable {
     package var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
     /// The number of waiting reads.
-    package var waitingCount: Int { state.withLock { $0.waiters.count } }
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Counts bytes until the share is released.
     package func hold(_ byteCount: Int) -> Share {
@@ -77,16 +64,14 @@ package final class ByteBudget: Sendable {
     /// - Parameter start: receives a share of the budget, to be kept by the owner of the bytes.
     /// - Returns: the place in the queue, if the call has to wait.
     package func admit(priority: LoadPriority, _ start: @escaping @Sendable (Share) -> Void) -> (any LoaderTask)? {
-        let id = state.withLock { state -> Int? in
+        let ticket = state.withLock { state -> PriorityQueue<Start>.Ticket? in
             guard state.heldByteCount >= byteLimit else {
                 state.addEstimate()
                 return nil
             }
-            state.lastID += 1
-            state.waiters.append(Waiter(id: state.lastID, priority: priority, start: start))
-            return state.lastID
+            return state.waiting.insert(start, priority: priority)
         }
-        if let id { return Waiting(budget: self, id: id) }
+        if let ticket { return Waiting(budget: self, ticket: ticket) }
         start(Share(budget: self))
         return nil
     }
@@ -102,11 +87,11 @@ package final class ByteBudget: Sendable {
         while let start = nextStart() { start(Share(budget: self)) }
     }
 
-    private func nextStart() -> (@Sendable (Share) -> Void)? {
+    private func nextStart() -> Start? {
         state.withLock { state in
-            guard state.heldByteCount < byteLimit, let waiter = state.takeFirst() else { return nil }
+            guard state.heldByteCount < byteLimit, let start = state.waiting.popFirst() else { return nil }
             state.addEstimate()
-            return waiter.start
+            return start
         }
     }
 
@@ -139,21 +124,16 @@ package final class ByteBudget: Sendable {
     /// A place in the queue.
     private struct Waiting: LoaderTask {
         let budget: ByteBudget
-        let id: Int
+        let ticket: PriorityQueue<Start>.Ticket
 
         func cancel() {
             // Released outside the lock: what the closure captures may run code when it is released.
-            let waiter = budget.state.withLock { state in
-                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
-            }
-            withExtendedLifetime(waiter) {}
+            let start = budget.state.withLock { $0.waiting.remove(ticket) }
+            withExtendedLifetime(start) {}
         }
 
         func setPriority(_ priority: LoadPriority) {
-            budget.state.withLock { state in
-                guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return }
-                state.waiters[index].priority = priority
-            }
+            budget.state.withLock { _ = $0.waiting.setPriority(priority, of: ticket) }
         }
     }
 }

@@ -351,18 +351,10 @@ extension Job {
     /// Starts the job and waits for its result. When the task is cancelled, it abandons the job and returns
     /// ``WebImageError/cancelled``.
     package func result(start: @Sendable (Job) -> Void) async -> Result<Output, WebImageError> {
-        let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                waiter.attach(continuation)
-                let subscription = subscribe(priority: .normal) { event in
-                    if case .finished(let result) = event { waiter.resume(result) }
-                }
-                if let subscription { task.attach(subscription) }
-                start(self)
-            }
-        } onCancel: {
-            if waiter.resume(.failure(.cancelled)) { task.cancel() }
+        await DeferredTask.result { finish in
+            let subscription = subscribe(priority: .normal) { if case .finished(let result) = $0 { finish(result) } }
+            start(self)
+            return subscription
         }
     }
 }
@@ -373,16 +365,27 @@ extension JobTable {
     package func result(
         for key: Key, priority: LoadPriority, start: @Sendable (Work) -> Void
     ) async -> Result<Output, WebImageError> {
+        await DeferredTask.result { finish in
+            join(
+                key, priority: priority, handler: { if case .finished(let result) = $0 { finish(result) } },
+                start: start)
+        }
+    }
+}
+
+extension DeferredTask {
+    /// Starts work and waits for its result. When the task is cancelled, it cancels the work and returns
+    /// ``WebImageError/cancelled``.
+    ///
+    /// - Parameter start: calls its argument with the result, at any time, and returns the work in progress.
+    package static func result<Output: Sendable>(
+        _ start: (_ finish: @escaping @Sendable (Result<Output, WebImageError>) -> Void) -> (any LoaderTask)?
+    ) async -> Result<Output, WebImageError> {
         let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 waiter.attach(continuation)
-                let subscription = join(key, priority: priority) { event in
-                    if case .finished(let result) = event { waiter.resume(result) }
-                } start: {
-                    start($0)
-                }
-                if let subscription { task.attach(subscription) }
+                if let started = start({ waiter.resume($0) }) { task.attach(started) }
             }
         } onCancel: {
             if waiter.resume(.failure(.cancelled)) { task.cancel() }

@@ -1,9 +1,10 @@
 internal import Dispatch
+internal import Glibc
 
 /// A source of time that calls back at a given time.
 ///
 /// The system's monotonic clock is the default everywhere. A view may use its frame clock instead, and tests and
-/// programs that render frames use a ``ManualTimerClock``. A clock may be used while the caller holds a lock, so it
+/// programs that render frames use a clock that they advance. A clock may be used while the caller holds a lock, so it
 /// must never call back inside a call.
 public protocol TimerClock: Sendable {
     /// The time since an arbitrary moment; never decreases. May be called on any thread.
@@ -159,5 +160,80 @@ extension Duration {
         guard !overflow else { return seconds < 0 ? .min : .max }
         let (sum, isTooLarge) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
         return isTooLarge ? seconds < 0 ? .min : .max : sum
+    }
+}
+
+/// A clock that moves only when advanced, for tests and for programs that render frames at their own pace.
+package final class ManualTimerClock: TimerClock {
+    private struct State {
+        var now: Int64 = 0
+        var schedule = CallSchedule()
+
+        /// Clamped to the largest time, after more than 292 years.
+        func time(after duration: Duration) -> Int64 {
+            let (sum, overflow) = now.addingReportingOverflow(max(0, duration.nanoseconds))
+            return overflow ? .max : sum
+        }
+    }
+
+    private let state = Lock(State())
+
+    /// Creates a clock at time 0.
+    package init() {}
+
+    /// The time by which the clock was advanced.
+    package var now: Duration { .nanoseconds(state.withLock { $0.now }) }
+
+    package var pendingCallCount: Int { state.withLock { $0.schedule.count } }
+
+    package var nextCallTime: Duration? { state.withLock { $0.schedule.nextTime }.map { .nanoseconds($0) } }
+
+    /// Schedules `body`. ``advance(by:)`` calls it, on its caller's thread.
+    package func schedule(at time: Duration, _ body: @escaping @Sendable () -> Void) -> ScheduledCall {
+        let (number, due) = state.withLock { state in
+            // A time in the past comes after the calls that are due now.
+            let due = max(time.nanoseconds, state.now)
+            return (state.schedule.add(at: due, body), due)
+        }
+        return ScheduledCall { [weak self] in
+            _ = self?.state.withLock { $0.schedule.remove(at: due, number: number) }
+        }
+    }
+
+    /// Advances the time and makes each call at its time, before this method returns.
+    ///
+    /// Must not be called concurrently, nor from a scheduled call.
+    ///
+    /// - Parameter duration: 0, the default, makes the calls that are due now. Negative durations count as 0.
+    package func advance(by duration: Duration = .zero) {
+        let target = state.withLock { $0.time(after: duration) }
+        while let body = state.withLock({ state -> (@Sendable () -> Void)? in
+            if let next = state.schedule.nextTime, next <= target { state.now = max(state.now, next) }
+            return state.schedule.removeNext(dueAt: target)
+        }) { body() }
+        state.withLock { $0.now = target }
+    }
+
+    /// Advances the time in one step, as if the process had been suspended: calls are late, all at the new time.
+    package func jump(by duration: Duration) {
+        state.withLock { $0.now = $0.time(after: duration) }
+        advance()
+    }
+}
+
+/// The time since the machine was booted, including sleep.
+package enum BootTime {
+    /// The time in nanoseconds; reading it takes no system call.
+    package static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}
+
+extension Duration {
+    /// The duration in seconds, as exactly as a `Double` can represent it.
+    package var inExactSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -1,5 +1,5 @@
 /// How an image is placed in a rectangle of another size, like UIKit's content mode of a view.
-public enum ImageContentMode: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ImageContentMode: String, Sendable, CaseIterable {
     /// Fills the rectangle exactly, without regard to the proportions.
     case scaleToFill
     /// As large as possible inside the rectangle, with the image's proportions, centered.
@@ -29,7 +29,7 @@ public enum ImageContentMode: String, Sendable, Hashable, Codable, CaseIterable 
     case bottomRight
 
     /// Returns the rectangle of an image of `size` placed in `rect`, in the same units. It may extend beyond `rect`.
-    public func rect(of size: PointSize, in rect: PointRect) -> PointRect {
+    package func rect(of size: PointSize, in rect: PointRect) -> PointRect {
         let factor: (x: Double, y: Double)
         switch self {
         case .scaleToFill, .redraw:

@@ -1,5 +1,5 @@
 /// How an image is fitted to a box with other proportions.
-public enum ResizeMode: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ResizeMode: String, Sendable, CaseIterable {
     /// As large as possible inside the box, with the image's proportions.
     case aspectFit
     /// As small as possible while covering the box, with the image's proportions; nothing is cropped.
@@ -16,7 +16,7 @@ extension ResizeMode {
     ///
     /// - Parameter allowsUpscaling: if `false`, returns `size` where the result would be larger, since thumbnails are
     ///   never enlarged. `stretch` then limits each side separately.
-    public func size(of size: PixelSize, in box: PixelSize, allowsUpscaling: Bool = false) -> PixelSize {
+    package func size(of size: PixelSize, in box: PixelSize, allowsUpscaling: Bool = false) -> PixelSize {
         guard size.width > 0, size.height > 0, box.width > 0 || box.height > 0 else { return size }
         let horizontal = box.width > 0 ? Double(box.width) / Double(size.width) : nil
         let vertical = box.height > 0 ? Double(box.height) / Double(size.height) : nil

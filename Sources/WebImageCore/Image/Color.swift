@@ -1,5 +1,5 @@
 /// A color in sRGB with straight (not premultiplied) alpha; components range from 0 to 1.
-public struct Color: Sendable, Hashable, Codable {
+public struct Color: Sendable, Hashable {
     /// Red, 0 to 1.
     public var red: Double
     /// Green, 0 to 1.

@@ -79,6 +79,12 @@ package final class CacheMaintenance: Sendable {
         }
     }
 
+    /// Notifies all observers before it returns.
+    func report(_ level: MemoryPressureLevel) {
+        let receivers = state.withLock { $0.observers.receivers }
+        for receive in receivers.values { receive(level) }
+    }
+
     /// Sweeps the cache at `due` or a little later; `.max` for never.
     package func schedule(_ cache: any MaintainedCache, at due: Int64) {
         change { $0.clients[ObjectIdentifier(cache)] = due == .max ? nil : Client(cache: cache, due: due) }

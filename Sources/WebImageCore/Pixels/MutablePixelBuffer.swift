@@ -20,18 +20,18 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
 
     private let storage: PixelStorage
 
-    /// Allocates memory for `width` by `height` pixels from `pool`. The memory is **not** cleared: write every pixel.
+    /// Allocates memory for `width` by `height` pixels. The memory is **not** cleared: write every pixel.
     ///
     /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above ``maximumDimension``,
     ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.
-    public init(width: Int, height: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
-        try self.init(width: width, height: height, spareByteCount: 0, pool: pool)
+    public init(width: Int, height: Int) throws(WebImageError) {
+        try self.init(width: width, height: height, pool: .shared)
     }
 
     /// Allocates memory with `spareByteCount` bytes after the last row, for decoders that unpack into the memory to
     /// which they then write pixels. ``withUnsafeMutableMemory(_:)`` gives access to them.
     package init(
-        width: Int, height: Int, spareByteCount: Int, pool: PixelBufferPool = .shared
+        width: Int, height: Int, spareByteCount: Int = 0, pool: PixelBufferPool = .shared
     ) throws(WebImageError) {
         guard (1...Self.maximumDimension).contains(width), (1...Self.maximumDimension).contains(height) else {
             throw .limitExceeded(reason: .side(width: width, height: height))
@@ -73,7 +73,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     package var baseAddress: UnsafeMutableRawPointer { storage.address }
 
     /// Sets every byte to 0: transparent black.
-    public mutating func clear() {
+    package mutating func clear() {
         memset(storage.address, 0, bytesPerRow * height)
     }
 
@@ -82,5 +82,30 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// - Parameter isOpaque: whether every pixel's alpha is 255.
     public consuming func freeze(isOpaque: Bool) -> PixelBuffer {
         PixelBuffer(width: width, height: height, bytesPerRow: bytesPerRow, isOpaque: isOpaque, storage: storage)
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Makes the pixels of `buffer` mutable; `buffer` becomes `nil`.
+    ///
+    /// The memory is reused if nothing else refers to `buffer`, as with Swift's own collections. It is copied
+    /// otherwise, or if the buffer is part of a larger image's memory.
+    ///
+    /// - Returns: `nil` if `buffer` is `nil`.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
+    package init?(thawing buffer: inout PixelBuffer?) throws(WebImageError) {
+        if let part = buffer, part.isPart {
+            buffer = nil
+            self = try part.copied()
+            return
+        }
+        guard let size = buffer?.size, let bytesPerRow = buffer?.bytesPerRow, var storage = buffer?.storage else {
+            return nil
+        }
+        // Weak references to the buffer, as in caches, could bring it back while its pixels change. Therefore it is
+        // released first: a strong reference made before that counts as another owner of its memory.
+        buffer = nil
+        if !isKnownUniquelyReferenced(&storage) { storage = try PixelStorage(copying: storage) }
+        self.init(size: size, bytesPerRow: bytesPerRow, storage: storage)
     }
 }

@@ -1,10 +1,12 @@
+internal import Glibc
+
 /// The pixels of one image: **RGBA, 8 bits each, premultiplied, sRGB**, top row first, in that byte order.
 ///
 /// Buffers are immutable and can be shared between threads; a ``MutablePixelBuffer`` makes them. The memory comes from
-/// a ``PixelBufferPool`` and returns to it with the last reference, since touching fresh pages costs as much as
+/// a pool and returns to it with the last reference, since touching fresh pages costs as much as
 /// decoding a JPEG into them.
 ///
-/// The memory is aligned to 64 bytes. A buffer that shares part of another's memory, as from ``cropped(to:)``, is
+/// The memory is aligned to 64 bytes. A buffer that shares part of another's memory, as after cropping, is
 /// aligned to 4 bytes and has gaps between its rows.
 public final class PixelBuffer: Sendable {
     /// The width in pixels.
@@ -77,5 +79,39 @@ public final class PixelBuffer: Sendable {
     public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
         return baseAddress.load(fromByteOffset: y * bytesPerRow + x * 4, as: SIMD4<UInt8>.self)
+    }
+}
+
+extension PixelBuffer {
+    /// Returns the pixels of `rect` that are inside the image.
+    ///
+    /// At least half of the image is not copied: the result shares this buffer's memory and retains all of it, as its
+    /// ``byteCount`` says. Less than half is copied, so that small images do not retain large ones.
+    ///
+    /// - Returns: `nil` if no pixel is in `rect`; this object if all are.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
+    package func cropped(to rect: PixelRect) throws(WebImageError) -> PixelBuffer? {
+        guard let rect = rect.clamped(to: size) else { return nil }
+        guard rect.size != size else { return self }
+        let part = PixelBuffer(rect, of: self)
+        // Compared with the retained memory, of which this buffer may already be a part.
+        guard rect.size.pixelCount * 4 < byteCount / 2 else { return part }
+        return try part.copied().freeze(isOpaque: isOpaque)
+    }
+
+    /// Whether the memory belongs to a larger image.
+    var isPart: Bool { byteCount > rowsByteCount }
+
+    /// Returns a copy of the pixels, without gaps between rows.
+    func copied() throws(WebImageError) -> MutablePixelBuffer {
+        var copy = try MutablePixelBuffer(width: width, height: height, pool: storage.pool)
+        let rowByteCount = copy.bytesPerRow
+        copy.withUnsafeMutableBytes { bytes in
+            guard let destination = bytes.baseAddress else { return }
+            for row in 0..<height {
+                memcpy(destination + row * rowByteCount, baseAddress + row * bytesPerRow, rowByteCount)
+            }
+        }
+        return copy
     }
 }

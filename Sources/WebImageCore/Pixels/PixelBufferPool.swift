@@ -5,28 +5,28 @@ internal import Glibc
 /// A fresh block costs a page fault for each 4 KiB, which doubles the time of decoding a JPEG (32 ms into reused
 /// memory, 53 ms into fresh memory, for 12 megapixels). Blocks larger than 8 MiB use huge pages, which reduces the cost
 /// of fresh blocks.
-public final class PixelBufferPool: Sendable {
+package final class PixelBufferPool: Sendable {
     /// The default pool of all images.
-    public static let shared = PixelBufferPool()
+    package static let shared = PixelBufferPool()
 
     /// The maximum size of free blocks, in bytes.
-    public let capacity: Int
+    package let capacity: Int
 
     private let free = Lock(FreeBlocks())
 
     /// - Parameter capacity: the maximum size of free blocks, in bytes. The default of 96 MiB is two 12-megapixel
     ///   photos, so that a decode and the following resize find their memory again.
-    public init(capacity: Int = 96 << 20) {
+    package init(capacity: Int = 96 << 20) {
         self.capacity = capacity
     }
 
     deinit { removeAll() }
 
     /// The size of the free blocks, in bytes.
-    public var freeByteCount: Int { free.withLock { $0.byteCount } }
+    package var freeByteCount: Int { free.withLock { $0.byteCount } }
 
     /// Returns all free blocks to the system, as on memory pressure.
-    public func removeAll() {
+    package func removeAll() {
         let blocks = free.withLock { free in
             defer { free = FreeBlocks() }
             return free.blocks
@@ -98,4 +98,46 @@ public final class PixelBufferPool: Sendable {
         /// Bounds the linear search; small blocks are cheap to allocate with malloc anyway.
         private static let countLimit = 64
     }
+}
+
+/// Owns a block of pixel memory and returns it to its pool when released.
+final class PixelStorage: @unchecked Sendable {
+    // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed
+    // when it passes this object to an immutable `PixelBuffer`.
+    private let block: PixelBufferPool.Block
+    let pool: PixelBufferPool
+    /// The requested size, which may be smaller than the block.
+    let byteCount: Int
+
+    init(byteCount: Int, pool: PixelBufferPool) throws(WebImageError) {
+        block = try pool.take(byteCount: byteCount)
+        self.pool = pool
+        self.byteCount = byteCount
+    }
+
+    /// Copies the bytes to another block of the same pool.
+    convenience init(copying other: PixelStorage) throws(WebImageError) {
+        try self.init(byteCount: other.byteCount, pool: other.pool)
+        memcpy(address, other.address, byteCount)
+    }
+
+    deinit { pool.recycle(block) }
+
+    var address: UnsafeMutableRawPointer { block.address }
+}
+
+/// Temporary memory for a decoder, taken from the pool of pixel memory and returned to it when released.
+///
+/// The frames of an animation need the same memory again and again. From malloc, memory at the end of the heap can be
+/// fresh each time, with a page fault for each 4 KiB. The memory is **not** cleared.
+package final class ScratchMemory {
+    private let storage: PixelStorage
+
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``.
+    package init(byteCount: Int, pool: PixelBufferPool = .shared) throws(WebImageError) {
+        storage = try PixelStorage(byteCount: byteCount, pool: pool)
+    }
+
+    /// The first byte, aligned to 64 bytes, valid while this object exists.
+    package var address: UnsafeMutableRawPointer { storage.address }
 }

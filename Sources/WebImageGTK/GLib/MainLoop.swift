@@ -26,7 +26,7 @@ internal import Glibc
     /// Observes a `GtkApplication` to reduce the memory of caches. The application owns the observer.
     ///
     /// - When the desktop's `GMemoryMonitor` reports low memory, the caches release half; at the critical level, everything. The
-    ///   kernel's reports are handled without this call (`SystemMemoryPressure`).
+    ///   kernel's reports are handled without this call (`MemoryPressureSource.system`).
     /// - When the last window is unmapped, memory caches are emptied according to their configuration
     ///   (`MemoryCache.didEnterBackground()`), and frames of invisible animations are released.
     ///

@@ -134,7 +134,7 @@ struct ProcessedAnimation: AnimationSource {
 
     func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
 
-    private final class Reader: AnimationFrameReader {
+    private final class Reader: ExtensibleFrameReader {
         private let animation: ProcessedAnimation
         private let source: any AnimationFrameReader
 
@@ -153,7 +153,7 @@ struct ProcessedAnimation: AnimationSource {
             guard let longer = source as? ProcessedAnimation, longer.identity == animation.identity else {
                 return false
             }
-            return self.source.update(to: longer.source)
+            return (self.source as? any ExtensibleFrameReader)?.update(to: longer.source) == true
         }
     }
 }

@@ -153,7 +153,7 @@ import WebImageTestSupport
     }
 
     @Test func survivesEmptyingUnderPressureAndInTheBackground() {
-        let source = ManualMemoryPressure()
+        let source = MemoryPressureSource()
         let fixture = fixture { $0.pressureSource = source }
         let value = Value(1)
         fixture.cache.set(value, for: 1)

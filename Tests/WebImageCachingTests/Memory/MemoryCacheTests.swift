@@ -263,7 +263,7 @@ import WebImageCore
         #expect(configuration.entryCostLimit == .max && configuration.ageLimit == .infinity)
         #expect(configuration.expiration == .never && configuration.expirationExtension == .none)
         #expect(configuration.revival == nil && configuration.removesAllInBackground)
-        #expect(configuration.pressureSource is SystemMemoryPressure)
+        #expect(configuration.pressureSource === MemoryPressureSource.system)
         guard case .caller = configuration.valueRelease else {
             Issue.record("values are released elsewhere")
             return

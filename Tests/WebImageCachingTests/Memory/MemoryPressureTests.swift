@@ -5,7 +5,7 @@ import WebImageTestSupport
 @testable import WebImageCaching
 
 @Suite struct MemoryPressureTests {
-    private let source = ManualMemoryPressure()
+    private let source = MemoryPressureSource()
 
     private func fixture() -> MemoryCacheFixture<Int, Int> {
         MemoryCacheFixture { $0.pressureSource = source }
@@ -168,7 +168,7 @@ import WebImageTestSupport
         let sensors = FakeSensors()
         let maintenance = CacheMaintenance(sensors: sensors) { _, _ in true }
         let fixture = MemoryCacheFixture<Int, Int> {
-            $0.pressureSource = SystemMemoryPressure(maintenance: maintenance)
+            $0.pressureSource = MemoryPressureSource(maintenance: maintenance)
         }
         #expect(!maintenance.isRunning)
         fixture.cache.set(1, for: 1)

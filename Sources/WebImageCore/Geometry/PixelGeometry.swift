@@ -1,5 +1,31 @@
+/// A width and height in pixels.
+public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+    /// The width in pixels.
+    public var width: Int
+    /// The height in pixels.
+    public var height: Int
+
+    /// Creates a size of `width` by `height` pixels.
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+
+    /// The number of pixels, or `Int.max` if the product overflows.
+    package var pixelCount: Int {
+        let (product, overflow) = width.multipliedReportingOverflow(by: height)
+        return overflow ? .max : product
+    }
+
+    /// The size with width and height exchanged.
+    package var transposed: PixelSize { PixelSize(width: height, height: width) }
+
+    /// For example `640×480`.
+    public var description: String { "\(width)×\(height)" }
+}
+
 /// A rectangle of whole pixels, relative to the top left corner of an image.
-public struct PixelRect: Sendable, Hashable, Codable, CustomStringConvertible {
+public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     /// The left edge.
     public var x: Int
     /// The top edge.
@@ -21,7 +47,7 @@ public struct PixelRect: Sendable, Hashable, Codable, CustomStringConvertible {
     public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// Returns the part inside an image of `size`; `nil` if there is none.
-    public func clamped(to size: PixelSize) -> PixelRect? {
+    package func clamped(to size: PixelSize) -> PixelRect? {
         guard let columns = Self.overlap(x, width, size.width), let rows = Self.overlap(y, height, size.height) else {
             return nil
         }

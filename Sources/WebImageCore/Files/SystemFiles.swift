@@ -1,3 +1,5 @@
+internal import CWebImageSystem
+internal import FoundationEssentials
 internal import Glibc
 
 /// System calls for files that another process may have replaced.
@@ -50,5 +52,57 @@ package enum RegularFile {
             guard count > 0 else { throw Failure(errno: count < 0 ? errno : EIO) }
             offset += count
         }
+    }
+}
+
+/// A temporary file without a name. It is deleted with this object, also when the process is killed.
+package final class UnnamedFile: Sendable {
+    /// The descriptor, open for reading and writing while this object exists.
+    package let descriptor: Int32
+    /// The directory of the file.
+    package let directory: String
+
+    /// Creates an empty file.
+    ///
+    /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``.
+    package init(in directory: String = UnnamedFile.defaultDirectory) throws(WebImageError) {
+        let descriptor = cwi_open_unnamed_file(directory)
+        guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: errno)) }
+        self.descriptor = descriptor
+        self.directory = directory
+    }
+
+    deinit { close(descriptor) }
+
+    /// Whether the file system keeps its files in memory, so that writing there saves none.
+    package var isInMemory: Bool { cwi_is_in_memory(descriptor) == 1 }
+
+    /// `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
+    package static var defaultDirectory: String {
+        let path = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+        return path.isEmpty ? "/var/tmp" : path
+    }
+}
+
+/// Reads the kernel's small text files.
+package enum TextFile {
+    /// Returns the text, at most 16 KiB; `nil` if the file cannot be read.
+    package static func contents(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// Returns the numbers of a file whose lines contain a name and a number, with or without a colon between them.
+    package static func numbers(_ path: String) -> [String: Int] {
+        var numbers: [String: Int] = [:]
+        for line in contents(path)?.split(separator: "\n") ?? [] {
+            let fields = line.split(whereSeparator: { $0 == " " || $0 == ":" })
+            guard fields.count > 1, let number = Int(fields[1]) else { continue }
+            numbers[String(fields[0])] = number
+        }
+        return numbers
     }
 }
