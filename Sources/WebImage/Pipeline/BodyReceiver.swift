@@ -196,11 +196,8 @@ final class BodyReceiver: Sendable {
     }
 
     private func complete(_ body: Result<Data, WebImageError>) {
-        var state = state.withLock { $0 }
-        if let history {
-            history.addTransfer(state.metrics)
-            state.metrics?.activeDuration = history.usedTime
-        }
+        let state = state.withLock { $0 }
+        history?.addTransfer(state.metrics)
         completion(
             LoaderAnswer(
                 head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,

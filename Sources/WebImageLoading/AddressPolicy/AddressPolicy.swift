@@ -25,7 +25,7 @@ package import WebImageCore
 /// Networks are in CIDR notation, such as `10.0.0.0/8` or `fc00::/7`, or single addresses.
 public struct AddressPolicy: Sendable, Hashable {
     /// The allowed schemes, in lower case; http and https.
-    public var schemes: Set<String> = ["http", "https"]
+    package var schemes: Set<String> = ["http", "https"]
     /// The only allowed hosts; `nil`, the default, allows all.
     public var allowedHosts: [String]? { didSet { allowedPatterns = allowedHosts?.map(HostPattern.init) } }
     /// The denied hosts; these take precedence over ``allowedHosts``.
@@ -48,11 +48,8 @@ public struct AddressPolicy: Sendable, Hashable {
     private var allowedRanges: [IPNetwork] = []
     private var deniedRanges: [IPNetwork] = []
 
-    /// Makes a policy that allows everything.
+    /// Creates a policy that allows everything.
     public init() {}
-
-    /// Allows everything; the default.
-    public static let unrestricted = AddressPolicy()
 
     /// Allows the public internet only: no address of IANA's special-purpose registries (RFC 6890), no multicast, and not Azure's
     /// platform services at 168.63.129.16.

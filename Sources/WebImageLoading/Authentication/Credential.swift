@@ -2,9 +2,19 @@ public import FoundationEssentials
 
 /// A credential for a server or proxy. Its description hides the secret, so that it does not reach a log.
 public struct Credential: Sendable, Hashable {
-    enum Secret: Hashable {
+    enum Secret: Hashable, CustomStringConvertible, CustomReflectable {
         case password(username: String, password: String)
         case bearerToken(String)
+
+        var description: String {
+            switch self {
+            case .password(let username, _): "\(username), password hidden"
+            case .bearerToken: "hidden token"
+            }
+        }
+
+        /// Empty, so that `dump` shows no secret.
+        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     let secret: Secret
@@ -36,19 +46,6 @@ public struct Credential: Sendable, Hashable {
     }
 }
 
-extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The user name, or that it is a token; never the secret.
-    public var description: String {
-        username.map { "Credential(\($0), password hidden)" } ?? "Credential(hidden token)"
-    }
-
-    /// Same as ``description``.
-    public var debugDescription: String { description }
-
-    /// Empty, so that `dump` shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 extension URL {
     /// The URL without `user:password@`, and the credential in it. Only the URL goes on the wire, into errors and cache keys.
     package var separatedFromUserInfo: (url: URL, credential: Credential?) {
@@ -78,8 +75,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public var url: URL
     /// The host of the server or proxy.
     public var host: String
-    /// Its port.
-    public var port: Int
+    package var port: Int
     /// Whether a proxy asks, not the server.
     public var isProxy: Bool
     /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the password.
@@ -89,14 +85,6 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     /// The number of credentials refused for this load so far.
     public var previousFailureCount: Int
 }
-
-/// Finds a credential for a challenge, for example by asking the user.
-///
-/// Without a credential, the load fails with ``WebImageError/httpStatus(code:url:)``, 401 or 407. If the handler throws, the load ends
-/// with ``WebImageError/cancelled``. It runs in its own task, however long it takes; the load has no connection meanwhile. Cancelling
-/// the load cancels the task.
-public typealias AuthenticationHandler =
-    @Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?
 
 enum AuthenticationAnswer: Hashable {
     case credential(Credential)

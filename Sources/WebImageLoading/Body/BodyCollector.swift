@@ -1,4 +1,6 @@
-package import FoundationEssentials
+internal import CWebImageSystem
+public import FoundationEssentials
+internal import Glibc
 package import WebImageCore
 
 /// Collects a body as it arrives: in memory up to a limit, in a temporary file above it.
@@ -217,4 +219,123 @@ package final class BodyCollector: Sendable {
         completion: (@Sendable (Result<Data, WebImageError>) -> Void)?, file: SpoolFile?, byteCount: Int,
         failure: WebImageError?
     )
+}
+
+/// Where the bodies of loads are stored.
+public struct BodyStorage: Sendable {
+    /// The longest body stored in memory, in bytes; 8 MiB by default.
+    ///
+    /// Longer bodies go to a temporary file without a name, and are returned as `Data` mapped from it. Nearly all
+    /// images on the web are shorter. With this limit 32 concurrent transfers use at most 256 MiB.
+    public var memoryByteLimit = 8 << 20
+    /// The directory of temporary files; `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
+    public var temporaryDirectory: URL
+
+    /// Creates the default configuration.
+    public init() {
+        let path = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+        temporaryDirectory = URL(filePath: path.isEmpty ? "/var/tmp" : path, directoryHint: .isDirectory)
+    }
+
+    package init(memoryByteLimit: Int, temporaryDirectory: URL) {
+        self.memoryByteLimit = memoryByteLimit
+        self.temporaryDirectory = temporaryDirectory
+    }
+}
+
+/// Bytes in memory that are only appended to, so that existing ones can be read without a copy while more arrive.
+struct BodyBuffer {
+    private(set) var count = 0
+    /// `nil` while the buffer is empty and its final size is unknown.
+    private var block: Block?
+
+    /// Allocates memory for a number of bytes; 0 if unknown.
+    init(capacity: Int) { block = capacity > 0 ? Block(capacity: max(capacity, Self.minimumCapacity)) : nil }
+
+    private static let minimumCapacity = 512
+
+    mutating func append(_ bytes: Data) {
+        let block = room(for: bytes.count)
+        bytes.withUnsafeBytes { block.write($0, at: count) }
+        count += bytes.count
+    }
+
+    private mutating func room(for byteCount: Int) -> Block {
+        let needed = count + byteCount
+        if let block, needed <= block.capacity { return block }
+        let larger = Block(capacity: max((block?.capacity ?? 0) * 2, needed, Self.minimumCapacity))
+        if let block { larger.write(UnsafeRawBufferPointer(start: block.start, count: count), at: 0) }
+        block = larger
+        return larger
+    }
+
+    /// Returns the first bytes without a copy. They keep the memory alive and must not be changed.
+    func prefix(_ byteCount: Int) -> Data {
+        let byteCount = min(byteCount, count)
+        guard byteCount > 0, let block else { return Data() }
+        return Data(bytesNoCopy: block.start, count: byteCount, deallocator: .custom { [block] _, _ in _ = block })
+    }
+
+    /// `@unchecked`: each byte is written once, by the buffer's only owner, before other threads can see it. The rest
+    /// is constant.
+    private final class Block: @unchecked Sendable {
+        let start: UnsafeMutableRawPointer
+        let capacity: Int
+
+        init(capacity: Int) {
+            // A larger alignment would be slower than `malloc`, which aligns to 16 anyway.
+            start = .allocate(byteCount: capacity, alignment: 1)
+            self.capacity = capacity
+        }
+
+        deinit { start.deallocate() }
+
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+            precondition(offset + bytes.count <= capacity)
+            if let source = bytes.baseAddress { (start + offset).copyMemory(from: source, byteCount: bytes.count) }
+        }
+    }
+}
+
+/// A temporary file without a name. It is deleted with its last descriptor and mapping, also when the process is
+/// killed.
+final class SpoolFile: Sendable {
+    private let descriptor: Int32
+    private let directory: String
+
+    init(in directory: URL) throws(WebImageError) {
+        let path = directory.path(percentEncoded: false)
+        let descriptor = cwi_open_unnamed_file(path)
+        guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: path, errno: errno)) }
+        self.descriptor = descriptor
+        self.directory = path
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ bytes: Data, at offset: Int64) throws(WebImageError) {
+        let failure = bytes.withUnsafeBytes { bytes -> Int32 in
+            do throws(RegularFile.Failure) {
+                try RegularFile.writeAll(bytes) { rest, written in
+                    pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(written))
+                }
+                return 0
+            } catch {
+                return error.errno
+            }
+        }
+        guard failure == 0 else { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: failure)) }
+    }
+
+    /// Maps the first bytes, which must have been written. The mapping lives as long as the data.
+    func map(_ byteCount: Int) throws(WebImageError) -> Data {
+        guard byteCount > 0 else { return Data() }
+        // Writable and private: `Data` is copied on write, so nothing writes to the mapping. If something did, only
+        // private pages would change.
+        let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0)
+        guard let start, start != MAP_FAILED else {
+            throw .outOfResources(reason: .temporaryFile(directory: directory, errno: errno))
+        }
+        return Data(bytesNoCopy: start, count: byteCount, deallocator: .custom { start, count in munmap(start, count) })
+    }
 }

@@ -9,31 +9,27 @@ internal import WebImageCore
 final class Download: TransferReceiver {
     let id: TransferID
     private let state: Lock<DownloadState>
-    private let record: Lock<DownloadRecord>
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
     private let question = Lock(Question())
     private let redirectHandler: (@Sendable (LoaderResponse, URL) -> URL?)?
     private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
     private let decryption: BodyDecryption?
-    private let isPaused: Atomic<Bool>
+    private let isPaused = Atomic(false)
     private let isFinished = Atomic(false)
 
     init(
-        id: TransferID, state: DownloadState, record: DownloadRecord, isPaused: Bool,
-        configuration: ImageDownloader.Configuration, scheduler: DownloadScheduler,
+        id: TransferID, state: sending DownloadState, environment: DownloadEnvironment, scheduler: DownloadScheduler,
         handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.id = id
         self.state = Lock(state)
-        self.record = Lock(record)
-        self.isPaused = Atomic(isPaused)
         self.scheduler = scheduler
         self.handler = handler
-        responseModifier = configuration.hooks.responseModifier
-        redirectHandler = configuration.hooks.redirectHandler
-        decryption = configuration.hooks.decryptor.map { decryptor in
-            let decryption = BodyDecryption(decryptor, storage: configuration.bodyStorage)
+        responseModifier = environment.configuration.hooks.responseModifier
+        redirectHandler = environment.configuration.hooks.redirectHandler
+        decryption = environment.configuration.hooks.decryptor.map { decryptor in
+            let decryption = BodyDecryption(decryptor, storage: environment.configuration.bodyStorage)
             decryption.attach(DownloadTask(id: id, scheduler: scheduler))
             return decryption
         }
@@ -49,10 +45,9 @@ final class Download: TransferReceiver {
 
     /// The request of the current hop.
     var transferRequest: TransferRequest {
-        let activeDuration = record.withLock { $0.activeDuration }
-        return state.withLock { state in
+        state.withLock { state in
             var request = TransferRequest(url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields)
-            request.limits = state.limits(after: activeDuration)
+            request.limits = state.limits(after: state.record.activeDuration)
             request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
             request.access = state.hop.access
             (request.method, request.body) = (state.hop.method, state.hop.content)
@@ -63,13 +58,13 @@ final class Download: TransferReceiver {
     }
 
     /// Records that the load has a slot; returns whether it is the first.
-    func begin() -> Bool { record.withLock { $0.begin() } }
+    func begin() -> Bool { state.withLock { $0.record.begin() } }
 
     /// Tells the handler that the load has left the queue.
     func reportStart() { if !isFinished.load(ordering: .acquiring) { handler(.started) } }
 
     /// Records that the load waits for another slot.
-    func wait() { record.withLock { $0.wait() } }
+    func wait() { state.withLock { $0.record.wait() } }
 
     // MARK: Flow
 
@@ -80,9 +75,12 @@ final class Download: TransferReceiver {
     // MARK: From the transport
 
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
-        record.withLock { $0.statusCode = head.statusCode }
-        if state.withLock({ $0.refusesTransferCoding(of: head) }) { return .stop }
-        if state.withLock({ $0.answersRefusal(head) }) { return .proceed }
+        let disposition = state.withLock { state -> TransferDisposition? in
+            state.record.statusCode = head.statusCode
+            if state.refusesTransferCoding(of: head) { return .stop }
+            return state.answersRefusal(head) ? .proceed : nil
+        }
+        if let disposition { return disposition }
         var modified: LoaderResponse?
         if let responseModifier, head.redirectLocation == nil {
             // Called outside the lock.
@@ -114,14 +112,13 @@ final class Download: TransferReceiver {
     }
 
     func transferDidEnd(_ end: TransferEnd, metrics: TransferMetrics?) {
-        let url = hop.url
-        if let metrics { record.withLock { $0.end(url, metrics) } }
-        let (conclusion, origin) = state.withLock { state in
-            let origin = state.hop.origin
+        let (conclusion, url, origin) = state.withLock { state in
+            let (url, origin) = (state.hop.url, state.hop.origin)
+            if let metrics { state.record.end(url, metrics) }
             let conclusion = state.conclude(end, wireByteCount: metrics?.bodyByteCount)
             if case .redirected(let next) = conclusion { state.begin(next) }
             if case .retried(let next) = conclusion { state.beginAgain(next) }
-            return (conclusion, origin)
+            return (conclusion, url, origin)
         }
         switch conclusion {
         case .challenged(let challenge, let refusal):
@@ -187,11 +184,12 @@ final class Download: TransferReceiver {
     func finish(_ result: Result<Void, WebImageError>) {
         guard !isFinished.exchange(true, ordering: .relaxed) else { return }
         scheduler.remove(self)
-        let (redirectCount, byteCount, refused) = state.withLock {
-            ($0.redirects.count, $0.wantedByteCount, $0.refusedResponse)
+        let (refused, metrics) = state.withLock { state in
+            let metrics = state.record.metrics(
+                redirectCount: state.redirects.count, decodedByteCount: state.wantedByteCount)
+            return (state.refusedResponse, metrics)
         }
         if case .failure(.httpStatus) = result, let refused { handler(.refused(refused)) }
-        let metrics = record.withLock { $0.metrics(redirectCount: redirectCount, decodedByteCount: byteCount) }
         handler(.metrics(metrics))
         handler(.finished(result))
     }
@@ -253,10 +251,12 @@ struct DownloadRecord {
 
     func metrics(redirectCount: Int, decodedByteCount: Int64) -> LoaderMetrics {
         let now = ContinuousClock.now
-        var metrics = LoaderMetrics(
-            exchanges: exchanges, redirectCount: redirectCount,
-            queueDuration: queueDuration + (waitingSince.map { now - $0 } ?? .zero), totalDuration: now - start,
-            decodedByteCount: decodedByteCount)
+        var metrics = LoaderMetrics()
+        metrics.exchanges = exchanges
+        metrics.redirectCount = redirectCount
+        metrics.queueDuration = queueDuration + (waitingSince.map { now - $0 } ?? .zero)
+        metrics.totalDuration = now - start
+        metrics.decodedByteCount = decodedByteCount
         metrics.activeDuration = activeDuration
         return metrics
     }

@@ -28,7 +28,6 @@ final class DownloadScheduler: Sendable {
         var isPaused = false
     }
 
-    private let configuration: ImageDownloader.Configuration
     private let environment: DownloadEnvironment
     private let transport: any HTTPTransport
     /// Measures the rate limit.
@@ -40,18 +39,20 @@ final class DownloadScheduler: Sendable {
     private let state: Lock<State>
 
     init(
-        _ configuration: ImageDownloader.Configuration, transport: any HTTPTransport, credentials: CredentialStorage,
-        clock: any Clock<Duration>
+        _ environment: DownloadEnvironment, transport: any HTTPTransport, clock: any Clock<Duration>
     ) {
-        self.configuration = configuration
-        environment = DownloadEnvironment(configuration, credentials: credentials)
+        self.environment = environment
         self.transport = transport
         self.clock = clock
         now = NetworkActivity.stopwatch(clock)
+        let configuration = environment.configuration
         let queue = DownloadQueue(
             limitPerHost: configuration.maximumConnectionsPerHost, limit: configuration.maximumConnections,
             isLastInFirstOut: configuration.isLastInFirstOut)
-        state = Lock(State(queue: queue, bucket: configuration.rateLimit.map { TokenBucket($0, now: .zero) }))
+        let bucket = configuration.maximumTransfersPerSecond.map {
+            TokenBucket(transfersPerSecond: $0, burst: configuration.transferBurst, now: .zero)
+        }
+        state = Lock(State(queue: queue, bucket: bucket))
     }
 
     var loadCounts: (running: Int, waiting: Int) {
@@ -82,7 +83,7 @@ final class DownloadScheduler: Sendable {
             state.withLock { _ = $0.preparing.removeValue(forKey: id) }
             // There is no other thread than the caller's.
             handler(.finished(.failure(.outOfResources(reason: .thread, url: request.url.separatedFromUserInfo.url))))
-        } else if configuration.hooks.changeRequests {
+        } else if environment.configuration.hooks.changeRequests {
             transport.perform { [self] in admit(id, request, record, handler) }
         } else {
             admit(id, request, record, handler)
@@ -97,14 +98,15 @@ final class DownloadScheduler: Sendable {
     ) {
         do throws(WebImageError) {
             let downloadState = try DownloadState(
-                configuration.prepared(request), configuration: configuration, environment: environment)
+                environment.configuration.prepared(request), environment: environment, record: record)
+            let origin = downloadState.hop.origin
+            let download = Download(
+                id: id, state: downloadState, environment: environment, scheduler: self, handler: handler)
             let isAdmitted = state.withLock { state in
                 guard let preparation = state.preparing.removeValue(forKey: id) else { return false }
-                let download = Download(
-                    id: id, state: downloadState, record: record, isPaused: preparation.isPaused,
-                    configuration: configuration, scheduler: self, handler: handler)
+                download.setPaused(preparation.isPaused)
                 state.downloads[id] = download
-                state.queue.enqueue(id, origin: downloadState.hop.origin, priority: preparation.priority)
+                state.queue.enqueue(id, origin: origin, priority: preparation.priority)
                 startWaiting(&state)
                 return true
             }
@@ -185,7 +187,8 @@ final class DownloadScheduler: Sendable {
 
     func answer(to challenge: AuthenticationChallenge) async -> AuthenticationAnswer {
         do throws(CancellationError) {
-            return try await configuration.authenticationHandler?(challenge).map { .credential($0) } ?? .decline
+            return try await environment.configuration.authenticationHandler?(challenge).map { .credential($0) }
+                ?? .decline
         } catch {
             return .cancel
         }
@@ -243,7 +246,7 @@ final class DownloadScheduler: Sendable {
             start(download)
         }
         state.bucket = bucket
-        configuration.networkActivity?.change(by: queue.runningCount - state.activeCount)
+        environment.configuration.networkActivity?.change(by: queue.runningCount - state.activeCount)
         state.activeCount = queue.runningCount
         guard needsToken, let wait = bucket?.wait, !state.isAwaitingToken else { return }
         state.isAwaitingToken = true

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import WebImageCore
 
 /// The state of a load. It checks heads, counts bytes and follows redirects. It has no side effects, so that each rule can be tested
-/// without a server.
-struct DownloadState {
+/// without a server. Not thread-safe: ``Download`` has the lock.
+final class DownloadState {
     /// One exchange of a load with a server.
     struct Hop {
         var url: URL
@@ -14,7 +14,7 @@ struct DownloadState {
         var access = TransferAccess()
     }
 
-    enum Conclusion {
+    indirect enum Conclusion {
         case redirected(Hop)
         /// The same request again, with another credential.
         case retried(Hop)
@@ -40,9 +40,9 @@ struct DownloadState {
 
     private(set) var hop: Hop
     let request: LoaderRequest
-    let configuration: ImageDownloader.Configuration
     let environment: DownloadEnvironment
-    var authentication: DownloadAuthentication
+    private var authentication: DownloadAuthentication
+    var record: DownloadRecord
     private(set) var redirects: [LoaderResponse.Redirection] = []
     /// The head of the current hop, if it is a redirect.
     private var redirection: LoaderResponse.Redirection?
@@ -60,8 +60,7 @@ struct DownloadState {
 
     /// - Parameter request: with all of its headers; see ``ImageDownloader/Configuration/prepared(_:)``.
     init(
-        _ request: LoaderRequest, configuration: ImageDownloader.Configuration,
-        environment: DownloadEnvironment? = nil
+        _ request: LoaderRequest, environment: DownloadEnvironment, record: DownloadRecord = DownloadRecord()
     ) throws(WebImageError) {
         let (url, ownCredential) = request.url.separatedFromUserInfo
         guard HTTPOrigin.isHTTP(url) else {
@@ -69,7 +68,7 @@ struct DownloadState {
         }
         guard let origin = HTTPOrigin(url) else { throw .invalidURL(url.absoluteString) }
         let headers = try RequestHeaders(request.headers, of: url)
-        let credential = request.credential ?? ownCredential ?? configuration.addedCredential(to: request)
+        let credential = request.credential ?? ownCredential ?? environment.configuration.addedCredential(to: request)
         guard credential?.isSendable ?? true else {
             throw .invalidRequest(reason: .invalidHeader(name: "Authorization"), url: url)
         }
@@ -78,25 +77,26 @@ struct DownloadState {
         }
         hop = Hop(url: url, origin: origin, headers: headers, method: request.method, content: request.body)
         self.request = request
-        self.configuration = configuration
-        self.environment = environment ?? DownloadEnvironment(configuration)
+        self.environment = environment
+        self.record = record
         // Unchecked servers must not get credentials that checked ones accepted, and the reverse.
-        let storage = request.allowsInvalidCertificates ? CredentialStorage() : self.environment.credentials
+        let storage = request.allowsInvalidCertificates ? CredentialStorage() : environment.credentials
         authentication = DownloadAuthentication(
-            credential, usesStorage: request.usesCredentialStorage, storage: storage, configuration: configuration)
+            credential, usesStorage: request.usesCredentialStorage, storage: storage,
+            hasHandler: environment.configuration.authenticationHandler != nil)
         hop = try enter(hop)
     }
 
     /// Returns whether the body has an unrequested transfer coding. libcurl decodes several on top of each other, each of which can
     /// expand a byte to a thousand. The load then ends before the first byte.
-    mutating func refusesTransferCoding(of head: TransferHead) -> Bool {
+    func refusesTransferCoding(of head: TransferHead) -> Bool {
         guard let coding = head.transferCodings.first(where: { $0 != "chunked" }) else { return false }
         body = .refused(.invalidResponse(reason: .contentCoding(coding), url: hop.url))
         return true
     }
 
     /// Returns whether the head is a refusal that another credential may resolve.
-    mutating func answersRefusal(_ head: TransferHead) -> Bool {
+    func answersRefusal(_ head: TransferHead) -> Bool {
         guard let conclusion = refusedConclusion(head) else { return false }
         body = .discarded(conclusion)
         refusedResponse = response(to: head)
@@ -108,7 +108,7 @@ struct DownloadState {
     /// - Parameters:
     ///   - modified: the head as a hook has changed it; the length and the coding of the body stay.
     ///   - redirectDecision: what to do with a redirect; see ``proposedRedirect(_:)``.
-    mutating func receive(
+    func receive(
         _ head: TransferHead, modified: LoaderResponse? = nil, redirectDecision: RedirectDecision = .follow
     ) -> (response: LoaderResponse?, disposition: TransferDisposition) {
         if let location = head.redirectLocation {
@@ -131,7 +131,7 @@ struct DownloadState {
             body = .wanted(expected: nil)
             return (response, .proceed)
         }
-        let limit = configuration.maximumResponseByteCount
+        let limit = environment.configuration.maximumResponseByteCount
         if let length = head.contentLength, length > limit {
             body = .refused(.invalidResponse(reason: .bodyTooLong(byteCount: length, limit: limit), url: hop.url))
             return (response, .stop)
@@ -144,11 +144,13 @@ struct DownloadState {
     private func refusal(of head: TransferHead, codings: [String]) -> WebImageError? {
         // An unrequested part would pass for the whole.
         if head.statusCode == 206, !hop.headers.contains("range") { return .httpStatus(code: 206, url: hop.url) }
-        if !request.acceptsAnyAnswer, !isConfirmation(head), let refusal = configuration.refusal(of: head, url: hop.url)
+        if !request.acceptsAnyAnswer, !isConfirmation(head),
+            let refusal = environment.configuration.refusal(of: head, url: hop.url)
         {
             return refusal
         }
-        return configuration.refusal(ofCodings: codings, accepted: hop.headers.acceptsContentCoding, url: hop.url)
+        return environment.configuration.refusal(
+            ofCodings: codings, accepted: hop.headers.acceptsContentCoding, url: hop.url)
     }
 
     /// Whether the head responds to a condition of the request: nothing has changed.
@@ -164,13 +166,15 @@ struct DownloadState {
     /// Returns the response to report for a head.
     func response(to head: TransferHead) -> LoaderResponse {
         let hasLength = head.contentCodings.isEmpty && head.statusCode != 304
-        return LoaderResponse(
+        var response = LoaderResponse(
             url: hop.url, statusCode: head.statusCode, headers: head.fields,
-            expectedByteCount: hasLength ? head.contentLength : nil, redirects: redirects)
+            expectedByteCount: hasLength ? head.contentLength : nil)
+        response.redirects = redirects
+        return response
     }
 
     /// Ends the load with `error`. What the server still sends is discarded.
-    mutating func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
+    func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
 
     /// Whether bytes that arrive now go to the caller.
     var wantsBody: Bool {
@@ -179,12 +183,12 @@ struct DownloadState {
     }
 
     /// Counts a piece of the body; returns whether to pass it on.
-    mutating func receive(_ bytes: Data) -> (isWanted: Bool, disposition: TransferDisposition) {
+    func receive(_ bytes: Data) -> (isWanted: Bool, disposition: TransferDisposition) {
         receivedByteCount += Int64(bytes.count)
         guard case .wanted = body else {
             return (false, receivedByteCount > Self.discardedByteLimit ? .stop : .proceed)
         }
-        let limit = configuration.maximumResponseByteCount
+        let limit = environment.configuration.maximumResponseByteCount
         guard receivedByteCount <= limit else {
             body = .refused(
                 .invalidResponse(reason: .bodyTooLong(byteCount: receivedByteCount, limit: limit), url: hop.url))
@@ -197,7 +201,7 @@ struct DownloadState {
     /// Returns what follows from the end of a hop.
     ///
     /// - Parameter wireByteCount: the length of the body on the wire, where the transport knows it.
-    mutating func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
+    func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
         let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
         switch (end, body) {
@@ -221,7 +225,7 @@ struct DownloadState {
             let isWhole = self.receivedByteCount > 0 || !needsBody
             return .finished(isWhole ? .success(()) : .failure(.invalidResponse(reason: .emptyBody, url: url)))
         case (.connectTimedOut, _):
-            let seconds = configuration.connectTimeout.inSeconds
+            let seconds = environment.configuration.connectTimeout.inSeconds
             return .finished(.failure(.timedOut(reason: .connecting, seconds: seconds, url: url)))
         case (.timedOut(let limit), _):
             return .finished(.failure(timeout(limit)))
@@ -245,13 +249,13 @@ struct DownloadState {
     }
 
     /// Starts the next hop.
-    mutating func begin(_ next: Hop) {
+    func begin(_ next: Hop) {
         if let redirection { redirects.append(redirection) }
         beginAgain(next)
     }
 
     /// Repeats the current hop.
-    mutating func beginAgain(_ next: Hop) {
+    func beginAgain(_ next: Hop) {
         hop = next
         body = .awaited
         receivedByteCount = 0
@@ -262,8 +266,8 @@ struct DownloadState {
 
 /// Time limits, of the request where it has its own.
 extension DownloadState {
-    private var idleTimeout: Duration { request.idleTimeout ?? configuration.idleTimeout }
-    private var totalTimeout: Duration? { request.totalTimeout ?? configuration.totalTimeout }
+    private var idleTimeout: Duration { request.idleTimeout ?? environment.configuration.idleTimeout }
+    private var totalTimeout: Duration? { request.totalTimeout ?? environment.configuration.totalTimeout }
 
     /// The limits of the next exchange.
     ///
@@ -272,8 +276,8 @@ extension DownloadState {
         var limits = TransferLimits()
         limits.idle = idleTimeout
         limits.total = totalTimeout.map { max(.zero, $0 - request.usedTime - activeDuration) }
-        limits.bytesPerSecond = configuration.minimumBytesPerSecond
-        limits.rateWindow = configuration.minimumRateWindow
+        limits.bytesPerSecond = environment.configuration.minimumBytesPerSecond
+        limits.rateWindow = environment.configuration.minimumRateWindow
         return limits
     }
 
@@ -282,7 +286,10 @@ extension DownloadState {
             switch limit {
             case .idle: (.idle, idleTimeout)
             case .rate:
-                (.slow(bytesPerSecond: configuration.minimumBytesPerSecond), configuration.minimumRateWindow)
+                (
+                    .slow(bytesPerSecond: environment.configuration.minimumBytesPerSecond),
+                    environment.configuration.minimumRateWindow
+                )
             case .total: (.total, totalTimeout ?? .zero)
             }
         return .timedOut(reason: reason, seconds: duration.inSeconds, url: hop.url)
@@ -291,7 +298,7 @@ extension DownloadState {
 
 extension DownloadState {
     /// Returns what follows from a redirect.
-    mutating func follow(_ location: String, status: Int, decision: RedirectDecision) -> Conclusion {
+    func follow(_ location: String, status: Int, decision: RedirectDecision) -> Conclusion {
         do throws(WebImageError) {
             return .redirected(try nextHop(location, status: status, decision: decision))
         } catch {
@@ -306,7 +313,7 @@ extension DownloadState {
     }
 
     private func target(of location: String) throws(WebImageError) -> (url: URL, origin: HTTPOrigin) {
-        let limit = configuration.maximumRedirects
+        let limit = environment.configuration.maximumRedirects
         guard redirects.count < limit else {
             throw .invalidResponse(reason: .tooManyRedirects(limit: limit), url: hop.url)
         }
@@ -316,7 +323,7 @@ extension DownloadState {
         return (url, try judge(url))
     }
 
-    private mutating func nextHop(
+    private func nextHop(
         _ location: String, status: Int, decision: RedirectDecision
     ) throws(WebImageError) -> Hop {
         var (url, origin) = try target(of: location)
@@ -354,7 +361,7 @@ extension DownloadState {
         }
         guard let origin = HTTPOrigin(target) else { throw .invalidURL(target.absoluteString) }
         let isDowngrade = hop.origin.scheme == "https" && origin.scheme == "http"
-        guard !isDowngrade || configuration.allowsInsecureRedirects else {
+        guard !isDowngrade || environment.configuration.allowsInsecureRedirects else {
             throw .blocked(reason: .insecureRedirect(to: target), url: hop.url)
         }
         return origin
@@ -368,4 +375,133 @@ enum RedirectDecision: Hashable {
     case rewrite(URL)
     /// The load fails with ``WebImageError/BlockReason/redirect(to:)``.
     case deny
+}
+
+extension DownloadState {
+    /// Checks the next URL, and sets the credentials, proxy and trust of its exchange.
+    ///
+    /// - Parameter hop: its URL has no `user:password@`.
+    func enter(_ hop: Hop) throws(WebImageError) -> Hop {
+        let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
+        let policy = environment.configuration.addressPolicy
+        if let cause = policy.objection(to: url) { throw .blocked(reason: cause, url: url) }
+        let proxy = try environment.proxies.server(for: url)
+        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(reason: cause, url: url) }
+
+        var hop = hop
+        hop.access = TransferAccess()
+        hop.access.usesCookies = request.handlesCookies && !request.allowsInvalidCertificates
+        hop.access.allowsInvalidCertificates = request.allowsInvalidCertificates
+        hop.access.pinnedPublicKeys = environment.pins(for: origin)
+        hop.access.addresses = environment.addresses(of: origin)
+        authentication.begin(
+            origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
+            access: &hop.access)
+        hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
+        if case .bearerToken(let token) = hop.access.proxyCredential?.secret, hop.access.proxyHeaders.isEmpty {
+            // libcurl supports tokens for servers only.
+            hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]
+        }
+        if !hop.access.proxyHeaders.isEmpty { hop.access.proxyCredential = nil }
+        return hop
+    }
+
+    /// Returns what follows from a 401 or 407; `nil` when it is handled like any other status.
+    func refusedConclusion(_ head: TransferHead) -> Conclusion? {
+        let step: DownloadAuthentication.Step
+        if head.statusCode == 401 {
+            step = authentication.serverRefused(head, url: hop.url)
+        } else if head.statusCode == 407, let proxy = proxyThatAnswers {
+            step = authentication.proxyRefused(head, by: proxy, url: hop.url)
+        } else {
+            if head.statusCode < 500, head.statusCode != 407 { authentication.accepted(head, path: hop.url.path()) }
+            return nil
+        }
+        return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
+    }
+
+    /// The proxy, if it can respond itself. Through a tunnel or SOCKS every response is the server's, and a server must not get the
+    /// proxy's credential by asking for it.
+    private var proxyThatAnswers: ProxyServer? {
+        guard hop.origin.scheme == "http", let proxy = hop.access.proxy else { return nil }
+        return HTTPOrigin.isHTTP(proxy.url) ? proxy : nil
+    }
+
+    /// Returns what follows from a proxy's refusal to connect.
+    func refusedConclusion(byProxy scheme: AuthenticationChallenge.Scheme) -> Conclusion {
+        guard let proxy = hop.access.proxy else { return .finished(.failure(.httpStatus(code: 407, url: hop.url))) }
+        return conclusion(of: authentication.proxyRefused((scheme, nil), by: proxy, url: hop.url), status: 407)
+    }
+
+    private func conclusion(of step: DownloadAuthentication.Step, status: Int) -> Conclusion {
+        let refusal = WebImageError.httpStatus(code: status, url: hop.url)
+        switch step {
+        case .giveUp: return .finished(.failure(refusal))
+        case .ask(let challenge): return .challenged(challenge, refusal: refusal)
+        case .retry: return retried(headers: hop.headers)
+        }
+    }
+
+    /// Takes the handler's answer to a challenge; returns the same request again, or the end.
+    func answer(
+        _ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, refusal: WebImageError
+    ) -> Conclusion {
+        switch answer {
+        case .cancel: return .finished(.failure(.cancelled))
+        case .decline: return .finished(.failure(refusal))
+        case .credential(let credential):
+            let name = challenge.isProxy ? RequestHeaders.proxyName : "authorization"
+            guard credential.isSendable else {
+                return .finished(.failure(.invalidRequest(reason: .invalidHeader(name: name), url: hop.url)))
+            }
+            authentication.answer(credential, to: challenge)
+            var headers = hop.headers
+            headers.remove(name)
+            return retried(headers: headers)
+        }
+    }
+
+    private func retried(headers: RequestHeaders) -> Conclusion {
+        do throws(WebImageError) {
+            var next = hop
+            next.headers = headers
+            return .retried(try enter(next))
+        } catch {
+            return .finished(.failure(error))
+        }
+    }
+}
+
+extension Credential {
+    /// A line break could begin another header, and libcurl's strings end at a NUL.
+    var isSendable: Bool {
+        let text = identity
+        return !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    }
+}
+
+/// What the loads of a downloader share.
+final class DownloadEnvironment: Sendable {
+    let configuration: ImageDownloader.Configuration
+    let proxies: ProxyRules
+    let credentials: CredentialStorage
+    private let pinnedPublicKeys: PublicKeyPins
+    /// By ``HTTPOrigin/host``.
+    private let hostAddresses: [String: [String]]
+
+    init(
+        _ configuration: ImageDownloader.Configuration, proxies: ProxyRules? = nil,
+        credentials: CredentialStorage = CredentialStorage()
+    ) {
+        self.configuration = configuration
+        self.proxies = proxies ?? ProxyRules(configuration.proxy)
+        self.credentials = credentials
+        pinnedPublicKeys = PublicKeyPins(configuration.pinnedPublicKeys)
+        let addresses = configuration.hostAddresses.map { (HostPattern.normalized($0.key), $0.value) }
+        hostAddresses = Dictionary(addresses, uniquingKeysWith: +)
+    }
+
+    func pins(for origin: HTTPOrigin) -> [String] { pinnedPublicKeys.pins(for: origin.host) }
+
+    func addresses(of origin: HTTPOrigin) -> [String] { hostAddresses[origin.host] ?? [] }
 }

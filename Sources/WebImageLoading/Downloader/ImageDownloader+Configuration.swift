@@ -8,8 +8,14 @@ extension ImageDownloader {
         public var maximumConnectionsPerHost = 6
         /// The limit on concurrent transfers in total; 32. At least 1.
         public var maximumConnections = 32
-        /// How many transfers may start per second; `nil`, the default, sets no limit.
-        public var rateLimit: RateLimit?
+        /// The average number of transfers that may start per second; `nil`, the default, sets no limit.
+        ///
+        /// Then a cell that scrolls past quickly never reaches the network, and a burst of requests does not overload a server. Loads
+        /// that wait keep their priority and can be cancelled. The wait does not count against any time limit. Only the start of a
+        /// load counts, not its redirects and authentication attempts. A retry counts again.
+        public var maximumTransfersPerSecond: Double?
+        /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
+        public var transferBurst = 25
         /// The time limit for connecting, including name lookup and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
         /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not count.
@@ -44,16 +50,10 @@ extension ImageDownloader {
         ///
         /// Parameters and case are ignored, and a response without a type is accepted.
         public var acceptableContentTypes: Set<String>?
-        /// Whether to ask for gzip or deflate, and decode such bodies; `false`, since images are compressed already.
-        ///
-        /// A request can ask with its own `Accept-Encoding` too. ``maximumResponseByteCount`` then applies to the decoded bytes. Other
-        /// codings, and any that was not requested, fail with ``WebImageError/ResponseFailure/contentCoding(_:)``. **An interrupted
-        /// coded body is only detected by its `Content-Length`**: libcurl does not report a coded stream without its end.
-        public var acceptsContentCodings = false
         /// The closures that may change requests, responses and bodies; none by default.
         public var hooks = Hooks()
         /// Where the body is stored for the ``Hooks/decryptor``, which needs it whole.
-        public var bodyStorage = BodyStorage()
+        package var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
         public var maximumRedirects = 10
         /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.
@@ -63,11 +63,13 @@ extension ImageDownloader {
         /// Every server that a request names can get it, but no server that a redirect leads to, and no alternative of another origin.
         /// It is meant for a downloader that loads from one service.
         public var credential: Credential?
-        /// Called for a credential when a server or proxy asks for one, or refuses the one it got; without a handler, the default, the
-        /// load fails with 401 or 407.
-        public var authenticationHandler: AuthenticationHandler?
-        /// How often ``authenticationHandler`` is called for one load; 3.
-        public var maximumAuthenticationAttempts = 3
+        /// Returns a credential for a server or proxy that asks for one, or refuses the one it got, for example by asking the user.
+        ///
+        /// Called at most three times for one load. Without a credential, and without a handler, the default, the load fails with 401
+        /// or 407. If the handler throws, the load ends with ``WebImageError/cancelled``. It runs in its own task, however long it
+        /// takes; the load has no connection meanwhile. Cancelling the load cancels the task.
+        public var authenticationHandler:
+            (@Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?)?
         /// The authorities that sign servers' certificates; the system's.
         public var certificateAuthorities = CertificateAuthorities.system
         /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts. None by default.
@@ -80,30 +82,33 @@ extension ImageDownloader {
         /// ```
         public var pinnedPublicKeys: [String: [String]] = [:]
         /// The allowed servers; all. See ``AddressPolicy`` and ``server``.
-        public var addressPolicy = AddressPolicy.unrestricted
+        public var addressPolicy = AddressPolicy()
         /// The addresses of hosts, by name, used instead of a lookup; none. The address policy applies to them too.
-        public var hostAddresses: [String: [String]] = [:]
+        package var hostAddresses: [String: [String]] = [:]
         /// The latest version of HTTP to offer; HTTP/2, over TLS, with all requests on one connection.
         ///
-        /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it, see
-        /// ``ImageDownloader/supportsHTTP3``; without it every load fails with ``WebImageError/transport(code:message:url:)``.
+        /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it; without it every load fails with ``WebImageError/transport(code:message:url:)``.
         public var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
-        /// The header fields of each request; a request's own fields take precedence. ``defaultHeaders`` by default.
+        /// The header fields of each request; a request's own fields take precedence. By default `User-Agent`, an `Accept` that prefers
+        /// images, and `Accept-Encoding: identity`, since images are compressed already.
+        ///
+        /// With `Accept-Encoding: gzip, deflate`, here or in a request, bodies in these codings are decoded, and
+        /// ``maximumResponseByteCount`` applies to the decoded bytes. Other codings, and any that was not requested, fail with
+        /// ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted coded body is only detected by its `Content-Length`**:
+        /// libcurl does not report a coded stream without its end.
         ///
         /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of the request's own:
         /// after a redirect, and where ``LoaderRequest/isForAnotherOrigin`` is set, as for alternatives.
         public var headers = Self.defaultHeaders
         /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
-        /// The counter of running transfers; ``NetworkActivity/shared``. `nil` for none.
-        public var networkActivity: NetworkActivity? = .shared
+        /// The counter of running transfers; `nil` for none.
+        package var networkActivity: NetworkActivity? = .shared
 
-        /// Makes a configuration with the defaults.
+        /// Creates the default configuration.
         public init() {}
 
-        /// `User-Agent`, an `Accept` that prefers images, and `Accept-Encoding: identity`, since coded bodies would be delivered
-        /// undecoded, and images are compressed already.
-        public static let defaultHeaders = [
+        private static let defaultHeaders = [
             "User-Agent": "swift-web-image/\(LibraryVersion.text)",
             "Accept": "image/*,*/*;q=0.8",
             "Accept-Encoding": "identity",
@@ -166,27 +171,7 @@ extension ImageDownloader.Configuration {
     }
 }
 
-extension ImageDownloader {
-    /// How many transfers a downloader may start per second. The limit is a token bucket.
-    ///
-    /// A cell that scrolls past quickly then never reaches the network, and a burst of requests does not overload a server. Loads
-    /// that wait keep their priority and can be cancelled. The wait does not count against any time limit. Only the start of a
-    /// load takes a token, its redirects and authentication attempts do not. A retry takes another.
-    public struct RateLimit: Sendable, Hashable {
-        /// The transfers per second on average; 80.
-        public var transfersPerSecond: Double
-        /// The number of transfers that may start at once after a pause; 25. At least 1.
-        public var burst: Int
-
-        /// Makes a limit; by default 80 transfers per second, and 25 at once, as in Nuke.
-        public init(transfersPerSecond: Double = 80, burst: Int = 25) {
-            self.transfersPerSecond = transfersPerSecond
-            self.burst = burst
-        }
-    }
-}
-
-/// Counts the starts of transfers against a ``ImageDownloader/RateLimit``.
+/// Counts the starts of transfers against a rate limit.
 struct TokenBucket {
     private let rate: Double
     private let capacity: Double
@@ -194,10 +179,10 @@ struct TokenBucket {
     /// When the tokens were last counted.
     private var lastCount: Duration
 
-    init(_ limit: ImageDownloader.RateLimit, now: Duration) {
+    init(transfersPerSecond: Double, burst: Int, now: Duration) {
         // Not less than one in 1000 s: a limit of 0 would let loads wait forever, without an error.
-        rate = limit.transfersPerSecond.isFinite ? max(0.001, limit.transfersPerSecond) : 1_000_000
-        capacity = Double(max(1, limit.burst))
+        rate = transfersPerSecond.isFinite ? max(0.001, transfersPerSecond) : 1_000_000
+        capacity = Double(max(1, burst))
         tokens = capacity
         lastCount = now
     }
@@ -246,7 +231,7 @@ extension ImageDownloader {
         /// redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
         ///
         /// Called for each redirect that is allowed otherwise; without a handler these are followed. The response has the URL, status
-        /// and headers of the redirect, and the redirects before it. After a 303, and after a 301 or 302 to a POST, the next request is
+        /// and headers of the redirect. After a 303, and after a 301 or 302 to a POST, the next request is
         /// a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
         public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
 
@@ -256,7 +241,7 @@ extension ImageDownloader {
         /// body is not announced.
         public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
 
-        /// Makes hooks that change nothing.
+        /// Creates hooks that change nothing.
         public init() {}
 
         /// Whether a hook is called before a request is queued.
@@ -280,10 +265,7 @@ extension ImageDownloader.Configuration {
     /// The request's headers, and the downloader's of other names.
     func completeHeaders(of request: LoaderRequest) -> [String: String] {
         let own = request.headers.fieldsByName
-        var complete = addedFields(to: request).merging(own) { _, own in own }
-        if acceptsContentCodings, own["accept-encoding"] == nil {
-            complete["accept-encoding"] = HTTPField(name: "Accept-Encoding", value: "gzip, deflate")
-        }
+        let complete = addedFields(to: request).merging(own) { _, own in own }
         return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
@@ -329,5 +311,37 @@ extension TransferHead {
     var contentType: String? {
         let type = value("content-type")?.prefix { $0 != ";" }.lowercased()
         return type.map { $0.filter { $0 != " " && $0 != "\t" } }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// The authorities that sign valid server certificates.
+public enum CertificateAuthorities: Sendable, Hashable {
+    /// The system's: `/etc/ssl/certs/ca-certificates.crt`, or libcurl's default if that file is missing.
+    case system
+    /// The authorities in a PEM file, **instead of** the system's: a downloader for a private service should trust no others. For both,
+    /// append to a copy of the system's file.
+    case file(String)
+    /// The authorities in PEM data, instead of the system's.
+    case pem(Data)
+}
+
+/// ``ImageDownloader/Configuration/pinnedPublicKeys`` in the form that libcurl takes.
+struct PublicKeyPins: Sendable {
+    private var byHost: [String: [String]]
+    private var anyHost: [String]
+
+    init(_ pins: [String: [String]]) {
+        let normalized = pins.map { (HostPattern.normalized($0.key), $0.value.map(Self.base64)) }
+        byHost = Dictionary(normalized, uniquingKeysWith: +)
+        anyHost = byHost.removeValue(forKey: "*") ?? []
+    }
+
+    /// - Parameter host: as ``HTTPOrigin/host`` has it.
+    func pins(for host: String) -> [String] { byHost[host] ?? anyHost }
+
+    /// Returns the base64 of a key's SHA-256. An invalid text gives one that no key has: to ignore it could allow any key.
+    private static func base64(_ text: String) -> String {
+        let digits = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
+        return Data(base64Encoded: digits)?.count == 32 ? digits : Data(count: 32).base64EncodedString()
     }
 }

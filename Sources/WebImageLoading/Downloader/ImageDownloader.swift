@@ -14,13 +14,12 @@ public final class ImageDownloader: ImageLoader {
     /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()
 
-    /// The settings.
-    public let configuration: Configuration
+    package var configuration: Configuration { environment.configuration }
     /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
-    package let credentials = CredentialStorage()
+    private let environment: DownloadEnvironment
     /// Whether the installed libcurl speaks HTTP/3.
-    public static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
+    package static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler
 
     /// Makes a downloader with its own connections and queue. Its thread starts with the first load.
@@ -38,9 +37,9 @@ public final class ImageDownloader: ImageLoader {
     package init(
         configuration: Configuration, transport: any HTTPTransport, clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.configuration = configuration
+        environment = DownloadEnvironment(configuration)
         cookies = CookieJar(transport: transport)
-        scheduler = DownloadScheduler(configuration, transport: transport, credentials: credentials, clock: clock)
+        scheduler = DownloadScheduler(environment, transport: transport, clock: clock)
     }
 
     /// Whether the scheme is `http` or `https`.
@@ -72,6 +71,8 @@ public final class ImageDownloader: ImageLoader {
     public func removeStoredCredentials(for url: URL? = nil) {
         if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
     }
+
+    package var credentials: CredentialStorage { environment.credentials }
 
     /// The number of loads that run, with a connection or while connecting, and of those that wait.
     package var loadCounts: (running: Int, waiting: Int) { scheduler.loadCounts }

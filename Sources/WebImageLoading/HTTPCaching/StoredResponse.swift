@@ -2,7 +2,7 @@ package import FoundationEssentials
 internal import WebImageCore
 
 /// The HTTP metadata of a stored response (RFC 9111, 3), which decide later whether it may be reused.
-package struct StoredResponse: Sendable, Hashable, Codable {
+package struct StoredResponse: Sendable, Equatable {
     package var statusCode: Int
     /// The fields of the response, without those of the connection (3.1).
     package var headers: [HTTPField]

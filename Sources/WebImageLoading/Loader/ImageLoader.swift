@@ -65,10 +65,9 @@ public struct LoaderRetry: Sendable {
     /// What the next attempt loads: the same URL or an alternative.
     public var url: URL
     /// What the next attempt waits for.
-    public var wait: LoadAttempt.Wait
+    package var wait: LoadAttempt.Wait
 
-    /// Creates an event.
-    public init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {
+    package init(error: WebImageError, url: URL, wait: LoadAttempt.Wait = .none) {
         self.error = error
         self.url = url
         self.wait = wait

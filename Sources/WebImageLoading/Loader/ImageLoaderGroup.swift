@@ -4,8 +4,8 @@ public import WebImageCore
 /// Combines several loaders. Each URL goes to the most recently added loader that can load it.
 ///
 /// ```swift
-/// let token = ImageLoaderGroup.shared.add(ThumbnailLoader())
-/// ImageLoaderGroup.shared.remove(token)
+/// ImageLoaderGroup.shared.add(ThumbnailLoader())
+/// ImageLoaderGroup.shared.remove { $0 is ThumbnailLoader }
 /// ```
 ///
 /// Loaders can be added and removed at any time, from any thread. Loads in progress continue with their loader.
@@ -13,49 +13,30 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
     /// The library's default group: http and https, files, `data:` URLs.
     public static let shared = ImageLoaderGroup([DataURLLoader(), FileLoader(), ImageDownloader.shared])
 
-    /// Identifies a loader in its group, for its removal.
-    public struct Token: Hashable, Sendable {
-        fileprivate let number: Int
-    }
-
-    private let members: Lock<Members>
+    private let members: Lock<[any ImageLoader]>
     /// Reports that no loader was found.
     private static let queue = WorkQueue(label: "webimage-group", threadCount: 1)
 
-    private struct Members {
-        var loaders: [(token: Token, loader: any ImageLoader)] = []
-        var nextNumber = 0
-
-        mutating func add(_ loader: any ImageLoader) -> Token {
-            defer { nextNumber += 1 }
-            loaders.append((Token(number: nextNumber), loader))
-            return Token(number: nextNumber)
-        }
-    }
-
     /// Creates a group of `loaders`, added in that order.
-    public init(_ loaders: [any ImageLoader] = []) {
-        var members = Members()
-        for loader in loaders { _ = members.add(loader) }
-        self.members = Lock(members)
-    }
+    public init(_ loaders: [any ImageLoader] = []) { members = Lock(loaders) }
 
     /// Creates a group of loaders, added in that order.
     public convenience init(arrayLiteral loaders: any ImageLoader...) { self.init(loaders) }
 
     /// Adds a loader, which takes precedence over the existing ones.
-    @discardableResult
-    public func add(_ loader: any ImageLoader) -> Token { members.withLock { $0.add(loader) } }
+    public func add(_ loader: any ImageLoader) { members.withLock { $0.append(loader) } }
 
-    /// Removes a loader; does nothing if it was removed before.
-    public func remove(_ token: Token) { members.withLock { $0.loaders.removeAll { $0.token == token } } }
+    /// Removes the loaders that satisfy the predicate, which must not use the group.
+    public func remove(where isRemoved: (any ImageLoader) -> Bool) {
+        members.withLock { $0.removeAll(where: isRemoved) }
+    }
 
     /// The loaders; later ones take precedence.
-    public var loaders: [any ImageLoader] { members.withLock { $0.loaders.map(\.loader) } }
+    public var loaders: [any ImageLoader] { members.withLock { $0 } }
 
     /// Returns the loader for `url`; `nil` if none can load it.
     public func loader(for url: URL) -> (any ImageLoader)? {
-        members.withLock { $0.loaders }.last { $0.loader.canLoad(url) }?.loader
+        loaders.last { $0.canLoad(url) }
     }
 
     /// Whether any of the loaders can load `url`.

@@ -41,22 +41,17 @@ public struct LoaderBytes: AsyncSequence, Sendable {
     public var metrics: LoaderMetrics? { session.inbox.metrics }
 
     /// Continues where the last iterator stopped.
-    public func makeAsyncIterator() -> Iterator { Iterator(session: session) }
+    ///
+    /// The iterator throws the error of the load, ``WebImageError/cancelled`` after a cancellation. Earlier pieces are
+    /// valid, but the body is incomplete.
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Data, WebImageError> { Iterator(session: session) }
 
-    /// Iterates over the pieces.
-    public struct Iterator: AsyncIteratorProtocol {
+    private struct Iterator: AsyncIteratorProtocol {
         let session: Session
 
-        /// Returns the next piece; `nil` after the last.
-        ///
-        /// - Throws: the error of the load, ``WebImageError/cancelled`` after a cancellation. Earlier pieces are valid,
-        ///   but the body is incomplete.
-        public mutating func next() async throws(WebImageError) -> Data? {
-            try await next(isolation: nil)
-        }
+        mutating func next() async throws(WebImageError) -> Data? { try await next(isolation: nil) }
 
-        /// Returns the next piece; see ``next()``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebImageError) -> Data? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws(WebImageError) -> Data? {
             let inbox = session.inbox
             let result = await withTaskCancellationHandler(
                 operation: { await inbox.next() }, onCancel: { inbox.task.cancel() }, isolation: actor)

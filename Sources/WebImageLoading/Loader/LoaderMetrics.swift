@@ -5,39 +5,29 @@ public import FoundationEssentials
 ///     load ── queue ──► exchange (302) ── queue ──► exchange (200) ──► end
 ///             └──────── queueDuration ────┘
 ///     └────────────────────── totalDuration ─────────────────────────┘
-public struct LoaderMetrics: Sendable, Hashable {
+public struct LoaderMetrics: Sendable {
     /// The exchanges in order. The last is the response; those before it led to it, such as redirects.
-    public var exchanges: [Exchange]
+    public var exchanges: [Exchange] = []
     /// The number of redirects that were followed.
-    public var redirectCount: Int
+    package var redirectCount = 0
     /// The total time spent waiting for a slot, before the first exchange and between exchanges.
-    public var queueDuration: Duration
+    public var queueDuration = Duration.zero
     /// The time from the call of `load` to the end.
-    public var totalDuration: Duration
+    public var totalDuration = Duration.zero
     /// The number of decoded bytes delivered to the caller.
-    public var decodedByteCount: Int64
+    public var decodedByteCount: Int64 = 0
     /// The duration of the exchanges, without the time during which the reader paused them. Counts towards
     /// ``LoaderRequest/totalTimeout``.
     package var activeDuration = Duration.zero
 
-    /// Creates metrics.
-    public init(
-        exchanges: [Exchange] = [], redirectCount: Int = 0, queueDuration: Duration = .zero,
-        totalDuration: Duration = .zero, decodedByteCount: Int64 = 0
-    ) {
-        self.exchanges = exchanges
-        self.redirectCount = redirectCount
-        self.queueDuration = queueDuration
-        self.totalDuration = totalDuration
-        self.decodedByteCount = decodedByteCount
-    }
+    package init() {}
 
     /// The size of all headers and bodies received, in bytes on the wire, without the framing of chunks, HTTP/2 and
     /// TLS.
     public var wireByteCount: Int64 { exchanges.reduce(0) { $0 + $1.headerByteCount + $1.bodyByteCount } }
 
     /// One request and its response.
-    public struct Exchange: Sendable, Hashable {
+    public struct Exchange: Sendable {
         /// The requested URL.
         public var url: URL
         /// The status; `nil` if no head arrived.
@@ -56,16 +46,17 @@ public struct LoaderMetrics: Sendable, Hashable {
         public var isConnectionReused: Bool
         /// The HTTP version; `nil` if no head arrived.
         public var httpVersion: HTTPVersion?
-        /// The address and port of the server, or of a proxy; `nil` if no connection was established.
-        public var remoteAddress: String?, remotePort: Int?
+        /// The address of the server, or of a proxy; `nil` if no connection was established.
+        public var remoteAddress: String?
+        package var remotePort: Int?
         /// The size of the response's head in bytes, decompressed.
-        public var headerByteCount: Int64
+        package var headerByteCount: Int64
         /// The size of the body in bytes on the wire, that is, before content decoding.
         public var bodyByteCount: Int64
     }
 
     /// An HTTP version.
-    public enum HTTPVersion: String, Sendable, Hashable {
+    public enum HTTPVersion: String, Sendable {
         /// HTTP/1.0.
         case http1_0 = "HTTP/1.0"
         /// HTTP/1.1.

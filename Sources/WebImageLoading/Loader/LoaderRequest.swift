@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import WebImageCore
 
 /// A request to a loader.
 public struct LoaderRequest: Sendable, Hashable {
@@ -56,5 +57,104 @@ public struct LoaderRequest: Sendable, Hashable {
         self.url = url
         self.headers = headers
         self.credential = credential
+    }
+}
+
+extension LoaderRequest {
+    /// Returns why a read-only loader refuses the request; `nil` for requests that only read.
+    ///
+    /// - Parameter url: the URL in the error.
+    func refusalToChange(_ url: URL) -> WebImageError? {
+        guard ![.get, .head].contains(method) || body != nil else { return nil }
+        return .invalidRequest(
+            reason: .unsupportedMethod(method.rawValue, hasBody: body != nil && method.forbidsBody), url: url)
+    }
+
+    /// An HTTP method (RFC 9110, 9). Loaders that do not use HTTP support only ``get`` and ``head``.
+    public struct Method: RawRepresentable, Sendable, Hashable {
+        /// The name as it is sent. Case matters: `get` is not `GET`.
+        public let rawValue: String
+
+        /// Creates a method from its name; `nil` if that is not a token, and for `CONNECT`, which asks a proxy for a
+        /// tunnel.
+        public init?(rawValue: String) {
+            guard RequestHeaders.isToken(rawValue), rawValue != "CONNECT" else { return nil }
+            self.rawValue = rawValue
+        }
+
+        private init(known: String) { rawValue = known }
+
+        /// Requests head and body.
+        public static let get = Self(known: "GET")
+        /// Requests only the head; such a load ends without any bytes.
+        public static let head = Self(known: "HEAD")
+        /// Lets the resource process the body.
+        public static let post = Self(known: "POST")
+        /// Replaces the resource with the body.
+        public static let put = Self(known: "PUT")
+        /// Modifies the resource as described by the body (RFC 5789).
+        package static let patch = Self(known: "PATCH")
+        /// Deletes the resource.
+        package static let delete = Self(known: "DELETE")
+        /// Requests the communication options of the resource.
+        package static let options = Self(known: "OPTIONS")
+        /// Returns the request as the server received it.
+        package static let trace = Self(known: "TRACE")
+
+        /// Whether the method changes nothing on the server (9.2.1).
+        package var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
+
+        /// Whether repeating the request has the same effect as sending it once (9.2.2), so that a failed request can
+        /// be sent again.
+        public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
+
+        /// Whether a body has no meaning with the method.
+        var forbidsBody: Bool { [.get, .head, .trace].contains(self) }
+
+        /// Whether servers expect a body, even an empty one (8.6).
+        var expectsBody: Bool { [.post, .put, .patch].contains(self) }
+    }
+}
+
+extension LoaderRequest {
+    /// The request's identity: equal for requests with the same response, which can share a transfer. It contains
+    /// everything except the time limits, the fragment and the tracing fields, with header names in lowercase.
+    package var identity: LoaderRequest {
+        var identity = self
+        (identity.idleTimeout, identity.totalTimeout, identity.history) = (nil, nil, nil)
+        identity.url = url.withoutFragment
+        if !headers.isEmpty { identity.headers = headers.answerFields.mapValues(\.value) }
+        return identity
+    }
+}
+
+extension [String: String] {
+    /// The fields that may change the response, by lowercase name: all except the tracing fields.
+    var answerFields: [String: HTTPField] { fieldsByName.filter { !HTTPField.tracingNames.contains($0.key) } }
+}
+
+extension LoaderRequest {
+    /// Returns the same request for another URL.
+    ///
+    /// Conditions are removed, since they apply to the first URL. So is a range that would continue its body. As after
+    /// a redirect, another origin receives no credentials, cookies or headers of the caller or the loader. A user name
+    /// and password in `url` itself are sent to its server.
+    package func alternative(_ url: URL) -> LoaderRequest {
+        var other = self
+        other.url = url
+        let names = Set(headers.keys.map { $0.lowercased() })
+        let isContinuation = names.contains("if-range")
+        let isSameOrigin = HTTPOrigin(url) != nil && HTTPOrigin(url) == HTTPOrigin(self.url)
+        other.headers = headers.filter { field in
+            let name = field.key.lowercased()
+            if name == "range" { return !isContinuation }
+            if HTTPField.conditionNames.contains(name) { return false }
+            return isSameOrigin || RequestHeaders.namesForAnyOrigin.contains(name) && name != RequestHeaders.proxyName
+        }
+        if !isSameOrigin {
+            other.credential = nil
+            other.isForAnotherOrigin = true
+        }
+        return other
     }
 }

@@ -11,31 +11,28 @@ public struct LoaderResponse: Sendable {
     /// The length of the body in bytes, if known.
     public var expectedByteCount: Int64?
     /// The redirects that were followed, in order.
-    public var redirects: [Redirection]
+    package var redirects: [Redirection] = []
 
     /// Creates a response.
     public init(
-        url: URL, statusCode: Int? = nil, headers: [HTTPField] = [], expectedByteCount: Int64? = nil,
-        redirects: [Redirection] = []
+        url: URL, statusCode: Int? = nil, headers: [HTTPField] = [], expectedByteCount: Int64? = nil
     ) {
         self.url = url
         self.statusCode = statusCode
         self.headers = headers
         self.expectedByteCount = expectedByteCount
-        self.redirects = redirects
     }
 
     /// A redirect that was followed.
-    public struct Redirection: Sendable, Hashable {
+    package struct Redirection: Sendable {
         /// The URL that redirected.
-        public var url: URL
+        package var url: URL
         /// 301, 302, 303, 307 or 308.
-        public var statusCode: Int
+        package var statusCode: Int
         /// The header fields as received, in order.
-        public var headers: [HTTPField]
+        package var headers: [HTTPField]
 
-        /// Creates a redirect.
-        public init(url: URL, statusCode: Int, headers: [HTTPField] = []) {
+        package init(url: URL, statusCode: Int, headers: [HTTPField]) {
             self.url = url
             self.statusCode = statusCode
             self.headers = headers
@@ -50,7 +47,7 @@ public struct LoaderResponse: Sendable {
 }
 
 /// One header field.
-public struct HTTPField: Sendable, Hashable, Codable {
+public struct HTTPField: Sendable, Hashable {
     /// The name as received; names are compared without regard to case.
     public var name: String
     /// The value without surrounding white space.

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
@@ -15,8 +15,7 @@ public final class PartialBodyStore: Sendable {
     /// Writes bytes at an offset of a file, like `pwrite`.
     package typealias Write = @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int
 
-    /// The configuration of the store.
-    public let configuration: Configuration
+    package let configuration: Configuration
     let directory: PartialDirectory
     private let write: Write
     private let state = Lock(State())
@@ -44,13 +43,24 @@ public final class PartialBodyStore: Sendable {
     /// More bytes than this wait only if the disk is slower than the network. Loading them again is faster then.
     private static let unwrittenByteLimit = 16 << 20
 
-    /// Creates a store; the directory is created with the first body.
-    public convenience init(configuration: Configuration) {
-        self.init(configuration: configuration) { pwrite($0, $1.baseAddress, $1.count, off_t($2)) }
+    /// Creates a store. It keeps at most 256 bodies, for 7 days, and stores nothing while less than 256 MiB are free.
+    ///
+    /// - Parameters:
+    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are not
+    ///     changed.
+    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least recently
+    ///     used are deleted first.
+    public convenience init(directory: URL, byteLimit: Int64 = 64 << 20) {
+        var configuration = Configuration(directory: directory)
+        configuration.byteLimit = byteLimit
+        self.init(configuration: configuration)
     }
 
     /// - Parameter write: writes to files; tests make it fail.
-    package init(configuration: Configuration, write: @escaping Write) {
+    package init(
+        configuration: Configuration,
+        write: @escaping Write = { pwrite($0, $1.baseAddress, $1.count, off_t($2)) }
+    ) {
         self.configuration = configuration
         self.write = write
         directory = PartialDirectory(path: configuration.directory.path(percentEncoded: false).withoutTrailingSlash)
@@ -68,7 +78,7 @@ public final class PartialBodyStore: Sendable {
 
     /// The size of all bodies on disk, in bytes. Blocks while it reads the directory, so do not call it on Swift's
     /// cooperative threads.
-    public var byteCount: Int64 {
+    package var byteCount: Int64 {
         directory.withDescriptor { directory.entries(in: $0).reduce(0) { $0 + $1.byteCount } } ?? 0
     }
 
@@ -215,4 +225,19 @@ extension stat {
 extension String {
     /// A trailing slash would make the system follow a symbolic link.
     fileprivate var withoutTrailingSlash: String { count > 1 && hasSuffix("/") ? String(dropLast()) : self }
+}
+
+extension PartialBodyStore {
+    /// The location and limits of partial bodies.
+    package struct Configuration: Sendable {
+        package var directory: URL
+        package var byteLimit: Int64 = 64 << 20
+        package var countLimit = 256
+        /// How long a body is kept after it was last written or resumed, in seconds; 7 days by default.
+        package var ageLimit: Double = 7 * 86_400
+        /// The free space to leave on the file system, in bytes; 256 MiB by default. Below it nothing more is stored.
+        package var freeSpaceFloor: Int64 = 256 << 20
+
+        package init(directory: URL) { self.directory = directory }
+    }
 }

@@ -10,9 +10,14 @@ struct PartialHead: Codable, Equatable {
     let location: String
     let validator: StrongValidator
     /// The fields as received, without those about the connection, the length and cookies.
-    let fields: [HTTPField]
+    let fields: [Field]
     /// The length of the whole body; `nil` if unknown.
     let byteCount: Int64?
+
+    struct Field: Codable, Equatable {
+        let name: String
+        let value: String
+    }
 
     /// Creates the head of a resumable body; `nil` if the body cannot be resumed or must not be stored.
     init?(_ response: LoaderResponse, key: String) {
@@ -22,14 +27,11 @@ struct PartialHead: Codable, Equatable {
             !headers.elements(ofFieldNamed: "Accept-Ranges").contains(where: { $0.lowercased() == "none" }),
             !headers.elements(ofFieldNamed: "Vary").contains("*")
         else { return nil }
-        self.init(
-            key: key, location: Self.location(response.url), validator: validator,
-            fields: headers.withoutMessageFields, byteCount: response.expectedByteCount)
-    }
-
-    private init(key: String, location: String, validator: StrongValidator, fields: [HTTPField], byteCount: Int64?) {
-        (self.key, self.location, self.validator) = (key, location, validator)
-        (self.fields, self.byteCount) = (fields, byteCount)
+        self.key = key
+        self.validator = validator
+        location = Self.location(response.url)
+        fields = headers.withoutMessageFields.map { Field(name: $0.name, value: $0.value) }
+        byteCount = response.expectedByteCount
     }
 
     private static func location(_ url: URL) -> String {
@@ -64,16 +66,18 @@ struct PartialHead: Codable, Equatable {
         var whole = response
         whole.statusCode = 200
         whole.expectedByteCount = total
-        whole.headers = fields.filter { !newNames.contains($0.name.lowercased()) } + news
+        whole.headers = storedFields.filter { !newNames.contains($0.name.lowercased()) } + news
         whole.headers += headers.filter { $0.name.lowercased() == "set-cookie" }
         whole.headers.append(HTTPField(name: "Content-Length", value: "\(total)"))
         return whole
     }
 
+    private var storedFields: [HTTPField] { fields.map { HTTPField(name: $0.name, value: $0.value) } }
+
     /// Whether `headers` have a different modification date. The bytes are then different, even if the server did not
     /// change its entity tag. A response may omit the date.
     private func hasOtherDate(_ headers: [HTTPField]) -> Bool {
-        let (stored, new) = (fields.values(named: "Last-Modified"), headers.values(named: "Last-Modified"))
+        let (stored, new) = (storedFields.values(named: "Last-Modified"), headers.values(named: "Last-Modified"))
         guard !stored.isEmpty, !new.isEmpty, stored != new else { return false }
         let (storedDates, newDates) = (stored.compactMap { HTTPDate.parse($0) }, new.compactMap { HTTPDate.parse($0) })
         // The same time can be written in three ways.
@@ -96,5 +100,88 @@ extension [HTTPField] {
         withoutConnectionFields.filter {
             !["content-length", "content-range", "set-cookie"].contains($0.name.lowercased())
         }
+    }
+}
+
+/// A validator that proves that two responses are parts of the same bytes (RFC 9110, 8.8.1), sent in `If-Range`.
+enum StrongValidator: Codable, Equatable {
+    /// An entity tag with its quotation marks.
+    case entityTag(String)
+    /// The date exactly as the server sent it.
+    case lastModified(String)
+
+    /// Returns the strong validator of a response; `nil` if there is none.
+    ///
+    /// A date does not count if there is an entity tag, even a weak one (13.1.5).
+    init?(_ headers: [HTTPField]) {
+        let tags = headers.values(named: "ETag")
+        guard tags.isEmpty else {
+            guard tags.count == 1, let tag = EntityTag(tags[0]), !tag.isWeak else { return nil }
+            self = .entityTag(tag.opaqueTag)
+            return
+        }
+        let (dates, times) = (headers.values(named: "Last-Modified"), headers.values(named: "Date"))
+        guard dates.count == 1, times.count == 1, let modified = HTTPDate.parse(dates[0]),
+            let time = HTTPDate.parse(times[0]), time.timeIntervalSince(modified) >= Self.secondsUntilDatesAreStrong
+        else { return nil }
+        self = .lastModified(dates[0])
+    }
+
+    /// Files may change twice within the one-second resolution of dates. Section 8.8.2.2 considers one second
+    /// sufficient if both dates are from the same clock, which cannot be known here. Its predecessor, RFC 7232,
+    /// required a minute.
+    private static let secondsUntilDatesAreStrong = 60.0
+
+    /// The value of the `If-Range` field.
+    var fieldValue: String {
+        switch self {
+        case .entityTag(let tag): tag
+        case .lastModified(let date): date
+        }
+    }
+
+    /// Whether a response declares that it is part of the same bytes. A response without a validator does not, since
+    /// its server may not support `If-Range`.
+    func agrees(with headers: [HTTPField]) -> Bool {
+        switch self {
+        case .entityTag(let tag):
+            let tags = headers.values(named: "ETag")
+            return tags.count == 1 && EntityTag(tags[0]).map { !$0.isWeak && $0.opaqueTag == tag } ?? false
+        case .lastModified(let date):
+            return headers.values(named: "Last-Modified") == [date]
+        }
+    }
+}
+
+/// The range of a body in a partial response: `bytes 100-199/200` (RFC 9110, 14.4).
+struct ContentRange: Equatable {
+    /// The positions of the first and last byte, starting at 0.
+    let first: Int64, last: Int64
+    /// The length of the whole body; `nil` if the server does not know it.
+    let totalByteCount: Int64?
+
+    /// Parses a byte range; `nil` for other units and invalid ranges.
+    init?(_ text: String) {
+        let words = text.trimmingHTTPSpace.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = String(words[1]).trimmingHTTPSpace.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+            return nil
+        }
+        if parts[1] == "*" {
+            totalByteCount = nil
+        } else {
+            guard let total = Self.number(parts[1]), last < total else { return nil }
+            totalByteCount = total
+        }
+        (self.first, self.last) = (first, last)
+    }
+
+    /// Accepts only digits, since `Int64` also accepts a sign. Returns `nil` for numbers that overflow.
+    private static func number(_ text: Substring) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(text)
     }
 }

@@ -32,8 +32,6 @@ final class ResumingTask: LoaderTask {
         /// The bytes that the loader was asked to continue; `nil` if everything was requested.
         var found: ResumableBody.Found?
         var valve = DeferredTask()
-        var task: (any LoaderTask)?
-        var attempt = 0
         /// The metrics of a transfer that may not be the last.
         var heldMetrics: LoaderMetrics?
         var hasResponse = false
@@ -53,7 +51,6 @@ final class ResumingTask: LoaderTask {
     }
 
     private let request: LoaderRequest
-    private let ownsHistory: Bool
     private let key: String
     private let loader: any ImageLoader
     private let store: PartialBodyStore
@@ -63,7 +60,7 @@ final class ResumingTask: LoaderTask {
         _ request: LoaderRequest, key: String, loader: any ImageLoader, store: PartialBodyStore,
         priority: LoadPriority, handler: @escaping Handler
     ) {
-        (self.request, ownsHistory) = request.withHistory()
+        self.request = request.withHistory()
         self.key = key
         self.loader = loader
         self.store = store
@@ -95,35 +92,22 @@ final class ResumingTask: LoaderTask {
 
     /// Starts the wrapped loader.
     private func load(continuing found: ResumableBody.Found?) {
-        let attempt = state.withLock { state -> Int? in
+        let start = state.withLock { state -> (DeferredTask, LoadPriority)? in
             state.look = nil
             guard !state.isCancelled else { return nil }
             state.phase = .loading
             state.found = found
             state.valve = DeferredTask()
-            state.attempt += 1
-            return state.attempt
+            state.valve.setPriority(state.priority)
+            return (state.valve, state.priority)
         }
-        guard let attempt else { return end(.failure(.cancelled)) }
+        guard let (valve, priority) = start else { return end(.failure(.cancelled)) }
         var request = request
         if let found {
             request.headers = found.contents.head.headersAskingForRest(from: found.byteCount, over: request.headers)
         }
-        let priority = state.withLock { $0.priority }
-        let task = loader.load(request, priority: priority) { [self] in receive($0) }
-        let valve = state.withLock { state -> DeferredTask? in
-            // The attempt may have ended, and another one started.
-            guard state.attempt == attempt, state.phase != .ended else { return nil }
-            state.task = task
-            return state.valve
-        }
-        guard let valve else { return }
-        valve.attach(task)
+        valve.attach(loader.load(request, priority: priority) { [self] in receive($0) }, priority: priority)
         adjustValve()
-        // The task may have been cancelled before the valve existed.
-        if isCancelled { valve.cancel() }
-        let wanted = state.withLock { $0.priority }
-        if wanted != priority { task.setPriority(wanted) }
     }
 
     /// Opens or closes the valve until it matches the state, which another thread may change meanwhile.
@@ -152,12 +136,12 @@ final class ResumingTask: LoaderTask {
     }
 
     func setPriority(_ priority: LoadPriority) {
-        let (task, look) = state.withLock { state in
+        let (valve, look) = state.withLock { state in
             state.priority = priority
-            return (state.task, state.isCancelled ? nil : state.look)
+            return (state.valve, state.isCancelled ? nil : state.look)
         }
         look?.setPriority(priority)
-        task?.setPriority(priority)
+        valve.setPriority(priority)
     }
 
     func pause() {
@@ -273,7 +257,6 @@ final class ResumingTask: LoaderTask {
         let body = state.withLock { state in
             state.phase = .restarting
             state.found = nil
-            state.task = nil
             state.valve.end()
             return state.body
         }
@@ -292,9 +275,6 @@ final class ResumingTask: LoaderTask {
             handler(event)
         case .finished(let result):
             conclude(result)
-        case .metrics(var metrics):
-            if ownsHistory { metrics.activeDuration += request.usedTime }
-            state.withLock { $0.handler }?(.metrics(metrics))
         case .retrying:
             // What follows is another body; what is stored of this one stays.
             let (body, handler) = state.withLock { state in
@@ -304,7 +284,7 @@ final class ResumingTask: LoaderTask {
             }
             body?.begin(nil)
             handler?(event)
-        case .queued, .started, .waited, .attemptFailed, .response, .refused:
+        case .queued, .started, .waited, .attemptFailed, .response, .refused, .metrics:
             state.withLock { $0.handler }?(event)
         }
     }
@@ -340,7 +320,7 @@ final class ResumingTask: LoaderTask {
         let (handler, body, valve, isUseless) = state.withLock { state in
             defer {
                 state.phase = .ended
-                (state.handler, state.body, state.task, state.found) = (nil, nil, nil, nil)
+                (state.handler, state.body, state.found) = (nil, nil, nil)
                 state.waiting = []
             }
             let isTooLong = state.totalByteCount.map { state.byteCount > $0 } ?? false
@@ -353,5 +333,81 @@ final class ResumingTask: LoaderTask {
         case .failure: body?.end(isUseless ? .complete : .interrupted)
         }
         handler?(.finished(result))
+    }
+}
+
+/// Delivers stored bytes, on a thread of the store.
+extension ResumingTask {
+    /// Returns `true` to the caller that has to start a thread: stored bytes wait, and no thread delivers them. Called
+    /// under the lock.
+    func claimReplay(_ state: inout State) -> Bool {
+        guard state.phase == .replaying, !state.isReplaying, !state.isPaused || state.failure != nil else {
+            return false
+        }
+        state.isReplaying = true
+        return true
+    }
+
+    func submitReplay() {
+        let priority = state.withLock { $0.priority }
+        PartialBodyStore.queue.submit(priority: priority) { [self] in replay() }
+    }
+
+    private enum Piece {
+        case stored(ResumableBody.Found, PartialFile.Record, byteCount: Int)
+        case event(LoaderEvent)
+        /// The loader's events are delivered directly from now on.
+        case none
+        /// The thread is released until the task is resumed.
+        case later
+    }
+
+    private func replay() {
+        while true {
+            switch nextPiece() {
+            case .stored(let found, let record, let byteCount):
+                if let bytes = found.file.bytes(of: record, atMost: byteCount) {
+                    deliver(.bytes(bytes))
+                } else {
+                    giveUpStoredBytes()
+                }
+            case .event(let event): deliver(event)
+            case .none: return adjustValve()
+            case .later: return
+            }
+        }
+    }
+
+    private func nextPiece() -> Piece {
+        state.withLock { state in
+            guard state.phase == .replaying else { return .later }
+            if state.isPaused, state.failure == nil {
+                state.isReplaying = false
+                return .later
+            }
+            if state.failure == nil, let found = state.found, state.byteCount < found.byteCount,
+                state.nextRecord < found.contents.records.count
+            {
+                let record = found.contents.records[state.nextRecord]
+                state.nextRecord += 1
+                let byteCount = min(Int64(record.byteCount), found.byteCount - state.byteCount)
+                return .stored(found, record, byteCount: Int(byteCount))
+            }
+            guard state.waiting.isEmpty else { return .event(state.waiting.removeFirst()) }
+            state.phase = .loading
+            state.isReplaying = false
+            return .none
+        }
+    }
+
+    /// The bytes on disk have changed since they were verified.
+    private func giveUpStoredBytes() {
+        let (body, valve) = state.withLock { state in
+            state.failure = .invalidResponse(
+                reason: .truncated(expected: state.totalByteCount, received: state.byteCount), url: failureURL)
+            return (state.body, state.valve)
+        }
+        body?.end(.complete)
+        valve.cancel()
     }
 }

@@ -36,12 +36,12 @@ package final class AlternativesLoader: ImageLoader {
         guard request.method.isIdempotent, !alternatives.isEmpty else {
             return loader.load(request, priority: priority, handler: handler)
         }
-        let (request, ownsHistory) = request.withHistory()
+        let request = request.withHistory()
         let sources =
             [AlternativesTask.Source(request: request, loader: loader)]
             + alternatives.map { .init(request: request.alternative($0), loader: alternativeLoader($0)) }
         let task = AlternativesTask(
-            sources, ownsHistory: ownsHistory, timeLimit: strategy.timeLimit, environment.clock, priority, handler)
+            sources, timeLimit: strategy.timeLimit, environment.clock, priority, handler)
         task.startNext()
         return task
     }
@@ -71,18 +71,16 @@ private final class AlternativesTask: LoaderTask {
     }
 
     private let sources: [Source]
-    private let ownsHistory: Bool
     private let timeLimit: Duration?
     private let clock: any TimerClock
     private let handler: @Sendable (LoaderEvent) -> Void
     private let state: Lock<State>
 
     init(
-        _ sources: [Source], ownsHistory: Bool, timeLimit: Duration?, _ clock: any TimerClock, _ priority: LoadPriority,
+        _ sources: [Source], timeLimit: Duration?, _ clock: any TimerClock, _ priority: LoadPriority,
         _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.sources = sources
-        self.ownsHistory = ownsHistory
         self.timeLimit = timeLimit
         self.clock = clock
         self.handler = handler
@@ -133,7 +131,7 @@ private final class AlternativesTask: LoaderTask {
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         case .finished(.success):
             task.end()
-            deliver(state.withLock { $0.metrics })
+            if let metrics = state.withLock({ $0.metrics }) { handler(.metrics(metrics)) }
             handler(event)
         case .finished(.failure(let error)):
             task.end()
@@ -167,13 +165,7 @@ private final class AlternativesTask: LoaderTask {
         var metrics = failure.metrics
         // The transfer of the request's own URL counts already.
         if afterAlternatives { metrics?.activeDuration = .zero }
-        deliver(metrics)
+        if let metrics { handler(.metrics(metrics)) }
         handler(.finished(.failure(failure.error)))
-    }
-
-    private func deliver(_ metrics: LoaderMetrics?) {
-        guard var metrics else { return }
-        if ownsHistory { metrics.activeDuration += history?.usedTime ?? .zero }
-        handler(.metrics(metrics))
     }
 }

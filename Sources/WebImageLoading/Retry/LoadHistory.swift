@@ -1,4 +1,5 @@
-internal import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 
 /// The state shared by the attempts of one load, so that time limits apply to all of them together.
 package final class LoadHistory: Sendable {
@@ -47,11 +48,66 @@ extension LoadHistory: Hashable {
 }
 
 extension LoaderRequest {
-    /// Returns the request with a history. The loader that created it adds its time to the metrics of the last transfer.
-    package func withHistory() -> (LoaderRequest, isNew: Bool) {
-        if history != nil { return (self, false) }
+    /// Returns the request with a history, which is shared with the loader that wraps this one.
+    func withHistory() -> LoaderRequest {
         var request = self
-        request.history = LoadHistory()
-        return (request, true)
+        request.history = history ?? LoadHistory()
+        return request
     }
+}
+
+/// One attempt to load the bytes of an image.
+///
+/// The last attempt of a load in progress has neither a duration nor an error.
+public struct LoadAttempt: Sendable, Equatable {
+    /// The number of the attempt, starting at 1, over all URLs of the request.
+    public var number: Int
+    /// The request's URL, or one of its alternatives.
+    public var url: URL
+    /// What the attempt waits for, or has waited for, before it starts.
+    package var wait = Wait.none
+    /// The duration without the wait; `nil` until the attempt has ended.
+    public var duration: Duration?
+    /// The error; `nil` if the attempt has not failed.
+    public var error: WebImageError?
+
+    /// Creates an attempt that is about to start.
+    package init(number: Int, url: URL, wait: Wait = .none) {
+        self.number = number
+        self.url = url
+        self.wait = wait
+    }
+
+    /// What an attempt waits for.
+    package enum Wait: Sendable, Equatable {
+        /// Nothing.
+        case none
+        /// The delay that the ``RetryStrategy`` returned.
+        case backoff(Duration)
+        /// The delay that the ``RetryStrategy`` returned, after the server sent Retry-After.
+        case retryAfter(Duration)
+        /// A network connection; the duration of the wait, once there is one.
+        case connectivity(Duration?)
+    }
+}
+
+extension [LoadAttempt] {
+    /// Whether an attempt after the first is about to start.
+    package var isAtStartOfAnother: Bool { count > 1 && last?.duration == nil }
+}
+
+/// The clock, random numbers and network state for retries.
+package struct LoadEnvironment: Sendable {
+    package var clock: any TimerClock = Self.sharedClock
+    /// Returns a number from 0 to 1.
+    package var random: @Sendable () -> Double = { Double.random(in: 0...1) }
+    /// The date that `Retry-After` is compared with.
+    package var date: @Sendable () -> Date = { Date() }
+    package var connectivity: any ConnectivityMonitor = SystemConnectivity.shared
+    /// The longest time that a load waits for a network connection, over all attempts.
+    package var connectivityTimeLimit: Duration = .seconds(300)
+
+    package init() {}
+
+    private static let sharedClock = SystemTimerClock()
 }

@@ -1,3 +1,5 @@
+internal import CWebImageCurl
+package import FoundationEssentials
 public import WebImageCore
 
 /// Decides whether a load that failed is tried again, and when.
@@ -31,10 +33,9 @@ public struct RetryFailure: Sendable {
     /// The time since the first attempt at any URL started.
     public var elapsed: Duration
     /// A random number from 0 to 1, for jitter.
-    public var random: Double
+    package var random: Double
 
-    /// Creates a failure.
-    public init(
+    package init(
         attemptCount: Int, error: WebImageError, method: LoaderRequest.Method = .get, retryAfter: Duration? = nil,
         elapsed: Duration = .zero, random: Double = 1
     ) {
@@ -60,7 +61,7 @@ public struct RetryPolicy: RetryStrategy {
     /// The longest wait after the first attempt; 0.5 s by default.
     public var initialBackoff: Duration = .milliseconds(500)
     /// The factor by which the longest wait grows with each attempt; 2 by default.
-    public var backoffFactor = 2.0
+    package var backoffFactor = 2.0
     /// The limit of the longest wait; 30 s by default.
     public var maximumBackoff: Duration = .seconds(30)
     /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt, because an
@@ -105,4 +106,67 @@ extension RetryPolicy {
         }
         return backoff
     }
+}
+
+/// The time after which a server accepts another request (RFC 9110, 10.2.3).
+package enum RetryAfter {
+    /// Returns the delay from the response's `Retry-After` field, in seconds or as a date; `nil` if it is missing or
+    /// invalid.
+    ///
+    /// A date is compared with the response's `Date` field if there is one, since the server's clock may differ.
+    package static func delay(of response: LoaderResponse, now: Date) -> Duration? {
+        guard let text = response.headerValue("Retry-After") else { return nil }
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            return .seconds(Int64(text) ?? .max / 1000)
+        }
+        guard let date = HTTPDate.parse(text, now: now) else { return nil }
+        let sent = response.headerValue("Date").flatMap { HTTPDate.parse($0, now: now) } ?? now
+        return .seconds(max(0, date.timeIntervalSince(sent)))
+    }
+}
+
+extension WebImageError {
+    /// Whether repeating the load later may succeed: the connection failed or was lost, the server did not respond or
+    /// sent too little, or it reported a temporary problem (408, 429, 500, 502, 503, 504).
+    ///
+    /// Errors of trust and policy are not transient, nor are responses that the server would repeat, such as 404 or
+    /// 501. The total time limit is not transient either, since it applies to all attempts together.
+    public var isTransient: Bool {
+        switch self {
+        case .httpStatus(let code, _): [408, 429, 500, 502, 503, 504].contains(code)
+        // The time for further attempts is used up.
+        case .timedOut(.total, _, _): false
+        case .timedOut, .invalidResponse(.truncated, _): true
+        case .transport(let code, _, _): Self.transientCodes.contains(code)
+        default: false
+        }
+    }
+
+    /// Whether the cause may be a missing network, since no server responded.
+    package var mayBeOffline: Bool {
+        switch self {
+        case .timedOut(.connecting, _, _), .timedOut(.idle, _, _), .invalidResponse(.truncated, _): true
+        case .transport: isTransient
+        default: false
+        }
+    }
+
+    /// Whether another URL may succeed. Problems of the request itself, or of this machine, would recur.
+    package var concernsURL: Bool {
+        switch self {
+        case .timedOut(.total, _, _): false
+        case .cancelled, .outOfResources: false
+        case .invalidRequest(.invalidHeader, _), .invalidRequest(.unsupportedMethod, _): false
+        default: true
+        }
+    }
+
+    /// libcurl's codes for failed lookups, connections and streams. There is no separate code for a reset during the
+    /// TLS handshake. Certificate errors have another code and are never passed here.
+    private static let transientCodes: Set = Set(
+        [
+            CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_HTTP2,
+            CURLE_PARTIAL_FILE, CURLE_OPERATION_TIMEDOUT, CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
+            CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR,
+        ].map { Int($0.rawValue) })
 }

@@ -35,9 +35,8 @@ package final class RetryingLoader: ImageLoader {
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
-        let (request, ownsHistory) = request.withHistory()
         let task = RetryingTask(
-            request, ownsHistory: ownsHistory, loader, strategy,
+            request.withHistory(), loader, strategy,
             waitsForConnectivity: waitsForConnectivity && request.method.isIdempotent,
             environment, priority, handler)
         task.startAttempt()
@@ -71,7 +70,6 @@ private final class RetryingTask: LoaderTask {
     }
 
     private let request: LoaderRequest
-    private let ownsHistory: Bool
     private let loader: any ImageLoader
     private let strategy: any RetryStrategy
     private let waitsForConnectivity: Bool
@@ -80,12 +78,11 @@ private final class RetryingTask: LoaderTask {
     private let state: Lock<State>
 
     init(
-        _ request: LoaderRequest, ownsHistory: Bool, _ loader: any ImageLoader, _ strategy: any RetryStrategy,
+        _ request: LoaderRequest, _ loader: any ImageLoader, _ strategy: any RetryStrategy,
         waitsForConnectivity: Bool, _ environment: LoadEnvironment, _ priority: LoadPriority,
         _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         self.request = request
-        self.ownsHistory = ownsHistory
         self.loader = loader
         self.strategy = strategy
         self.waitsForConnectivity = waitsForConnectivity
@@ -283,10 +280,7 @@ private final class RetryingTask: LoaderTask {
         }
         guard let (refused, metrics) = last else { return }
         if case .httpStatus? = error, let refused { handler(.refused(refused)) }
-        if var metrics {
-            if ownsHistory { metrics.activeDuration += history.usedTime }
-            handler(.metrics(metrics))
-        }
+        if let metrics { handler(.metrics(metrics)) }
         handler(.finished(error.map { .failure($0) } ?? .success(())))
     }
 }

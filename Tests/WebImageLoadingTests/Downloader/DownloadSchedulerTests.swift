@@ -92,9 +92,13 @@ import WebImageTestSupport
         let clock = ManualClock()
         let downloader: ImageDownloader
 
-        init(_ limit: ImageDownloader.RateLimit?, _ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) {
+        init(
+            transfersPerSecond: Double?, burst: Int = 25,
+            _ change: (inout ImageDownloader.Configuration) -> Void = { _ in }
+        ) {
             var configuration = ImageDownloader.Configuration()
-            configuration.rateLimit = limit
+            configuration.maximumTransfersPerSecond = transfersPerSecond
+            configuration.transferBurst = burst
             configuration.maximumConnections = 1000
             configuration.maximumConnectionsPerHost = 1000
             change(&configuration)
@@ -120,7 +124,7 @@ import WebImageTestSupport
     }
 
     @Test func startsABurstThenOneLoadPerInterval() async throws {
-        let limited = LimitedDownloader(.init())
+        let limited = LimitedDownloader(transfersPerSecond: 80)
         for number in 0..<30 { try limited.load("\(number)") }
         #expect(limited.started.count == 25)
         #expect(limited.downloader.loadCounts == (25, 5))
@@ -133,14 +137,14 @@ import WebImageTestSupport
     }
 
     @Test func withoutARateLimitEverythingStartsAtOnce() throws {
-        #expect(ImageDownloader.Configuration().rateLimit == nil)
-        let limited = LimitedDownloader(nil)
+        #expect(ImageDownloader.Configuration().maximumTransfersPerSecond == nil)
+        let limited = LimitedDownloader(transfersPerSecond: nil)
         for number in 0..<500 { try limited.load("\(number)") }
         #expect(limited.started.count == 500 && limited.clock.sleeperCount == 0)
     }
 
     @Test func aLoadThatWaitsForATokenKeepsItsPriorityAndCanBeCancelled() async throws {
-        let limited = LimitedDownloader(.init(transfersPerSecond: 10, burst: 1))
+        let limited = LimitedDownloader(transfersPerSecond: 10, burst: 1)
         try limited.load("first")
         let low = try limited.load("low", .low)
         let cancelled = try limited.load("cancelled", .veryHigh)
@@ -159,7 +163,7 @@ import WebImageTestSupport
 
     /// Only the start of a load takes a token.
     @Test func redirectsTakeNoToken() throws {
-        let limited = LimitedDownloader(.init(transfersPerSecond: 1, burst: 1))
+        let limited = LimitedDownloader(transfersPerSecond: 1, burst: 1)
         try limited.load("first")
         try limited.load("second")
         for location in ["/same", "http://other/origin"] {
@@ -173,7 +177,7 @@ import WebImageTestSupport
 
     /// The time limit of a load covers its exchanges, and each starts with all of the time.
     @Test func theWaitForATokenDoesNotCountAgainstTimeLimits() async throws {
-        let limited = LimitedDownloader(.init(transfersPerSecond: 0.1, burst: 1)) { $0.totalTimeout = .seconds(5) }
+        let limited = LimitedDownloader(transfersPerSecond: 0.1, burst: 1) { $0.totalTimeout = .seconds(5) }
         try limited.load("first")
         try limited.load("second")
         try await limited.waitForToken(after: .seconds(10))
@@ -181,7 +185,7 @@ import WebImageTestSupport
     }
 
     @Test func aFreeSlotIsNoTokenAndATokenIsNoFreeSlot() async throws {
-        let limited = LimitedDownloader(.init(transfersPerSecond: 10, burst: 2)) { $0.maximumConnectionsPerHost = 1 }
+        let limited = LimitedDownloader(transfersPerSecond: 10, burst: 2) { $0.maximumConnectionsPerHost = 1 }
         for name in ["first", "second", "third"] { try limited.load(name) }
         #expect(limited.started == ["first"])
         #expect(limited.clock.sleeperCount == 0)
@@ -197,7 +201,7 @@ import WebImageTestSupport
     }
 
     @Test func aTokenBucketFillsUpToItsBurst() {
-        var bucket = TokenBucket(.init(transfersPerSecond: 4, burst: 3), now: .zero)
+        var bucket = TokenBucket(transfersPerSecond: 4, burst: 3, now: .zero)
         let takeAll = { (now: Duration) in
             var count = 0
             while bucket.take(at: now) { count += 1 }
@@ -210,7 +214,7 @@ import WebImageTestSupport
         #expect(takeAll(.seconds(1000)) == 3)
         // Limits that make no sense neither trap nor stop all loads.
         for rate in [0, -1, .infinity, .nan] {
-            var bucket = TokenBucket(.init(transfersPerSecond: rate, burst: 0), now: .zero)
+            var bucket = TokenBucket(transfersPerSecond: rate, burst: 0, now: .zero)
             #expect(bucket.take(at: .zero) && !bucket.take(at: .zero))
             #expect(bucket.wait >= .milliseconds(1) && bucket.wait <= .seconds(1000))
         }

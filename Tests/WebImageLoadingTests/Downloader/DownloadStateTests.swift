@@ -12,7 +12,7 @@ import WebImageCore
         var request = LoaderRequest(
             url: try #require(URL(string: "http://h/a")), headers: ["Accept-Encoding": "gzip"])
         request.method = method
-        var state = try DownloadState(request, configuration: ImageDownloader.Configuration())
+        let state = try DownloadState(request, environment: DownloadEnvironment(.init()))
         var fields = [HTTPField(name: "Content-Length", value: "\(length)")]
         if let coding { fields.append(HTTPField(name: "Content-Encoding", value: coding)) }
         #expect(state.receive(TransferHead(statusCode: 200, fields: fields)).disposition == .proceed)
@@ -25,7 +25,7 @@ import WebImageCore
     }
 
     @Test func checksTheLengthOfACodedBodyOnTheWire() throws {
-        var state = try Self.state(100, coding: "gzip")
+        let state = try Self.state(100, coding: "gzip")
         #expect(state.receive(Data(count: 5000)) == (true, .proceed))
         #expect(Self.error(state.conclude(.complete, wireByteCount: 100)) == nil)
         let error = Self.error(state.conclude(.complete, wireByteCount: 99))
@@ -33,21 +33,21 @@ import WebImageCore
     }
 
     @Test func checksTheLengthOfAnyOtherBodyByWhatArrived() throws {
-        var state = try Self.state(100, coding: nil)
+        let state = try Self.state(100, coding: nil)
         #expect(state.receive(Data(count: 99)) == (true, .proceed))
         let error = Self.error(state.conclude(.complete, wireByteCount: 100))
         #expect(error == .invalidResponse(reason: .truncated(expected: 100, received: 99), url: state.hop.url))
     }
 
     @Test func aCodedBodyOfNothingIsEmpty() throws {
-        var state = try Self.state(20, coding: "gzip")
+        let state = try Self.state(20, coding: "gzip")
         #expect(
             Self.error(state.conclude(.complete, wireByteCount: 20))
                 == .invalidResponse(reason: .emptyBody, url: state.hop.url))
     }
 
     @Test func refusesATransferCodingWhateverTheStatus() throws {
-        var state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a"))))
+        let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a"))))
         let field = HTTPField(name: "Transfer-Encoding", value: "GZIP,chunked")
         for status in [200, 302, 401, 404] {
             let head = TransferHead(statusCode: status, fields: [field, HTTPField(name: "Location", value: "/")])
@@ -64,7 +64,7 @@ import WebImageCore
 
     @Test(arguments: [nil, "bytes=0-9"]) func aPartIsTakenWhereItWasAskedFor(range: String?) throws {
         let headers = range.map { ["Range": $0] } ?? [:]
-        var state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers))
+        let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers))
         let response = state.receive(TransferHead(statusCode: 206)).response
         #expect((response != nil) == (range != nil))
         #expect(state.wantsBody == (range != nil))
@@ -91,7 +91,7 @@ import WebImageCore
         if let origin {
             environment.credentials.insert(credential, for: origin, realm: "r", scheme: .basic, path: "/")
         }
-        var state = try Self.state(for: request, configuration, environment)
+        let state = try Self.state(for: request, environment)
         let field = HTTPField(name: "Proxy-Authenticate", value: "Basic realm=\"r\"")
         let head = TransferHead(statusCode: 407, fields: [field])
         let isAnswered = state.answersRefusal(head)
@@ -111,8 +111,7 @@ import WebImageCore
     }
 
     @Test(arguments: [false, true]) func whoIsNotCheckedSharesNoSecrets(isInsecure: Bool) throws {
-        let configuration = ImageDownloader.Configuration()
-        let environment = DownloadEnvironment(configuration)
+        let environment = DownloadEnvironment(.init())
         var request = LoaderRequest(url: try #require(URL(string: "https://h.test/a")))
         let origin = try #require(HTTPOrigin(request.url))
         let stored = Credential(username: "u", password: "p")
@@ -121,7 +120,7 @@ import WebImageCore
         request.usesCredentialStorage = true
         request.handlesCookies = true
         request.allowsInvalidCertificates = isInsecure
-        var state = try Self.state(for: request, configuration, environment)
+        var state = try Self.state(for: request, environment)
         #expect(state.hop.access.credential == (isInsecure ? nil : stored))
         #expect(state.hop.access.authentication == (isInsecure ? .negotiated : .basic))
         #expect(state.hop.access.usesCookies == !isInsecure)
@@ -131,7 +130,7 @@ import WebImageCore
         _ = state.answersRefusal(TransferHead(statusCode: 401, fields: [challenge]))
         #expect(environment.credentials.count == (isInsecure ? 1 : 0))
         request.credential = Credential(username: "other", password: "p")
-        state = try Self.state(for: request, configuration, environment)
+        state = try Self.state(for: request, environment)
         var accepted = TransferHead(statusCode: 200)
         accepted.answeredFields = [challenge]
         _ = state.answersRefusal(accepted)
@@ -140,10 +139,9 @@ import WebImageCore
     }
 
     private static func state(
-        for request: LoaderRequest, _ configuration: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-        _ environment: DownloadEnvironment? = nil
+        for request: LoaderRequest, _ environment: DownloadEnvironment = DownloadEnvironment(.init())
     ) throws -> DownloadState {
-        try DownloadState(request, configuration: configuration, environment: environment)
+        try DownloadState(request, environment: environment)
     }
 
     @Test(arguments: [(204, false), (304, true)]) func aLengthThatIsNotTheBodysIsNotChecked(
@@ -154,14 +152,14 @@ import WebImageCore
         let headers = isConditional ? ["If-None-Match": "*"] : [:]
         var request = LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers)
         request.acceptsAnyAnswer = !isConditional
-        var state = try Self.state(for: request)
+        let state = try Self.state(for: request)
         let field = HTTPField(name: "Content-Length", value: "5000")
         #expect(state.receive(TransferHead(statusCode: status, fields: [field])).response?.statusCode == status)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
     }
 
     @Test func aHeadNeedsNoBody() throws {
-        var state = try Self.state(100, coding: nil, method: .head)
+        let state = try Self.state(100, coding: nil, method: .head)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
     }
 }

@@ -204,7 +204,7 @@ private func currentThreadName() -> String {
 
 /// Bodies in a content coding: decoded where that was asked for, an error elsewhere.
 @Suite struct ContentCodingTests {
-    private let asking = ImageDownloader.forTests { $0.acceptsContentCodings = true }
+    private let asking = ImageDownloader.forTests { $0.headers["Accept-Encoding"] = "gzip, deflate" }
     private let notAsking = ImageDownloader.forTests()
 
     @Test func decodesWhatItAskedForAndCountsBoth() async throws {
@@ -283,7 +283,7 @@ private func currentThreadName() -> String {
         let url = try SharedServers.faults.get().url("/gzip-bomb/limit?size=\(1 << 30)")
         let limit: Int64 = 32 << 20
         let downloader = ImageDownloader.forTests {
-            $0.acceptsContentCodings = true
+            $0.headers["Accept-Encoding"] = "gzip, deflate"
             $0.maximumResponseByteCount = limit
         }
         let before = residentByteCount()

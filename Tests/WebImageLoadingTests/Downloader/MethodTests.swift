@@ -125,7 +125,7 @@ import WebImageTestSupport
             headers: ["Accept": "*/*", "Authorization": "x", "Content-Type": "y", "X-Key": "z"])
         request.method = method
         if !method.forbidsBody { request.body = Data([1]) }
-        var state = try DownloadState(request, configuration: .init())
+        let state = try DownloadState(request, environment: DownloadEnvironment(.init()))
         let head = TransferHead(statusCode: status, fields: [HTTPField(name: "Location", value: location)])
         _ = state.receive(head)
         guard case .redirected(let hop) = state.conclude(.complete) else {

@@ -70,7 +70,7 @@ import WebImageTestSupport
     ])
     func resolvesLocationsAgainstTheRequest(location: String, expected: String) throws {
         let url = try #require(URL(string: "http://h:81/a/b?c"))
-        var state = try DownloadState(LoaderRequest(url: url), configuration: .init())
+        let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
         let head = TransferHead(statusCode: 302, fields: [HTTPField(name: "LOCATION", value: location)])
         let (response, disposition) = state.receive(head)
         #expect(response == nil && disposition == .proceed)
@@ -83,7 +83,7 @@ import WebImageTestSupport
 
     @Test func aRedirectWithALongPageIsFollowedWithoutReadingItAll() throws {
         let url = try #require(URL(string: "http://h/"))
-        var state = try DownloadState(LoaderRequest(url: url), configuration: .init())
+        let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
         _ = state.receive(TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: "/b")]))
         let piece = Data(count: DownloadState.discardedByteLimit)
         #expect(state.receive(piece) == (false, .proceed))

@@ -137,7 +137,7 @@ import WebImageTestSupport
     func aHostThatCanBeReadInTwoWaysIsRefused(host: String) throws {
         let url = try Self.url("http://\(host)/")
         #expect(throws: WebImageError.invalidURL(url.absoluteString)) {
-            try DownloadState(LoaderRequest(url: url), configuration: .init())
+            try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
         }
         var policy = AddressPolicy()
         policy.deniedHosts = ["internal.example"]
@@ -153,7 +153,7 @@ import WebImageTestSupport
         configuration.pinnedPublicKeys = [key: [Self.pin]]
         configuration.hostAddresses = [key: ["127.0.0.1"]]
         let state = try DownloadState(
-            LoaderRequest(url: Self.url("https://\(host)/")), configuration: configuration)
+            LoaderRequest(url: Self.url("https://\(host)/")), environment: DownloadEnvironment(configuration))
         #expect(state.hop.access.pinnedPublicKeys == [Self.pin])
         #expect(state.hop.access.addresses == ["127.0.0.1"])
     }

@@ -44,7 +44,7 @@ import WebImageTestSupport
     /// The redirect is known, and would be followed after an error in its body.
     @Test func aRedirectIsNotFollowedAfterTheTotalLimit() throws {
         let url = try #require(URL(string: "http://host/a"))
-        var state = try DownloadState(LoaderRequest(url: url), configuration: Self.limited)
+        let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(Self.limited))
         let head = TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: "/b")])
         _ = state.receive(head)
         guard case .redirected = state.conclude(.timedOut(.idle)) else {
@@ -75,7 +75,7 @@ import WebImageTestSupport
         earlier.activeDuration = .seconds(2)
         request.history = LoadHistory()
         request.history?.addTransfer(earlier)
-        let state = try DownloadState(request, configuration: Self.limited)
+        let state = try DownloadState(request, environment: DownloadEnvironment(Self.limited))
         #expect(state.limits(after: .seconds(1)).total == .seconds(2))
         #expect(state.limits(after: .seconds(4)).total == .zero)
     }

@@ -220,7 +220,7 @@ import WebImageTestSupport
         let configuration = ImageDownloader.Configuration()
         #expect(throws: WebImageError.invalidRequest(reason: .invalidProxy(variable: "ALL_PROXY"), url: url)) {
             try DownloadState(
-                LoaderRequest(url: url), configuration: configuration,
+                LoaderRequest(url: url),
                 environment: DownloadEnvironment(configuration, proxies: all))
         }
         #expect(try ProxyRules(environment: { ["http_proxy": ""][$0] }).server(for: url) == nil)
@@ -240,8 +240,8 @@ import WebImageTestSupport
         let configuration = ImageDownloader.Configuration()
         let request = LoaderRequest(
             url: try Self.url("http://a.test/"), headers: ["Proxy-Authorization": "Basic cDpw"])
-        var state = try DownloadState(
-            request, configuration: configuration, environment: DownloadEnvironment(configuration, proxies: rules))
+        let state = try DownloadState(
+            request, environment: DownloadEnvironment(configuration, proxies: rules))
         #expect(state.hop.access.proxyHeaders.map(\.value) == ["Basic cDpw"])
         // There, and back to the first proxy: what was dropped stays away.
         for location in [target, "http://a.test/"] {

@@ -62,7 +62,7 @@ import Testing
         let scopes = [
             try scope(), try scope { $0.headers["X-User"] = "1" },
             try scope { $0.credential = Credential(username: "a", password: "b") },
-            try scope { $0.acceptsContentCodings = true },
+            try scope { $0.headers["Accept-Encoding"] = "gzip, deflate" },
         ]
         #expect(Set(scopes).count == scopes.count)
         #expect(try scope { $0.maximumConnections = 1 } == scopes[0])

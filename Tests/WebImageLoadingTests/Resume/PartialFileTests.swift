@@ -13,7 +13,7 @@ import WebImageTestSupport
 
     init() throws {
         directory = try TemporaryDirectory()
-        store = PartialBodyStore(configuration: .init(directory: directory.url("partial")))
+        store = PartialBodyStore(directory: directory.url("partial"))
     }
 
     private var path: String { directory.path("partial/\(Self.key).partial") }

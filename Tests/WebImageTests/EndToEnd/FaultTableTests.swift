@@ -179,7 +179,7 @@ extension Fault {
         if self == .unpinnedPublicKey {
             configuration.pinnedPublicKeys = ["*": [Data(count: 32).base64EncodedString()]]
         }
-        configuration.acceptsContentCodings = self == .gzipBomb
+        if self == .gzipBomb { configuration.headers["Accept-Encoding"] = "gzip, deflate" }
         return configuration
     }
 

@@ -111,10 +111,11 @@ final class ScriptedLoad: LoaderTask {
     private let finalURL = Lock<URL?>(nil)
 
     private func response(_ status: Int, _ headers: String, expectedByteCount: Int64? = nil) -> LoaderResponse {
-        LoaderResponse(
+        var response = LoaderResponse(
             url: finalURL.withLock { $0 } ?? request.url, statusCode: status, headers: Self.fields(headers),
-            expectedByteCount: expectedByteCount,
-            redirects: redirects.withLock { $0 })
+            expectedByteCount: expectedByteCount)
+        response.redirects = redirects.withLock { $0 }
+        return response
     }
 
     private static func fields(_ text: String) -> [HTTPField] {

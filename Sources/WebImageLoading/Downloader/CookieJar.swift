@@ -19,7 +19,7 @@ public final class CookieJar: Sendable {
     public func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
 
     /// Removes a cookie.
-    public func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
+    package func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
 
     /// Removes all cookies.
     public func removeAll() async { await withStore { $0.removeAll() } }
@@ -121,13 +121,13 @@ public struct Cookie: Sendable, Hashable {
     /// The host, without a leading dot.
     public var domain: String
     /// Whether it is also sent to subdomains of ``domain``.
-    public var includesSubdomains: Bool
+    package var includesSubdomains: Bool
     /// The path below which it is sent.
     public var path: String
     /// Whether it is sent only over https, and to this machine.
     public var isSecure: Bool
     /// Whether scripts of web pages should not see it. It has no effect here.
-    public var isHTTPOnly: Bool
+    package var isHTTPOnly: Bool
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
     public var expires: Date?
 

@@ -13,7 +13,7 @@ public final class NetworkActivity: Sendable {
 
     /// How long the count must stay the same before a change is reported: 1/30 s, as in YYWebImage's indicator. A transfer or
     /// a pause that is shorter does not make an indicator flicker.
-    public static let settlingTime: Duration = .seconds(1) / 30
+    package static let settlingTime: Duration = .seconds(1) / 30
     /// A change is reported after this time even if the count never stays the same, as in a busy program; 1 s.
     private static let longestSettlingTime: Duration = .seconds(1)
 
@@ -35,7 +35,7 @@ public final class NetworkActivity: Sendable {
     /// Makes a separate counter.
     ///
     /// - Parameter clock: measures ``settlingTime``.
-    public init(clock: any Clock<Duration> = ContinuousClock()) {
+    package init(clock: any Clock<Duration> = ContinuousClock()) {
         self.clock = clock
         now = Self.stopwatch(clock)
     }
@@ -55,7 +55,7 @@ public final class NetworkActivity: Sendable {
     public func decrement() { change(by: -1) }
 
     /// Whether any transfer is in progress: first the current value, then each change once the count has stayed the same for
-    /// ``settlingTime``, or after a second in a program where it never does. A reader that falls behind gets only the latest.
+    /// 1/30 s, or after a second in a program where it never does. A reader that falls behind gets only the latest.
     public func changes() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in

@@ -1,33 +1,28 @@
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
 /// Loads `data:` URLs (RFC 2397), which contain their bytes, on its own thread.
 ///
 /// It reads them as browsers do (WHATWG Fetch Standard, "data: URLs"): percent-encoded or base64. Base64 may contain white space and
 /// lack its padding.
-public final class DataURLLoader: ImageLoader {
+package final class DataURLLoader: ImageLoader {
     /// The largest decoded length, in bytes; longer ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
     private static let queue = WorkQueue(label: "webimage-data", threadCount: 1)
 
-    /// Makes a loader.
-    ///
-    /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader.
-    public init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
+    package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
-    /// Whether the scheme is `data`.
-    public func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "data" }
+    package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "data" }
 
-    /// `false`: the URL has the bytes.
-    public func isCacheable(_ url: URL) -> Bool { false }
+    package func isCacheable(_ url: URL) -> Bool { false }
 
     /// Starts to decode; see ``ImageLoader/load(_:priority:handler:)``. The response has the URL's media type as its
     /// `Content-Type`.
     ///
     /// It reports ``WebImageError/invalidURL(_:reason:)`` for one that is malformed, ``WebImageError/ResponseFailure/emptyBody``, and
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
-    public func load(
+    package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let cancellation = Cancellation()
@@ -164,4 +159,25 @@ struct DataURL {
 
     /// Tab, line feed, form feed, carriage return, space (WHATWG Infra Standard, "ASCII whitespace").
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { [0x09, 0x0A, 0x0C, 0x0D, 0x20].contains(byte) }
+}
+
+/// A load that consists of one work item.
+final class WorkTask: LoaderTask {
+    private let item: WorkItem
+    private let cancellation: Cancellation
+
+    init(item: WorkItem, cancellation: Cancellation) {
+        self.item = item
+        self.cancellation = cancellation
+    }
+
+    /// The work stays queued, ahead of other work, to report its end on the loader's thread as usual.
+    func cancel() {
+        cancellation.cancel()
+        item.setPriority(.veryHigh)
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        if !cancellation.isCancelled { item.setPriority(priority) }
+    }
 }
