@@ -23,7 +23,7 @@ package import WebImageCore
 /// International names are in their ASCII form (`xn--…`), here as in URLs: hosts in any other form are refused.
 ///
 /// Networks are in CIDR notation, such as `10.0.0.0/8` or `fc00::/7`, or single addresses.
-public struct AddressPolicy: Sendable, Hashable {
+public struct AddressPolicy: Sendable {
     /// The allowed schemes, in lower case; http and https.
     package var schemes: Set<String> = ["http", "https"]
     /// The only allowed hosts; `nil`, the default, allows all.
@@ -93,7 +93,7 @@ public struct AddressPolicy: Sendable, Hashable {
 }
 
 /// A host or a group of hosts; see ``AddressPolicy`` for the notation.
-package struct HostPattern: Sendable, Hashable {
+package struct HostPattern: Sendable {
     private let text: String
 
     package init(_ text: String) { self.text = Self.normalized(text) }
@@ -119,7 +119,7 @@ package struct HostPattern: Sendable, Hashable {
         var host = host.lowercased()[...]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         while host.hasSuffix("."), host.count > 1 { host = host.dropLast() }
-        guard let address = IPAddress(host: host) else { return String(host) }
+        guard let address = IPAddress(host: String(host)) else { return String(host) }
         return address.description + host.drop { $0 != "%" }
     }
 }

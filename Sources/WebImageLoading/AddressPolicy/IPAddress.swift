@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// An IPv4 or IPv6 address.
-package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+package struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     /// Whether it has 32 bits, not 128.
     package let isIPv4: Bool
     /// Its bits as a number, the first byte highest.
@@ -13,20 +13,20 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads the usual forms, such as `192.0.2.1` and `2001:db8::1`. A zone (`%eth0`) is ignored.
-    package init?(_ text: some StringProtocol) {
-        let text = text.prefix { $0 != "%" }
+    package init?(_ text: String) {
+        let text = String(text.prefix { $0 != "%" })
         var four = in_addr()
-        if inet_pton(AF_INET, String(text), &four) == 1 {
+        if inet_pton(AF_INET, text, &four) == 1 {
             self.init(four)
             return
         }
         var six = in6_addr()
-        guard inet_pton(AF_INET6, String(text), &six) == 1 else { return nil }
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
         self.init(six)
     }
 
     /// Reads a URL's host, with every form of IPv4 that lookups accept: `0x7f.1`, `2130706433`, `0177.0.0.1`.
-    init?(host: some StringProtocol) {
+    init?(host: String) {
         var text = host[...]
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
         if text.hasSuffix(".") { text = text.dropLast() }
@@ -35,7 +35,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
             self.init(four)
             return
         }
-        self.init(text)
+        self.init(String(text))
     }
 
     /// Reads a socket address; `nil` for one that is neither IPv4 nor IPv6.
@@ -93,18 +93,17 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A range of addresses with the same first bits, such as `10.0.0.0/8` or `fc00::/7`.
-package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+package struct IPNetwork: Sendable, CustomStringConvertible {
     private let address: IPAddress
     private let prefixLength: Int
 
     /// Reads CIDR notation or a single address; `nil` for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = IPAddress(parts[0]) else { return nil }
-        let width = address.isIPv4 ? 32 : 128
-        guard parts.count == 1 || Int(parts[1]).map({ 0...width ~= $0 }) == true else { return nil }
-        let length = parts.count == 1 ? width : Int(parts[1]) ?? width
-        self.init(address, prefixLength: length)
+        guard let address = IPAddress(String(parts[0])) else { return nil }
+        let width: Int64 = address.isIPv4 ? 32 : 128
+        guard let length = parts.count == 1 ? width : parts[1].decimalNumber, length <= width else { return nil }
+        self.init(address, prefixLength: Int(length))
     }
 
     private init(_ address: IPAddress, prefixLength: Int) {

@@ -2,7 +2,7 @@ public import FoundationEssentials
 
 /// A credential for a server or proxy. Its description hides the secret, so that it does not reach a log.
 public struct Credential: Sendable, Hashable {
-    enum Secret: Hashable, CustomStringConvertible, CustomReflectable {
+    enum Kind: Hashable, CustomStringConvertible, CustomReflectable {
         case password(username: String, password: String)
         case bearerToken(String)
 
@@ -17,29 +17,29 @@ public struct Credential: Sendable, Hashable {
         var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    let secret: Secret
+    let kind: Kind
 
     /// For Basic and Digest authentication.
     ///
     /// It is sent once the server asks for it, by Digest if the server offers that. After Basic has worked with a server, later
     /// requests of the same downloader to its origin send it at once, which saves a round trip.
     public init(username: String, password: String) {
-        secret = .password(username: username, password: password)
+        kind = .password(username: username, password: password)
     }
 
     /// For Bearer authentication (RFC 6750). It is sent at once, as an `Authorization` header.
-    public static func bearerToken(_ token: String) -> Credential { Credential(secret: .bearerToken(token)) }
+    public static func bearerToken(_ token: String) -> Credential { Credential(kind: .bearerToken(token)) }
 
-    private init(secret: Secret) { self.secret = secret }
+    private init(kind: Kind) { self.kind = kind }
 
     /// The user name; `nil` for a token.
     package var username: String? {
-        if case .password(let username, _) = secret { username } else { nil }
+        if case .password(let username, _) = kind { username } else { nil }
     }
 
     /// A text unique to the credential. It contains the secret: only its hash may be stored.
     package var identity: String {
-        switch secret {
+        switch kind {
         case .password(let username, let password): "password:\(username.utf8.count):\(username):\(password)"
         case .bearerToken(let token): "bearer:\(token)"
         }
@@ -64,7 +64,7 @@ extension URL {
 }
 
 /// A request for a credential by a server (401) or proxy (407).
-public struct AuthenticationChallenge: Sendable, Hashable {
+public struct AuthenticationChallenge: Sendable, Equatable {
     /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password (RFC 7616),
     /// or a token (RFC 6750).
     package enum Scheme: String, Sendable {
@@ -86,7 +86,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public var previousFailureCount: Int
 }
 
-enum AuthenticationAnswer: Hashable {
+enum AuthenticationAnswer {
     case credential(Credential)
     case decline
     case cancel

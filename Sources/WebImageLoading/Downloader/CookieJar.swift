@@ -39,7 +39,7 @@ public final class CookieJar: Sendable {
     /// - Throws: ``WebImageError/file(path:errno:)``, with `EFBIG` for more than 16 MiB.
     public func load(from path: String) async throws(WebImageError) {
         let text = try await Self.onFileThread { () throws(WebImageError) in try CookieFile.read(path) }
-        let cookies = text.split(whereSeparator: \.isNewline).compactMap { Cookie(netscapeLine: $0) }
+        let cookies = text.split(whereSeparator: \.isNewline).compactMap { Cookie(netscapeLine: String($0)) }
         await withStore { $0.insert(cookies) }
     }
 
@@ -153,12 +153,13 @@ public struct Cookie: Sendable, Hashable {
 
 extension Cookie {
     /// Reads a line of a Netscape cookie file; `nil` for comments and anything else.
-    init?(netscapeLine line: some StringProtocol) {
+    init?(netscapeLine line: String) {
         let prefix = "#HttpOnly_"
         let isHTTPOnly = line.hasPrefix(prefix)
         let fields = String(isHTTPOnly ? line.dropFirst(prefix.count) : line[...])
             .split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        guard fields.count == 7, !line.hasPrefix("#") || isHTTPOnly, let seconds = Int64(fields[4]) else { return nil }
+        guard fields.count == 7, !line.hasPrefix("#") || isHTTPOnly, let seconds = fields[4][...].decimalNumber
+        else { return nil }
         self.init(
             name: fields[5], value: fields[6], domain: fields[0], includesSubdomains: fields[1] == "TRUE",
             path: fields[2], isSecure: fields[3] == "TRUE", isHTTPOnly: isHTTPOnly,

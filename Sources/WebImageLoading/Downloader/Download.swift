@@ -17,6 +17,7 @@ final class Download: TransferReceiver {
     private let decryption: BodyDecryption?
     private let isPaused = Atomic(false)
     private let isFinished = Atomic(false)
+    private let isEnding = Atomic(false)
 
     init(
         id: TransferID, state: sending DownloadState, environment: DownloadEnvironment, scheduler: DownloadScheduler,
@@ -66,6 +67,12 @@ final class Download: TransferReceiver {
     /// Records that the load waits for another slot.
     func wait() { state.withLock { $0.record.wait() } }
 
+    /// Whether the load is about to end. It may be between two hops, where the transport does not know it.
+    var isCancelled: Bool { isEnding.load(ordering: .relaxed) }
+
+    /// Returns `true` to the first caller. Called under the scheduler's lock.
+    func beginCancelling() -> Bool { !isEnding.exchange(true, ordering: .relaxed) }
+
     // MARK: Flow
 
     var takesBytes: Bool { !isPaused.load(ordering: .acquiring) || !state.withLock { $0.wantsBody } }
@@ -75,12 +82,12 @@ final class Download: TransferReceiver {
     // MARK: From the transport
 
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
-        let disposition = state.withLock { state -> TransferDisposition? in
+        let early = state.withLock { state -> TransferDisposition? in
             state.record.statusCode = head.statusCode
             if state.refusesTransferCoding(of: head) { return .stop }
             return state.answersRefusal(head) ? .proceed : nil
         }
-        if let disposition { return disposition }
+        if let early { return early }
         var modified: LoaderResponse?
         if let responseModifier, head.redirectLocation == nil {
             // Called outside the lock.

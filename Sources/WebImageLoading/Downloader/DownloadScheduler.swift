@@ -16,8 +16,6 @@ final class DownloadScheduler: Sendable {
         /// The loads whose request has not passed the hooks.
         var preparing: [TransferID: Preparation] = [:]
         var downloads: [TransferID: Download] = [:]
-        /// The loads that are about to end. A running one may be between two hops, where the transport does not know it.
-        var cancelled: Set<TransferID> = []
         /// The number of running loads as reported to the ``NetworkActivity``.
         var activeCount = 0
         var lastID: UInt64 = 0
@@ -129,7 +127,7 @@ final class DownloadScheduler: Sendable {
     private func cancel(_ id: TransferID, _ state: inout State) {
         // `admit` finds it gone and reports the end.
         guard state.preparing.removeValue(forKey: id) == nil else { return }
-        guard let download = state.downloads[id], state.cancelled.insert(id).inserted else { return }
+        guard let download = state.downloads[id], download.beginCancelling() else { return }
         if state.queue.isRunning(id) {
             transport.cancel(id)
         } else {
@@ -163,7 +161,7 @@ final class DownloadScheduler: Sendable {
     /// cancelled between its hops.
     func `continue`(_ download: Download, from origin: HTTPOrigin, to hop: DownloadState.Hop) -> Bool {
         state.withLock { state in
-            guard !state.cancelled.contains(download.id) else { return false }
+            guard !download.isCancelled else { return false }
             if hop.origin == origin {
                 start(download)
             } else {
@@ -178,7 +176,7 @@ final class DownloadScheduler: Sendable {
     /// Frees a load's slot while the authentication handler runs. Returns `false` when the load was cancelled.
     func setAside(_ download: Download) -> Bool {
         state.withLock { state in
-            guard !state.cancelled.contains(download.id) else { return false }
+            guard !download.isCancelled else { return false }
             state.queue.setAside(download.id)
             startWaiting(&state)
             return true
@@ -198,10 +196,10 @@ final class DownloadScheduler: Sendable {
     func bringBack(_ download: Download, _ result: Result<Void, WebImageError>?) {
         state.withLock { state in
             // A cancelled load has ended, or is about to.
-            guard state.downloads[download.id] != nil, !state.cancelled.contains(download.id) else { return }
+            guard state.downloads[download.id] != nil, !download.isCancelled else { return }
             if let result {
                 // It ends once: a cancel must do nothing from here on.
-                state.cancelled.insert(download.id)
+                _ = download.beginCancelling()
                 transport.perform { download.finish(result) }
             } else {
                 download.wait()
@@ -223,7 +221,6 @@ final class DownloadScheduler: Sendable {
     func remove(_ download: Download) {
         state.withLock { state in
             state.downloads[download.id] = nil
-            state.cancelled.remove(download.id)
             state.queue.remove(download.id)
             startWaiting(&state)
         }

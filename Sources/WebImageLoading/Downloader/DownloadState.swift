@@ -369,7 +369,7 @@ extension DownloadState {
 }
 
 /// What happens to a redirect.
-enum RedirectDecision: Hashable {
+enum RedirectDecision {
     case follow
     /// This URL is loaded instead of the target, and checked as the target was.
     case rewrite(URL)
@@ -398,7 +398,7 @@ extension DownloadState {
             origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
             access: &hop.access)
         hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
-        if case .bearerToken(let token) = hop.access.proxyCredential?.secret, hop.access.proxyHeaders.isEmpty {
+        if case .bearerToken(let token) = hop.access.proxyCredential?.kind, hop.access.proxyHeaders.isEmpty {
             // libcurl supports tokens for servers only.
             hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]
         }

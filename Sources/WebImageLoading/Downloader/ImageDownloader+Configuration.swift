@@ -116,8 +116,8 @@ extension ImageDownloader {
     }
 
     /// How requests reach their server.
-    public struct Proxy: Sendable, Hashable {
-        enum Route: Hashable {
+    public struct Proxy: Sendable {
+        enum Route {
             case environment
             case none
             case server(ProxyServer, bypassing: [String])
@@ -265,8 +265,10 @@ extension ImageDownloader.Configuration {
     /// The request's headers, and the downloader's of other names.
     func completeHeaders(of request: LoaderRequest) -> [String: String] {
         let own = request.headers.fieldsByName
-        let complete = addedFields(to: request).merging(own) { _, own in own }
-        return Dictionary(complete.values.map { ($0.name, $0.value) }) { first, _ in first }
+        var complete: [String: String] = [:]
+        for field in own.values { complete[field.name] = field.value }
+        for (name, field) in addedFields(to: request) where own[name] == nil { complete[field.name] = field.value }
+        return complete
     }
 
     /// The downloader's headers that the request's server may get, by name in lower case.
@@ -315,7 +317,7 @@ extension TransferHead {
 }
 
 /// The authorities that sign valid server certificates.
-public enum CertificateAuthorities: Sendable, Hashable {
+public enum CertificateAuthorities: Sendable {
     /// The system's: `/etc/ssl/certs/ca-certificates.crt`, or libcurl's default if that file is missing.
     case system
     /// The authorities in a PEM file, **instead of** the system's: a downloader for a private service should trust no others. For both,

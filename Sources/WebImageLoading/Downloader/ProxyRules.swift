@@ -3,7 +3,7 @@ internal import Glibc
 package import WebImageCore
 
 /// A proxy; see ``ImageDownloader/Proxy/server(_:credential:bypassing:)``.
-package struct ProxyServer: Sendable, Hashable {
+package struct ProxyServer: Sendable, Equatable {
     /// Its address, without a user name.
     package let url: URL
     package let credential: Credential?

@@ -76,15 +76,19 @@ struct RequestHeaders {
 extension [String: String] {
     /// The header fields by name in lower case. Of names that differ only in case, the first in ASCII order counts.
     var fieldsByName: [String: HTTPField] {
-        let fields = sorted { $0.key < $1.key }.map { ($0.key.lowercased(), HTTPField(name: $0.key, value: $0.value)) }
-        return [String: HTTPField](fields) { first, _ in first }
+        var fields: [String: HTTPField] = [:]
+        for name in keys.sorted().reversed() {
+            fields[name.lowercased()] = HTTPField(name: name, value: self[name] ?? "")
+        }
+        return fields
     }
 
     /// The header fields sorted by name.
     var sortedFields: [HTTPField] {
         // The common case.
         if count <= 1 { return map { HTTPField(name: $0.key, value: $0.value) } }
-        return fieldsByName.sorted { $0.key < $1.key }.map(\.value)
+        let fields = fieldsByName
+        return fields.keys.sorted().compactMap { fields[$0] }
     }
 }
 

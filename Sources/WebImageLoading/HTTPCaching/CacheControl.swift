@@ -4,7 +4,7 @@ package import FoundationEssentials
 ///
 /// Case does not matter in names, and arguments may have quotation marks. Unknown directives are ignored. Of repeated directives the
 /// first counts (4.2.1).
-package struct CacheControl: Sendable, Equatable {
+package struct CacheControl: Sendable {
     /// Arguments by name in lower case; `nil` for a directive without one.
     private let directives: [String: String?]
 
@@ -61,12 +61,9 @@ package struct CacheControl: Sendable, Equatable {
         case invalid
 
         package init(_ text: String) {
-            guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-                self = .invalid
-                return
-            }
             // The standard's value for numbers that are too large.
-            self = .seconds(Double(Int32(text) ?? .max))
+            let limit = Int64(Int32.max)
+            self = text[...].isDecimal ? .seconds(Double(min(text[...].decimalNumber ?? limit, limit))) : .invalid
         }
 
         package var value: Double? {

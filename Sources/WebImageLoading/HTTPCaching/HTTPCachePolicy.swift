@@ -470,7 +470,7 @@ extension StoredResponse {
 }
 
 /// An ETag, which identifies a representation of a resource (RFC 9110, 8.8.3).
-package struct EntityTag: Hashable, Sendable {
+package struct EntityTag: Equatable, Sendable {
     /// With its quotation marks, and without the `W/`.
     package let opaqueTag: String
     /// Whether representations with the same tag may differ in bytes, though not in meaning.

@@ -57,7 +57,7 @@ package enum HTTPDate {
     }
 
     private static func date(day: String, month: String, year: String, time: String, zone: String) -> Date? {
-        guard zone == "gmt", let day = number(day, digits: 2), let year = number(year, digits: 4),
+        guard zone == "gmt", let day = number(day[...], digits: 2), let year = number(year[...], digits: 4),
             let month = monthNames.firstIndex(of: month).map({ $0 + 1 })
         else { return nil }
         let clock = time.split(separator: ":", omittingEmptySubsequences: false)
@@ -69,13 +69,12 @@ package enum HTTPDate {
         return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second))
     }
 
-    private static func number(_ text: some StringProtocol, digits: Int) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int(text)
+    private static func number(_ text: Substring, digits: Int) -> Int? {
+        text.utf8.count == digits ? text.decimalNumber.map { Int($0) } : nil
     }
 
     private static func fullYear(_ text: String, now: Date) -> Int? {
-        guard let short = number(text, digits: 2) else { return nil }
+        guard let short = number(text[...], digits: 2) else { return nil }
         let days = Int((now.timeIntervalSince1970 / 86_400).rounded(.down))
         let current = civilDate(ofDayNumber: days).year
         let year = current / 100 * 100 + short

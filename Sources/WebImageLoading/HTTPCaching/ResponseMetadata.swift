@@ -65,9 +65,10 @@ package struct ResponseMetadata: Sendable, Equatable {
             writer.write(name: field.name)
             writer.write(value: field.value)
         }
-        let varyingFields = response.varyingFields.sorted { $0.key < $1.key }.prefix(Int(UInt16.max))
-        writer.write(UInt16(varyingFields.count))
-        for (name, value) in varyingFields {
+        let varyNames = response.varyingFields.keys.sorted().prefix(Int(UInt16.max))
+        writer.write(UInt16(varyNames.count))
+        for name in varyNames {
+            let value = response.varyingFields[name].flatMap { $0 }
             writer.write(name: name)
             writer.write(UInt8(value == nil ? 0 : 1))
             if let value { writer.write(value: value) }

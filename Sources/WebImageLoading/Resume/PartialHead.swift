@@ -167,21 +167,15 @@ struct ContentRange: Equatable {
         let parts = String(words[1]).trimmingHTTPSpace.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
+        guard ends.count == 2, let first = ends[0].decimalNumber, let last = ends[1].decimalNumber, first <= last else {
             return nil
         }
         if parts[1] == "*" {
             totalByteCount = nil
         } else {
-            guard let total = Self.number(parts[1]), last < total else { return nil }
+            guard let total = parts[1].decimalNumber, last < total else { return nil }
             totalByteCount = total
         }
         (self.first, self.last) = (first, last)
-    }
-
-    /// Accepts only digits, since `Int64` also accepts a sign. Returns `nil` for numbers that overflow.
-    private static func number(_ text: Substring) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text)
     }
 }

@@ -95,8 +95,8 @@ extension ImageDownloader: ResumableLoader {
         guard !hooks.changeRequests, hooks.responseModifier == nil, hooks.decryptor == nil,
             configuration.authenticationHandler == nil
         else { return nil }
-        let added = configuration.addedFields(to: request).sorted { $0.key < $1.key }
-        var parts = added.flatMap { [$0.key, $0.value.value] }
+        let added = configuration.addedFields(to: request)
+        var parts = added.keys.sorted().flatMap { [$0, added[$0]?.value ?? ""] }
         parts.append(configuration.addedCredential(to: request)?.identity ?? "")
         return parts.unambiguouslyJoined
     }
@@ -125,9 +125,9 @@ extension LoaderRequest {
             "\(allowsInvalidCertificates)",
         ]
         // These fields instruct caches and do not affect the server's response.
-        for (name, field) in headers.answerFields.sorted(by: { $0.key < $1.key })
-        where !["cache-control", "pragma"].contains(name) {
-            parts += [name, field.value]
+        let answerFields = headers.answerFields
+        for name in answerFields.keys.sorted() where !["cache-control", "pragma"].contains(name) {
+            parts += [name, answerFields[name]?.value ?? ""]
         }
         return SHA256.hexDigest(of: Array(parts.unambiguouslyJoined.utf8))
     }

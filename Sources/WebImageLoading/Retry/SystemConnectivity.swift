@@ -109,7 +109,7 @@ package final class SystemConnectivity: ConnectivityMonitor {
         guard hasRoute() else { return }
         let (bodies, events) = state.withLock { state in
             defer { state.waiters = [:] }
-            return (state.waiters.sorted { $0.key < $1.key }.map(\.value), state.events.take())
+            return (state.waiters.keys.sorted().compactMap { state.waiters[$0] }, state.events.take())
         }
         events?.cancel()
         for body in bodies { body() }

@@ -28,7 +28,7 @@ extension CurlHandle {
         _ password: CURLoption, _ methods: CURLoption
     ) {
         // CURLAUTH_BASIC, _DIGEST and _BEARER below: macros with a cast, which Swift does not import.
-        switch credential?.secret {
+        switch credential?.kind {
         case .password(let name, let secret):
             cwi_curl_set_string(easy, username, name)
             cwi_curl_set_string(easy, password, secret)

@@ -315,7 +315,7 @@ final class CurlTransfer {
         guard message.contains("Transfer-Encoding"), let start = message.firstIndex(of: "("),
             let end = message.lastIndex(of: ")"), start < end
         else { return nil }
-        return TransferHead.codings(in: message[start..<end].dropFirst()).first
+        return TransferHead.codings(in: String(message[start..<end].dropFirst())).first
     }
 
     private func deliverHeldHead() {

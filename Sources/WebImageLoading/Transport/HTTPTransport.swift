@@ -118,17 +118,14 @@ package struct TransferHead: Sendable {
     }
 
     /// Returns the codings of a list, in lower case.
-    static func codings(in list: some StringProtocol) -> [String] {
+    static func codings(in list: String) -> [String] {
         list.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init).filter { $0 != "identity" }
     }
 
     /// The length of the body, if the server declares it.
     package var contentLength: Int64? {
         // With a transfer coding the length means nothing (RFC 9112 §6.3).
-        guard value("transfer-encoding") == nil, let text = value("content-length"), let length = Int64(text),
-            length >= 0
-        else { return nil }
-        return length
+        value("transfer-encoding") == nil ? value("content-length")?[...].decimalNumber : nil
     }
 }
 
@@ -286,8 +283,8 @@ struct TransferHeadParser {
         }
         if text.starts(with: "HTTP/".utf8) {
             let parts = text.split(separator: UInt8(ascii: " "), maxSplits: 2)
-            let code = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
-            head = TransferHead(statusCode: code ?? 0)
+            let code = parts.count > 1 ? String(decoding: parts[1], as: UTF8.self)[...].decimalNumber : nil
+            head = TransferHead(statusCode: Int(code ?? 0))
             head.answeredFields = answeredFields
             if isInformational { informationalCount += 1 }
             guard informationalCount <= Self.informationalLimit else { return .tooManyInformational }
