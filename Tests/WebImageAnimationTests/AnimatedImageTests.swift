@@ -71,7 +71,7 @@ import WebImageTestSupport
         return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
     }
 
-    private func reds(_ image: FrameSequence) throws -> [UInt8] {
+    private func reds(_ image: any AnimationSource) throws -> [UInt8] {
         let reader = image.makeFrameReader()
         return try image.frames.indices.map { try reader.frame(at: $0, cancellation: nil)[0, 0][0] }
     }
@@ -82,7 +82,7 @@ import WebImageTestSupport
             try directory.write(png(UInt8(index * 50)), to: "\(index).png")
             return directory.url("\(index).png").path
         }
-        let image = try FrameSequence(files: paths, durations: [0.25], loopCount: 3)
+        let image = try AnimatedImage(files: paths, durations: [0.25], loopCount: 3).source
         #expect(image.frames.map(\.duration) == [0.25, 0.25, 0.25])
         #expect(image.frameSize == PixelSize(width: 6, height: 4))
         #expect(image.loopCount == 3)
@@ -101,8 +101,9 @@ import WebImageTestSupport
         let gif = try ReferenceAnimation(name: "gif-mixed.gif").data()
         let size = try CodecRegistry.shared.info(of: gif).size
         let data = [try png(1, width: size.width, height: size.height), gif]
-        let image = try FrameSequence(
-            data: data, durations: [1, 2], thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
+        let image = try AnimatedImage(
+            frames: data, durations: [1, 2], thumbnail: Thumbnail(.pixels(width: 4, height: 4))
+        ).source
         #expect(image.byteCount == data[0].count + data[1].count)
         #expect(max(image.frameSize.width, image.frameSize.height) == 4)
         #expect(try reds(image).count == 2)
@@ -112,33 +113,33 @@ import WebImageTestSupport
     @Test func rejectsInvalidFrames() throws {
         let first = try png(1)
         #expect(throws: WebImageError.invalidFrames(reason: .none)) {
-            try FrameSequence(files: [], durations: [1])
+            try AnimatedImage(files: [], durations: [1]).source
         }
         #expect(throws: WebImageError.invalidFrames(reason: .durationCount(3, frameCount: 2))) {
-            try FrameSequence(data: [first, first], durations: [1, 1, 1])
+            try AnimatedImage(frames: [first, first], durations: [1, 1, 1]).source
         }
         #expect(throws: WebImageError.invalidFrames(reason: .duration(-0.5, frame: 0))) {
-            try FrameSequence(data: [first], durations: [-0.5])
+            try AnimatedImage(frames: [first], durations: [-0.5]).source
         }
         let other = try png(1, width: 7)
         let fault = WebImageError.FrameFailure.size(
             PixelSize(width: 7, height: 4), frame: 1, expected: PixelSize(width: 6, height: 4))
         #expect(throws: WebImageError.invalidFrames(reason: fault)) {
-            try FrameSequence(data: [first, other], durations: [1])
+            try AnimatedImage(frames: [first, other], durations: [1]).source
         }
         #expect(throws: WebImageError.file(path: "/nowhere", errno: ENOENT)) {
-            try FrameSequence(files: ["/nowhere"], durations: [1])
+            try AnimatedImage(files: ["/nowhere"], durations: [1]).source
         }
         #expect(throws: WebImageError.file(path: "/tmp", errno: EISDIR)) {
-            try FrameSequence(files: ["/tmp"], durations: [1])
+            try AnimatedImage(files: ["/tmp"], durations: [1]).source
         }
         #expect(throws: WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: [1, 2, 3])) {
-            try FrameSequence(data: [Data([1, 2, 3])], durations: [1])
+            try AnimatedImage(frames: [Data([1, 2, 3])], durations: [1]).source
         }
     }
 
     @Test func playsInAPlayer() throws {
-        let image = try FrameSequence(data: (0..<4).map { try png(UInt8($0)) }, durations: [0.1])
+        let image = try AnimatedImage(frames: (0..<4).map { try png(UInt8($0)) }, durations: [0.1]).source
         let fixture = try PlayerFixture(image)
         fixture.player.play()
         fixture.advance(9)

@@ -76,7 +76,8 @@ public struct AnimatedImage: Sendable {
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         let source = try FrameSequence(
-            files: files, durations: durations, loopCount: loopCount, thumbnail: thumbnail, registry: registry)
+            files.map(EncodedImage.file), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
         try self.init(source, scale: scale)
     }
 
@@ -86,7 +87,8 @@ public struct AnimatedImage: Sendable {
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         let source = try FrameSequence(
-            data: frames, durations: durations, loopCount: loopCount, thumbnail: thumbnail, registry: registry)
+            frames.map(EncodedImage.data), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
         try self.init(source, scale: scale)
     }
 

@@ -15,26 +15,8 @@ struct FrameSequence: AnimationSource {
     private let thumbnail: Thumbnail?
 
     init(
-        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
+        _ images: [EncodedImage], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
         registry: CodecRegistry = .shared
-    ) throws(WebImageError) {
-        try self.init(
-            files.map(EncodedImage.file), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
-            registry: registry)
-    }
-
-    init(
-        data: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
-        registry: CodecRegistry = .shared
-    ) throws(WebImageError) {
-        try self.init(
-            data.map(EncodedImage.data), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
-            registry: registry)
-    }
-
-    private init(
-        _ images: [EncodedImage], durations: [Double], loopCount: Int, thumbnail: Thumbnail?,
-        registry: CodecRegistry
     ) throws(WebImageError) {
         frames = try FrameDurations(durations, frameCount: images.count).frames
         let size = try images[0].size(registry)

@@ -84,7 +84,7 @@ public final class AnimationPlayer: Sendable {
     private let state: Lock<State>
 
     private struct State {
-        var playback: Playback
+        let playback: Playback
         var onEvent: (@Sendable (Event) -> Void)?
         var wake: (time: Int64, number: Int, call: ScheduledCall)?
         var lastNumber = 0
@@ -136,10 +136,10 @@ public final class AnimationPlayer: Sendable {
     }
 
     /// Changes the playback and updates what follows.
-    private func change(_ body: (inout Playback, Int64) -> Void) {
+    private func change(_ body: (Playback, Int64) -> Void) {
         state.withLock { state in
             let now = clock.now.nanoseconds
-            body(&state.playback, now)
+            body(state.playback, now)
             state.playback.settle(at: now)
             setWake(&state, now: now)
         }

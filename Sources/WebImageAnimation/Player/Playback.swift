@@ -1,12 +1,13 @@
 internal import WebImageCore
 
-/// The state of a player and its consequences. ``AnimationPlayer`` has the lock and the clock.
+/// The state of a player and its consequences. ``AnimationPlayer`` has the lock and the clock. A class, since the code
+/// that the compiler makes to copy a value of this size is an eighth of this module.
 ///
 ///     control, clock, frame from the pool ──▶ settle ──▶ move the playhead ──▶ show ──▶ request frames of the pool
 ///                                                              │                │
 ///                                                              ▼                ▼
 ///                                                        loopEnded          frame, frameFailed, finished
-struct Playback {
+final class Playback {
     private(set) var image: AnimatedImage
     private(set) var configuration: AnimationPlayer.Configuration
     private(set) var playhead: Playhead
@@ -54,7 +55,7 @@ struct Playback {
 
     // MARK: Control
 
-    mutating func play(at now: Int64) {
+    func play(at now: Int64) {
         guard status != .playing else { return }
         if status != .paused {
             playhead.seek(to: status == .finished ? 0 : playhead.entry, loop: 0)
@@ -67,14 +68,14 @@ struct Playback {
         resume(at: now)
     }
 
-    mutating func pause(at now: Int64) {
+    func pause(at now: Int64) {
         guard status == .playing else { return }
         status = .paused
         playhead.freeze(at: now)
         isWaiting = false
     }
 
-    mutating func stop(at now: Int64) {
+    func stop(at now: Int64) {
         playhead.freeze(at: now)
         (status, isWaiting, waitsForSource, hasPendingFinish) = (.stopped, false, false, false)
         if configuration.resetsWhenStopped {
@@ -92,7 +93,7 @@ struct Playback {
         leavePool()
     }
 
-    mutating func seek(to frame: Int, loop: Int?) {
+    func seek(to frame: Int, loop: Int?) {
         let frame = min(max(0, frame), playhead.timeline.order.frameCount - 1)
         let lastLoop = loopLimit.map { $0 - 1 } ?? .max
         let loop = min(max(0, loop ?? playhead.loop), lastLoop, 1 << 40)
@@ -103,13 +104,13 @@ struct Playback {
         isWaiting = status == .playing
     }
 
-    mutating func setVisible(_ isVisible: Bool, at now: Int64) {
+    func setVisible(_ isVisible: Bool, at now: Int64) {
         guard isVisible != self.isVisible else { return }
         self.isVisible = isVisible
         if isVisible { resume(at: now) } else { playhead.freeze(at: now) }
     }
 
-    mutating func configure(_ new: AnimationPlayer.Configuration, at now: Int64) {
+    func configure(_ new: AnimationPlayer.Configuration, at now: Int64) {
         let (old, awaitedStart) = (configuration, awaitsStart)
         configuration = new
         playhead.setRate(new.rate, at: now)
@@ -133,7 +134,7 @@ struct Playback {
         resume(at: now)
     }
 
-    mutating func update(to image: AnimatedImage, at now: Int64) {
+    func update(to image: AnimatedImage, at now: Int64) {
         let (former, awaitedStart) = (self.image, awaitsStart)
         let (order, frame, entry) = (playhead.timeline.order, playhead.frame, playhead.entry)
         self.image = image
@@ -173,27 +174,27 @@ struct Playback {
         resume(at: now)
     }
 
-    mutating func take(_ result: FrameResult, at index: Int) { arrivals[index] = result }
+    func take(_ result: FrameResult, at index: Int) { arrivals[index] = result }
 
-    mutating func takeEvents() -> [AnimationPlayer.Event] {
+    func takeEvents() -> [AnimationPlayer.Event] {
         defer { events = [] }
         return events
     }
 
     /// Leaves the pool, which is released by its last player.
-    mutating func leavePool() {
+    func leavePool() {
         pool?.detach(client)
         (pool, hasRequest, arrivals) = (nil, false, [:])
     }
 
-    private mutating func jump(to entry: Int, loop: Int) {
+    private func jump(to entry: Int, loop: Int) {
         playhead.seek(to: entry, loop: loop)
         (shownOrdinal, hasPlace, isSought, hasJumped, arrivals) = (nil, true, false, true, [:])
         hasPendingFinish = false
     }
 
     /// Starts time if possible.
-    private mutating func resume(at now: Int64) {
+    private func resume(at now: Int64) {
         guard isMoving, !waitsForSource, !playhead.isRunning else { return }
         isWaiting = shownOrdinal != playhead.ordinal
         if !isWaiting { playhead.run(from: now) }
@@ -226,7 +227,7 @@ struct Playback {
     ///
     /// - Parameter isCall: whether the clock calls. Late frames are shown only then: several that arrive at once would
     ///   each be shown for a moment.
-    mutating func settle(at now: Int64, isCall: Bool = false) {
+    func settle(at now: Int64, isCall: Bool = false) {
         if isMoving, !isWaiting, !waitsForSource { move(to: now) }
         show(at: now, isCall: isCall)
         if let result = requestFrames() {
@@ -241,7 +242,7 @@ struct Playback {
         }
     }
 
-    private mutating func move(to now: Int64) {
+    private func move(to now: Int64) {
         // Completed loops count, although the limit may have been lowered.
         let loopLimit = loopLimit.map { max($0, playhead.loop + 1) }
         let isComplete = image.source.isComplete
@@ -267,7 +268,7 @@ struct Playback {
         }
     }
 
-    private mutating func wait() {
+    private func wait() {
         playhead.restartEntry()
         isWaiting = true
     }
@@ -280,7 +281,7 @@ struct Playback {
         return status != .stopped || hasPlace || shown == nil
     }
 
-    private mutating func show(at now: Int64, isCall: Bool) {
+    private func show(at now: Int64, isCall: Bool) {
         defer { arrivals.removeAll() }
         guard needsFrame else { return }
         if let result = result(at: playhead.frame) {
@@ -303,7 +304,7 @@ struct Playback {
         }
     }
 
-    private mutating func show(_ result: FrameResult, frame: Int, ordinal: Int) {
+    private func show(_ result: FrameResult, frame: Int, ordinal: Int) {
         let isFirst = shownOrdinal == nil
         if let shownOrdinal { droppedFrameCount += max(0, ordinal - shownOrdinal - 1) }
         shownOrdinal = ordinal
@@ -332,7 +333,7 @@ struct Playback {
 
     /// Requests frames of the pool. Returns the one to show, if it is decoded.
     @discardableResult
-    private mutating func requestFrames() -> FrameResult? {
+    private func requestFrames() -> FrameResult? {
         let order = playhead.timeline.order
         let isMoving = isMoving && order.frameCount > 1 && !waitsForSource
         let preloads = configuration.preloadsAllFrames && isVisible && order.frameCount > 1
@@ -358,7 +359,7 @@ struct Playback {
         return overflow ? .max : max(0, entries - playhead.entry - (order.mode.turnsBack ? 0 : 1))
     }
 
-    private mutating func joinedPool() -> FramePool {
+    private func joinedPool() -> FramePool {
         if let pool { return pool }
         let pool = pools.pool(
             for: image.source, thumbnail: configuration.thumbnail, processor: configuration.processor,

@@ -16,6 +16,7 @@ struct FrameCache {
 
     /// A player.
     struct Client {
+        let number: Int
         var request: FrameRequest?
         /// Grows with each awaited frame: the player that waits longest is served first.
         var waitingSince = 0
@@ -28,7 +29,8 @@ struct FrameCache {
     private(set) var frameByteCount: Int
     /// Failures that may be retried.
     private var failuresToForget: Set<Int> = []
-    private(set) var clients: [Int: Client] = [:]
+    /// In the order in which they joined.
+    private var clients: [Client] = []
     private var lastNumber = 0
 
     /// - Parameter frameByteCount: an estimate until there are frames.
@@ -40,15 +42,19 @@ struct FrameCache {
     var frameCount: Int { isPresent.count }
 
     /// Whether a player has a request.
-    var isActive: Bool { clients.values.contains { $0.request != nil } }
+    var isActive: Bool { clients.contains { $0.request != nil } }
 
     /// Whether another player has a request.
-    func isRequested(besides number: Int) -> Bool { clients.contains { $0.key != number && $0.value.request != nil } }
+    func isRequested(besides number: Int) -> Bool { clients.contains { $0.number != number && $0.request != nil } }
 
     /// Whether the player is the first one with a request.
-    func isFirstActive(_ number: Int) -> Bool {
-        clients[number]?.request != nil && !clients.contains { $0.key < number && $0.value.request != nil }
-    }
+    func isFirstActive(_ number: Int) -> Bool { firstActive?.number == number }
+
+    /// The first player with a request.
+    private var firstActive: Client? { clients.first { $0.request != nil } }
+
+    /// The request of a player.
+    func request(ofClient number: Int) -> FrameRequest? { clients.first { $0.number == number }?.request }
 
     /// The size of all frames, in bytes.
     var neededByteCount: Int {
@@ -78,8 +84,7 @@ struct FrameCache {
     mutating func trim(to capacity: Int) {
         guard results.count > capacity else { return }
         let windows = windows(capacity)
-        guard let request = clients.filter({ $0.value.request != nil }).min(by: { $0.key < $1.key })?.value.request
-        else {
+        guard let request = firstActive?.request else {
             for index in results.keys.sorted().dropFirst(capacity) { remove(index) }
             return
         }
@@ -106,32 +111,29 @@ struct FrameCache {
 
     mutating func addClient(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
         lastNumber += 1
-        clients[lastNumber] = Client(receive: receive)
+        clients.append(Client(number: lastNumber, receive: receive))
         return lastNumber
     }
 
-    mutating func removeClient(_ number: Int) { clients[number] = nil }
+    mutating func removeClient(_ number: Int) { clients.removeAll { $0.number == number } }
 
     mutating func setRequest(_ request: FrameRequest?, ofClient number: Int) {
-        guard var client = clients[number] else { return }
-        let isNew =
-            request?.needsFrame == true
-            && (client.request?.needsFrame != true || client.request?.frame != request?.frame)
-        if isNew {
+        guard let index = clients.firstIndex(where: { $0.number == number }) else { return }
+        let former = clients[index].request
+        if request?.needsFrame == true, former?.needsFrame != true || former?.frame != request?.frame {
             lastNumber += 1
-            client.waitingSince = lastNumber
+            clients[index].waitingSince = lastNumber
         }
-        client.request = request
-        clients[number] = client
+        clients[index].request = request
         for index in failuresToForget where index != request?.frame { remove(index) }
     }
 
     /// Returns the receivers of players that wait for a frame. Those that wait for this one stop waiting.
     mutating func receivers(of index: Int) -> [@Sendable (Int, FrameResult) -> Void] {
         var receivers: [@Sendable (Int, FrameResult) -> Void] = []
-        for (number, client) in clients where client.request?.needsFrame == true {
-            receivers.append(client.receive)
-            if client.request?.frame == index { clients[number]?.request?.needsFrame = false }
+        for place in clients.indices where clients[place].request?.needsFrame == true {
+            receivers.append(clients[place].receive)
+            if clients[place].request?.frame == index { clients[place].request?.needsFrame = false }
         }
         return receivers
     }
@@ -157,17 +159,18 @@ struct FrameCache {
 
     /// The frame that was awaited longest.
     private var awaitedFrame: Int? {
-        let waiting = clients.values.filter { client in
-            guard let request = client.request else { return false }
-            return request.needsFrame && !isPresent[request.frame]
+        var longest: (since: Int, frame: Int)?
+        for client in clients {
+            guard let request = client.request, request.needsFrame, !isPresent[request.frame] else { continue }
+            if client.waitingSince < longest?.since ?? .max { longest = (client.waitingSince, request.frame) }
         }
-        return waiting.min { $0.waitingSince < $1.waitingSince }?.request?.frame
+        return longest?.frame
     }
 
     /// The missing frame that is needed first.
     private func upcomingFrame(_ depth: Int) -> Int? {
         var nearest: (distance: Int, frame: Int)?
-        for request in clients.values.compactMap(\.request) where request.upcomingCount > 0 {
+        for request in clients.compactMap(\.request) where request.upcomingCount > 0 {
             var entry = request.entry
             for distance in 1...max(1, min(depth, request.upcomingCount, request.order.entryCount)) {
                 if let nearest, nearest.distance <= distance { break }
@@ -183,7 +186,7 @@ struct FrameCache {
     }
 
     private var frameToPreload: Int? {
-        clients.values.contains { $0.request?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
+        clients.contains { $0.request?.preloadsAll == true } ? isPresent.firstIndex(of: false) : nil
     }
 
     /// The first missing frame on the way to the last of `frames` that is worth keeping, or the last one.
@@ -203,7 +206,7 @@ struct FrameCache {
     }
 
     private func windows(_ capacity: Int) -> Windows {
-        let requests = clients.values.compactMap(\.request)
+        let requests = clients.compactMap(\.request)
         let holdsAll = capacity >= frameCount
         // Players within two frames of each other share a window.
         let places = requests.map(\.frame).sorted()

@@ -130,7 +130,7 @@ extension FramePool {
             var request = request
             let result = request.flatMap { $0.needsFrame ? state.cache.results[$0.frame] : nil }
             if result != nil { request?.needsFrame = false }
-            let formerEntry = state.cache.clients[client]?.request?.entry
+            let formerEntry = state.cache.request(ofClient: client)?.entry
             state.cache.setRequest(request, ofClient: client)
             if let request, request.entry != formerEntry, state.cache.isFirstActive(client) {
                 state.recovery.step(upTo: state.cache.frameCount)

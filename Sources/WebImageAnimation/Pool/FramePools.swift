@@ -1,5 +1,5 @@
 internal import WebImageCoding
-public import WebImageCore
+package import WebImageCore
 package import WebImageProcessing
 
 /// The decoded frames of all animations, and their memory limit.
@@ -20,12 +20,20 @@ public final class FramePools: Sendable {
         let processor: String?
     }
 
-    private struct Entry {
+    /// Used under the lock.
+    private final class Entry {
         let key: Key
+        let number: Int
         weak var pool: FramePool?
-        var needed: Int
+        var needed = 0
         var isActive = false
         var allowance = 0
+
+        init(key: Key, number: Int, pool: FramePool) {
+            self.key = key
+            self.number = number
+            self.pool = pool
+        }
     }
 
     private struct State {
@@ -148,7 +156,7 @@ public final class FramePools: Sendable {
         return state.withLock { state in
             // Another thread may have been faster.
             if let number = state.numbers[key], let pool = state.entries[number]?.pool { return pool }
-            state.entries[number] = Entry(key: key, pool: made, needed: 0)
+            state.entries[number] = Entry(key: key, number: number, pool: made)
             state.numbers[key] = number
             return made
         }
@@ -174,8 +182,8 @@ extension FramePools {
     /// - Parameter byteCount: only grows; a smaller number is outdated.
     func setNeeded(_ byteCount: Int, pool number: Int) {
         state.withLock { state in
-            guard let needed = state.entries[number]?.needed else { return }
-            state.entries[number]?.needed = max(needed, byteCount)
+            guard let entry = state.entries[number] else { return }
+            entry.needed = max(entry.needed, byteCount)
         }
         share()
     }
@@ -193,18 +201,21 @@ extension FramePools {
     /// Distributes the limit and trims the pools whose allowance changed.
     private func share() {
         let changed: [FramePool] = state.withLock { state in
-            let former = state.entries.mapValues(\.allowance)
             var rest = max(0, state.limit)
+            var changed: [FramePool] = []
+            let entries = state.entries.values.sorted { ($0.needed, $0.number) < ($1.needed, $1.number) }
             for isActive in [true, false] {
-                let sharing = state.entries.filter { $0.value.isActive == isActive }
-                    .sorted { ($0.value.needed, $0.key) < ($1.value.needed, $1.key) }
-                for (index, (number, entry)) in sharing.enumerated() {
-                    let allowance = min(entry.needed, rest / (sharing.count - index), state.poolByteLimit)
-                    state.entries[number]?.allowance = allowance
+                var count = entries.count { $0.isActive == isActive }
+                for entry in entries where entry.isActive == isActive {
+                    let allowance = min(entry.needed, rest / count, state.poolByteLimit)
                     rest -= allowance
+                    count -= 1
+                    guard allowance != entry.allowance else { continue }
+                    entry.allowance = allowance
+                    if let pool = entry.pool { changed.append(pool) }
                 }
             }
-            return state.entries.filter { $0.value.allowance != former[$0.key] }.values.compactMap(\.pool)
+            return changed
         }
         for pool in changed { pool.trim() }
     }
