@@ -255,12 +255,12 @@ struct BodyBuffer {
     private static let minimumCapacity = 512
 
     mutating func append(_ bytes: Data) {
-        let block = room(for: bytes.count)
+        let block = block(for: bytes.count)
         bytes.withUnsafeBytes { block.write($0, at: count) }
         count += bytes.count
     }
 
-    private mutating func room(for byteCount: Int) -> Block {
+    private mutating func block(for byteCount: Int) -> Block {
         let needed = count + byteCount
         if let block, needed <= block.capacity { return block }
         let larger = Block(capacity: max((block?.capacity ?? 0) * 2, needed, Self.minimumCapacity))

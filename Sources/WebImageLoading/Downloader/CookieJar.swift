@@ -131,7 +131,7 @@ public struct Cookie: Sendable, Hashable {
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
     public var expires: Date?
 
-    /// Makes a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
+    /// Creates a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
     /// with `/`.
     public init?(
         name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",

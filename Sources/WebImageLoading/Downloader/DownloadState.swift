@@ -214,11 +214,11 @@ final class DownloadState {
         case (_, .discarded(let conclusion)):
             return conclusion
         case (.complete, .wanted(let expected?)) where expected != receivedByteCount,
-            (.cut, .wanted(let expected?)):
+            (.interrupted, .wanted(let expected?)):
             return .finished(
                 .failure(
                     .invalidResponse(reason: .truncated(expected: expected, received: receivedByteCount), url: url)))
-        case (.cut, _):
+        case (.interrupted, _):
             return .finished(
                 .failure(.invalidResponse(reason: .truncated(expected: nil, received: receivedByteCount), url: url)))
         case (.complete, _), (.stopped, _):

@@ -28,14 +28,14 @@ extension ImageDownloader {
         /// ``authenticationHandler`` or for the next attempt, and while its reader pauses it (``LoaderTask/pause()``). A load that
         /// exceeds it fails with ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
         public var totalTimeout: Duration?
-        /// The minimum transfer rate in bytes per second, on average over ``minimumRateWindow``; 100. 0 sets no limit.
+        /// The minimum transfer rate in bytes per second, on average over a minute; 100. 0 sets no limit.
         ///
         /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do not. Until the
         /// first byte, only the ``idleTimeout`` applies. A paused transfer is not measured. A load below the limit fails with
         /// ``WebImageError/timedOut(reason:seconds:url:)``.
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
-        public var minimumRateWindow: Duration = .seconds(60)
+        package var minimumRateWindow: Duration = .seconds(60)
         /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
         public var maximumResponseByteCount: Int64 = 200 << 20
         /// Whether the latest load starts first, among loads of the same priority and origin; `false`. Origins take turns.

@@ -18,11 +18,11 @@ public final class ImageDownloader: ImageLoader {
     /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
     private let environment: DownloadEnvironment
-    /// Whether the installed libcurl speaks HTTP/3.
+    /// Whether the installed libcurl supports HTTP/3.
     package static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler
 
-    /// Makes a downloader with its own connections and queue. Its thread starts with the first load.
+    /// Creates a downloader with its own connections and queue. Its thread starts with the first load.
     public convenience init(configuration: Configuration = Configuration()) {
         var transport = CurlTransport.Configuration(
             connectTimeout: configuration.connectTimeout)

@@ -95,7 +95,7 @@ package enum HTTPCachePolicy {
         case policyWantsServer
         /// The policy asks the server each time, but the response is `immutable`.
         case immutable
-        case statusIsNoPicture(Int)
+        case statusIsNoImage(Int)
         case bodyWasNotKept
     }
 
@@ -356,7 +356,7 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
         case .storedIsGoodEnough: "the cached copy is used regardless of age"
         case .policyWantsServer: "the policy asks the server each time"
         case .immutable: "the response does not change (immutable)"
-        case .statusIsNoPicture(let code): "what is stored is a response with status \(code)"
+        case .statusIsNoImage(let code): "what is stored is a response with status \(code)"
         case .bodyWasNotKept: "its body was not stored"
         case .invalidated: "it may have changed (invalidated)"
         case .clockWentBack: "its age is unknown, since this machine's clock was set back"

@@ -191,14 +191,14 @@ extension ResponseStore {
         for slot in latest.alternates {
             let other = Self.alternateKey(of: key, slot)
             guard let metadata = storedMetadata(for: other).flatMap(ResponseMetadata.init(encoded:)),
-                response.leavesRoom(for: metadata.response, requestHeaders)
+                response.leavesRequests(for: metadata.response, requestHeaders)
             else {
                 placement.removed.append(other)
                 continue
             }
             kept.append((slot, metadata.response.responseTime))
         }
-        if response.leavesRoom(for: latest.response, requestHeaders), let body = storedBody(for: key) {
+        if response.leavesRequests(for: latest.response, requestHeaders), let body = storedBody(for: key) {
             if kept.count == ResponseMetadata.alternateLimit,
                 let oldest = kept.indices.min(by: { kept[$0].date < kept[$1].date })
             {
@@ -224,7 +224,7 @@ extension StoredResponse {
     /// Returns whether `other` still matches some request that this one does not, according to Vary.
     ///
     /// - Parameter requestHeaders: of the request of this response.
-    fileprivate func leavesRoom(for other: StoredResponse, _ requestHeaders: [HTTPField]) -> Bool {
+    fileprivate func leavesRequests(for other: StoredResponse, _ requestHeaders: [HTTPField]) -> Bool {
         !varyNames.isEmpty && !other.varyNames.contains("*") && !other.matches(requestHeaders)
     }
 }

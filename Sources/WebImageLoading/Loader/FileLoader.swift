@@ -12,7 +12,7 @@ public final class FileLoader: ImageLoader {
     /// Two, so that a slow file (on a network mount) does not block all others.
     private static let queue = WorkQueue(label: "webimage-file", threadCount: 2)
 
-    /// Makes a loader.
+    /// Creates a loader.
     ///
     /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader.
     public init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
@@ -125,7 +125,7 @@ final class FileReading: LoaderTask {
         do throws(WebImageError) {
             var file = try openFile(handler)
             while request.method == .get, !file.isAtEnd {
-                guard try goesOn(from: file) else { return }
+                guard try continues(from: file) else { return }
                 let piece = try file.readPiece(atMost: Self.pieceByteCount)
                 guard !piece.isEmpty else {
                     throw .invalidResponse(
@@ -169,7 +169,7 @@ final class FileReading: LoaderTask {
     }
 
     /// Returns whether to read the next piece now. If not, stores `file` for the next run and leaves the thread.
-    private func goesOn(from file: OpenFile) throws(WebImageError) -> Bool {
+    private func continues(from file: OpenFile) throws(WebImageError) -> Bool {
         try state.withLock { state throws(WebImageError) in
             if state.isCancelled { throw .cancelled }
             guard state.isPaused else { return true }

@@ -91,7 +91,7 @@ extension LoaderRequest {
         /// Lets the resource process the body.
         public static let post = Self(known: "POST")
         /// Replaces the resource with the body.
-        public static let put = Self(known: "PUT")
+        package static let put = Self(known: "PUT")
         /// Modifies the resource as described by the body (RFC 5789).
         package static let patch = Self(known: "PATCH")
         /// Deletes the resource.

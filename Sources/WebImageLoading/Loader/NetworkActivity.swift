@@ -32,7 +32,7 @@ public final class NetworkActivity: Sendable {
     private let now: @Sendable () -> Duration
     private let state = Lock(State())
 
-    /// Makes a separate counter.
+    /// Creates a separate counter.
     ///
     /// - Parameter clock: measures ``settlingTime``.
     package init(clock: any Clock<Duration> = ContinuousClock()) {

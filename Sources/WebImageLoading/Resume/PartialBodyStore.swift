@@ -133,7 +133,7 @@ public final class PartialBodyStore: Sendable {
 
     /// Whether this number of bytes may be written. Occasionally checks the directory and deletes bodies above the
     /// limits. Called on a disk thread.
-    func hasRoom(for byteCount: Int) -> Bool {
+    func hasSpace(for byteCount: Int) -> Bool {
         let isTimeToLook = state.withLock { state in
             let (sum, overflows) = state.uncheckedByteCount.addingReportingOverflow(Int64(byteCount))
             let isTime = overflows || sum >= max(64 << 10, configuration.byteLimit / 16)
@@ -147,12 +147,12 @@ public final class PartialBodyStore: Sendable {
     }
 
     /// Makes the next write check the limits.
-    func looksAtLimitsSoon() { state.withLock { $0.uncheckedByteCount = .max } }
+    func checkLimitsSoon() { state.withLock { $0.uncheckedByteCount = .max } }
 
     /// Deletes bodies that are too old or above the limits; returns whether there is then space for the additional
     /// bytes.
     private func trim(adding byteCount: Int64) -> Bool {
-        let hasRoom = directory.withDescriptor { descriptor in
+        let hasSpace = directory.withDescriptor { descriptor in
             let entries = directory.entries(in: descriptor)
             var total = entries.reduce(0) { $0 + $1.byteCount }
             var count = entries.count
@@ -175,7 +175,7 @@ public final class PartialBodyStore: Sendable {
             let hasSpace = overflows || free >= UInt64(max(0, configuration.freeSpaceFloor + byteCount))
             return hasSpace && total + byteCount <= configuration.byteLimit && count <= configuration.countLimit
         }
-        return hasRoom ?? false
+        return hasSpace ?? false
     }
 
     // MARK: Files

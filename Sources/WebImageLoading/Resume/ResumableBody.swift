@@ -231,14 +231,14 @@ final class ResumableBody: Sendable {
         guard !state.withLock({ $0.hasFailed }) else { return }
         var file = known
         if file == nil, let head {
-            store.looksAtLimitsSoon()
+            store.checkLimitsSoon()
             file = store.makeFile(key)
             if let made = file, !made.begin(head) {
                 made.remove(from: store.directory)
                 file = nil
             }
         }
-        let isWritten = store.hasRoom(for: byteCount) && file?.append(pieces) ?? false
+        let isWritten = store.hasSpace(for: byteCount) && file?.append(pieces) ?? false
         // A new file has no contents yet.
         if !isWritten, known == nil { file?.remove(from: store.directory) }
         change { [file] state in

@@ -66,7 +66,7 @@ public struct RetryPolicy: RetryStrategy {
     public var maximumBackoff: Duration = .seconds(30)
     /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt, because an
     /// earlier one would add to the server's load.
-    public var maximumRetryAfter: Duration = .seconds(60)
+    package var maximumRetryAfter: Duration = .seconds(60)
     /// No attempt starts later than this after the first one, alternative URLs included; no limit by default.
     public var timeLimit: Duration?
 

@@ -295,11 +295,11 @@ final class CurlTransfer {
             return .transferCodingRefused(coding)
         }
         return switch result {
-        case CURLE_OK where isEndAnnounced == false: .cut
+        case CURLE_OK where isEndAnnounced == false: .interrupted
         // libcurl 8.14 reports this.
-        case CURLE_RECV_ERROR where isEndAnnounced == false && parser.isComplete: .cut
+        case CURLE_RECV_ERROR where isEndAnnounced == false && parser.isComplete: .interrupted
         case CURLE_OK: .complete
-        case CURLE_PARTIAL_FILE: .cut
+        case CURLE_PARTIAL_FILE: .interrupted
         case CURLE_URL_MALFORMAT: .malformedURL
         case CURLE_OPERATION_TIMEDOUT: .connectTimedOut
         default: .failed(code: Int(result.rawValue), message: handle.message(for: result))
@@ -352,7 +352,7 @@ extension CurlTransfer {
         guard request.needsProvenEnd else { return true }
         // libcurl takes the version from the status line: such a response would be repeated without end.
         guard !request.usesHTTP1 else {
-            headFailure = .cut
+            headFailure = .interrupted
             return false
         }
         guard request.method.isSafe else { return true }

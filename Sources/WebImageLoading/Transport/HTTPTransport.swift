@@ -134,7 +134,7 @@ package enum TransferEnd: Sendable, Equatable {
     /// The response is complete, as far as the protocol tells.
     case complete
     /// The connection closed in the middle of the body.
-    case cut
+    case interrupted
     /// The receiver returned ``TransferDisposition/stop``.
     case stopped
     case cancelled

@@ -80,7 +80,7 @@ import WebImageTestSupport
             transport.state.withLock { $0.started.map(\.url.absoluteString) } == [
                 "http://a/1", "http://b/2", "http://a/3",
             ])
-        receivers[1].transferDidEnd(.cut)
+        receivers[1].transferDidEnd(.interrupted)
         #expect(transport.state.withLock { $0.started.last?.url.absoluteString } == "http://b/1")
     }
 
@@ -190,7 +190,7 @@ import WebImageTestSupport
         #expect(limited.started == ["first"])
         #expect(limited.clock.sleeperCount == 0)
         let end: (Int) -> Void = { index in
-            limited.transport.state.withLock { $0.receivers[index] }.transferDidEnd(.cut)
+            limited.transport.state.withLock { $0.receivers[index] }.transferDidEnd(.interrupted)
         }
         end(0)
         #expect(limited.started == ["first", "second"])
@@ -244,7 +244,7 @@ import WebImageTestSupport
         }
         transport.runPerformed()
         #expect(started.withLock { $0 } == ["1"], "a redirect is no start")
-        transport.state.withLock { $0.receivers[0] }.transferDidEnd(.cut)
+        transport.state.withLock { $0.receivers[0] }.transferDidEnd(.interrupted)
         transport.runPerformed()
         #expect(started.withLock { $0 } == ["1", "2"])
     }

@@ -210,7 +210,7 @@ import WebImageTestSupport
         times[1].tv_sec += 64 * 31_557_600
         times[0] = times[1]
         utimensat(AT_FDCWD, path, &times, 0)
-        fixture.store.looksAtLimitsSoon()
+        fixture.store.checkLimitsSoon()
         try await fixture.interrupt(Self.body, after: 200_000, url: ResumeFixture.url("b"))
         try await fixture.settle(ResumeFixture.url("b"))
         var status = stat()

@@ -49,7 +49,7 @@ struct AnswerRules: Sendable {
     /// Returns why the response cannot be used regardless of age; `nil` if it can.
     private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
-        if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoPicture(response.statusCode) }
+        if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !wantsImage { return .bodyWasNotKept }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
