@@ -43,7 +43,7 @@ public final class Cache<Value: Sendable>: Sendable {
     /// The archived values on disk.
     public let disk: DiskCache
     /// Converts values to data and back.
-    public let archiver: CacheArchiver<Value>
+    package let archiver: CacheArchiver<Value>
 
     /// Returns the cost of a value in memory, given the value and its length on disk.
     let cost: @Sendable (Value, _ byteCount: Int) -> Int
@@ -60,7 +60,7 @@ public final class Cache<Value: Sendable>: Sendable {
     ///     handler by default.
     public init(
         disk: DiskCache, archiver: CacheArchiver<Value>,
-        memory: MemoryCache<String, Content> = MemoryCache(costLimit: Cache.defaultMemoryCost),
+        memory: MemoryCache<String, Content> = MemoryCache(costLimit: 64 << 20),
         cost: @escaping @Sendable (_ value: Value, _ byteCount: Int) -> Int = { _, byteCount in byteCount },
         onFailure: (@Sendable (WebImageError) -> Void)? = nil
     ) {
@@ -86,9 +86,6 @@ public final class Cache<Value: Sendable>: Sendable {
         self.init(directory: home.appending(path: Self.fileName(for: name)), archiver: archiver)
     }
 
-    /// 64 MiB.
-    public static var defaultMemoryCost: Int { 64 << 20 }
-
     /// Returns a distinct path component for each name, which cannot leave the directory.
     static func fileName(for name: String) -> String {
         var text = ""
@@ -109,16 +106,12 @@ extension Cache where Value: Codable {
     /// Creates a cache in the user's cache directory with ``CacheArchiver/codable``.
     public convenience init(name: String) { self.init(name: name, archiver: .codable) }
 
-    /// Creates a cache in `directory` with ``CacheArchiver/codable``.
-    public convenience init(directory: URL) { self.init(directory: directory, archiver: .codable) }
 }
 
 extension Cache where Value == Data {
     /// Creates a cache of data in the user's cache directory.
     public convenience init(name: String) { self.init(name: name, archiver: .identity) }
 
-    /// Creates a cache of data in `directory`.
-    public convenience init(directory: URL) { self.init(directory: directory, archiver: .identity) }
 }
 
 /// The tier in which a cached value was found.
@@ -134,9 +127,9 @@ public enum CacheTier: String, Sendable, Hashable, Codable {
 /// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
 public struct CacheArchiver<Value: Sendable>: Sendable {
     /// Converts a value to data. Its errors become ``WebImageError/custom(reason:id:message:)``.
-    public var archive: @Sendable (Value) throws -> Data
+    package var archive: @Sendable (Value) throws -> Data
     /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
-    public var unarchive: @Sendable (Data) throws -> Value?
+    package var unarchive: @Sendable (Data) throws -> Value?
 
     /// Creates an archiver.
     public init(

@@ -29,7 +29,7 @@ extension DiskCache {
         /// When entries expire that are stored without an expiration; by default never.
         public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry; none by default.
-        public var expirationExtension = ExpirationExtension.none
+        package var expirationExtension = ExpirationExtension.none
         /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by default, at
         /// most 8 MiB.
         ///
@@ -41,7 +41,7 @@ extension DiskCache {
         /// Verification takes 0.07 µs per KiB (libdeflate's CRC-32). Checksums are always stored. Values from before
         /// the last boot are always verified, since a power failure may have lost their bytes. A damaged value is a
         /// miss, and its entry is removed.
-        public var usesChecksums = true
+        package var usesChecksums = true
         /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the
         /// owner can put any files there. Intended for volumes that are shared on purpose.
         public var allowsForeignDirectory = false
@@ -81,7 +81,7 @@ extension DiskCache {
     }
 
     /// The order in which entries are removed when a limit is exceeded.
-    public enum EvictionOrder: String, Sendable, CaseIterable {
+    public enum EvictionOrder: Sendable, CaseIterable {
         /// The least recently used.
         case access
         /// The oldest by the time their bytes were stored.
@@ -123,15 +123,15 @@ extension DiskCache {
     }
 
     /// A stored value with its description.
-    public struct Item: Sendable {
+    package struct Item: Sendable {
         /// The bytes as they were stored.
-        public let data: Data
+        package let data: Data
         /// The description of the bytes.
-        public let entry: Entry
+        package let entry: Entry
     }
 
     /// The description of a stored value.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The location of an entry's bytes.
         package enum Place: Sendable, Hashable {
             /// In memory, until written.
@@ -144,52 +144,52 @@ extension DiskCache {
 
         let id: Int64
         /// The key of the entry.
-        public let key: String
+        package let key: String
         /// The length of the bytes.
-        public let byteCount: Int
+        package let byteCount: Int
         /// When the bytes were stored.
-        public let created: Date
+        package let created: Date
         /// When the bytes or the ``Attributes`` were last stored.
-        public let modified: Date
+        package let modified: Date
         /// When the entry was last stored or loaded. The latest accesses may be missing until ``DiskCache/flush()``.
-        public let lastAccess: Date
+        package let lastAccess: Date
         /// When the entry expires; `nil` for never.
-        public let expires: Date?
+        package let expires: Date?
         /// The location of the bytes.
         package let place: Place
         /// The ``Attributes/extendedData``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
-        public let extendedData: Data?
+        package let extendedData: Data?
         /// The ``Attributes/responseMetadata``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
         package let responseMetadata: Data?
     }
 
     /// Statistics of a disk cache; reading them takes constant time.
-    public struct Statistics: Sendable, Hashable {
+    package struct Statistics: Sendable, Hashable {
         /// The number of entries.
-        public var count = 0
+        package var count = 0
         /// The size of all values in bytes.
-        public var byteCount: Int64 = 0
+        package var byteCount: Int64 = 0
         /// Look-ups that found a value, in all processes since the cache was created. The most recent ones of a killed
         /// process are missing.
-        public var hits = 0
+        package var hits = 0
         /// Look-ups that found nothing.
-        public var misses = 0
+        package var misses = 0
         /// Entries removed because of a limit or an expiration.
-        public var evictions = 0
+        package var evictions = 0
         /// The last use of the least recently used entry; `nil` in an empty cache, like the next three.
-        public var oldestAccess: Date?
+        package var oldestAccess: Date?
         /// The last use of any entry.
-        public var newestAccess: Date?
+        package var newestAccess: Date?
         /// When the oldest entry was stored.
-        public var oldestCreation: Date?
+        package var oldestCreation: Date?
         /// When the newest entry was stored.
-        public var newestCreation: Date?
+        package var newestCreation: Date?
         /// Files that hold many values.
         package var segments = Segments()
         /// Files that hold one value.
         package var files = Files()
         /// The size of the index with its log, in bytes.
-        public var indexByteCount: Int64 = 0
+        package var indexByteCount: Int64 = 0
 
         /// Files that hold many values.
         package struct Segments: Sendable, Hashable {

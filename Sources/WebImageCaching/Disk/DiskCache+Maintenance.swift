@@ -45,14 +45,14 @@ extension DiskCache {
     public var count: Int { get async { await afterWriting { Int($0.totals()?.count ?? 0) } } }
 
     /// Returns statistics, after earlier changes are written. Takes constant time.
-    public func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
+    package func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
 
     /// Returns a page of the entries in the order in which they were stored, without those that have expired or are too old.
     ///
     /// - Parameters:
     ///   - entry: the last one of the previous page; `nil` for the first page.
     ///   - limit: the maximum number of entries. An empty page is the end.
-    public func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
+    package func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
         let id = entry?.id ?? 0
         return await afterWriting { $0.entries(after: id, limit: max(1, limit)) }
     }
@@ -92,7 +92,7 @@ extension DiskCache {
     /// Returns when all earlier changes are on disk, or could not be written. Never returns if called by a completion
     /// or progress handler, since writing waits for these.
     @available(*, noasync, message: "It blocks on the disk; use flush()")
-    public func waitUntilWritten() {
+    package func waitUntilWritten() {
         let end = DispatchSemaphore(value: 0)
         submit { _ in end.signal() }
         end.wait()

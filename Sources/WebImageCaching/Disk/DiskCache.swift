@@ -128,10 +128,10 @@ public final class DiskCache: Sendable {
     }
 
     /// Returns the bytes stored under `key` with their description. Counts as an access, like ``data(for:)``.
-    public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
+    package func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
 
     /// Returns the description of the bytes stored under `key`, without reading them. Does not count as an access.
-    public func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
+    package func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
 
     /// Whether bytes are stored under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
@@ -326,7 +326,7 @@ public final class DiskCache: Sendable {
     ///   - attributes: replace all old ones, including those that are `nil` here. Attributes that are too large change
     ///     nothing.
     ///   - completion: called on a thread of the disk pool when the attributes are on disk, or could not be stored.
-    public func update(
+    package func update(
         _ attributes: Attributes, for key: String, completion: (@Sendable () -> Void)? = nil
     ) {
         update(attributes, of: nil, for: key, completion: completion)

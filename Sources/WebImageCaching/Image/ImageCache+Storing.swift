@@ -19,7 +19,7 @@ extension ImageCache {
     /// - Parameters:
     ///   - image: stored in memory at the cost of its bytes.
     ///   - data: the bytes for this key. Do not pass an original's bytes for one of its variants.
-    ///   - tiers: by default ``Tiers/standard(for:)``, so that a variant is stored on disk only if specified.
+    ///   - tiers: by default both for an original, and memory for a variant, which is stored on disk only if specified.
     ///   - attributes: the expiration, and data to be stored with the bytes. Their `extendedData`, or else the image's,
     ///     is stored with the image's scale.
     public func store(

@@ -37,12 +37,12 @@ public final class ImageCache: ImageCaching {
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
-    /// The cache in ``DiskCache/Configuration``'s default directory, with ``defaultMemory()``.
+    /// The cache in ``DiskCache/Configuration``'s default directory, with the memory limits of ``MemoryCache/Configuration/images``.
     public static let shared = ImageCache()
 
     /// Combines a memory cache and a disk cache.
     public convenience init(
-        memory: MemoryCache<ImageCacheKey, Image> = ImageCache.defaultMemory(), disk: DiskCache? = DiskCache(),
+        memory: MemoryCache<ImageCacheKey, Image> = MemoryCache(configuration: .images), disk: DiskCache? = DiskCache(),
         configuration: Configuration = Configuration()
     ) {
         self.init(memory: memory, disk: disk, configuration: configuration, backlogByteLimit: 64 << 20)
@@ -59,11 +59,6 @@ public final class ImageCache: ImageCaching {
         onFailure =
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
-
-    /// Returns a memory cache for images (``MemoryCache/Configuration/images``): 20 % of the memory available to the
-    /// process, at most 1 GiB. Entries expire 12 hours after their last use. Images that are still in use are found
-    /// even after their eviction.
-    public static func defaultMemory() -> MemoryCache<ImageCacheKey, Image> { MemoryCache(configuration: .images) }
 
     /// The configuration of an image cache. Memory and disk have their own configurations.
     public struct Configuration: Sendable {
@@ -112,7 +107,7 @@ public final class ImageCache: ImageCaching {
         public static let all: Tiers = [.memory, .disk]
 
         /// The default tiers of an image: all for an original, memory for a variant.
-        public static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
+        package static func standard(for key: ImageCacheKey) -> Tiers { key.variant == nil ? .all : .memory }
     }
 
     func report(_ error: WebImageError) { onFailure(error) }

@@ -15,7 +15,7 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The key of the original bytes.
-    public var original: ImageCacheKey { ImageCacheKey(source: source) }
+    package var original: ImageCacheKey { ImageCacheKey(source: source) }
 
     /// Compares bytes.
     public static func == (first: ImageCacheKey, second: ImageCacheKey) -> Bool {

@@ -106,9 +106,9 @@ extension ImageCaching {
     }
 
     /// Returns the bytes from any tier.
-    public func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
+    package func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
 
-    /// Stores an image, its bytes, or both, by default in ``ImageCache/Tiers/standard(for:)``.
+    /// Stores an image, its bytes, or both, by default in memory and on disk, or only in memory for a variant.
     public func store(
         _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: ImageCache.Tiers? = nil,
         attributes: DiskCache.Attributes = DiskCache.Attributes()
@@ -117,15 +117,15 @@ extension ImageCaching {
     }
 
     /// Whether any of the tiers has the image.
-    public func contains(_ key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> Bool {
+    package func contains(_ key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> Bool {
         await tier(holding: key, in: tiers) != nil
     }
 
     /// Removes the image from all tiers.
-    public func remove(for key: ImageCacheKey) async { await remove(for: key, from: .all) }
+    package func remove(for key: ImageCacheKey) async { await remove(for: key, from: .all) }
 
     /// Removes everything.
-    public func clear() async { await clear(.all) }
+    package func clear() async { await clear(.all) }
 }
 
 /// The result of a look-up in a cache of images.

@@ -10,13 +10,13 @@ extension MemoryCache {
         /// The maximum number of entries. No limit by default.
         public var countLimit: Int
         /// The maximum cost of one entry; more expensive values are not stored. No limit by default.
-        public var entryCostLimit = Int.max
+        package var entryCostLimit = Int.max
         /// How long an entry is kept without being used, in seconds. No limit by default.
         public var ageLimit = Double.infinity
         /// When entries expire that are stored without an expiration. Never by default.
         public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry. None by default.
-        public var expirationExtension = ExpirationExtension.none
+        package var expirationExtension = ExpirationExtension.none
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
         public var revival: ValueRevival<Value>?
@@ -174,36 +174,35 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
 }
 
 /// The statistics of a ``MemoryCache`` since it was created, or since ``MemoryCache/resetStatistics()``.
-public struct MemoryCacheStatistics: Sendable, Hashable {
+@usableFromInline package struct MemoryCacheStatistics: Sendable, Hashable {
     /// Look-ups that found a cached value.
-    public var hitCount = 0
+    @usableFromInline package var hitCount = 0
     /// Look-ups that found an evicted value that was still alive elsewhere.
-    public var weakHitCount = 0
+    @usableFromInline package var weakHitCount = 0
     /// Look-ups that found nothing.
-    public var missCount = 0
+    @usableFromInline package var missCount = 0
     /// Values stored, including replacements.
-    public var insertionCount = 0
+    @usableFromInline package var insertionCount = 0
     /// Evicted entries.
-    public var evictionCount: Int { evictionCounts.total }
+    @usableFromInline package var evictionCount: Int { evictionCounts.total }
     @usableFromInline package var evictionCounts = EvictionCounts()
     /// The current number of entries.
-    public var count = 0
+    @usableFromInline package var count = 0
     /// Their current total cost.
-    public var totalCost = 0
+    @usableFromInline package var totalCost = 0
 
     /// Creates statistics with all counts 0.
     @inlinable
-    public init() {}
+    package init() {}
 
     /// The fraction of look-ups that found a value, from 0 to 1; 0 before the first one.
-    public var hitRate: Double {
+    @usableFromInline package var hitRate: Double {
         let found = hitCount + weakHitCount
         return found == 0 ? 0 : Double(found) / Double(found + missCount)
     }
 
     /// A number for each ``EvictionCause``.
-    @usableFromInline
-    package struct EvictionCounts: Sendable, Hashable {
+    @usableFromInline package struct EvictionCounts: Sendable, Hashable {
         // No vector: its alignment would separate a shard's lock from what it guards by cache lines.
         @usableFromInline var counts: [7 of Int] = InlineArray(repeating: 0)
 
@@ -218,15 +217,14 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
         }
 
         /// The entries evicted for any cause.
-        package var total: Int { EvictionCause.allCases.reduce(0) { $0 + self[$1] } }
+        @usableFromInline package var total: Int { EvictionCause.allCases.reduce(0) { $0 + self[$1] } }
 
         @usableFromInline
         package static func == (first: EvictionCounts, second: EvictionCounts) -> Bool {
             EvictionCause.allCases.allSatisfy { first[$0] == second[$0] }
         }
 
-        @usableFromInline
-        package func hash(into hasher: inout Hasher) {
+        @usableFromInline package func hash(into hasher: inout Hasher) {
             for cause in EvictionCause.allCases { hasher.combine(self[cause]) }
         }
     }

@@ -252,7 +252,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// - Returns: `true` if the value was stored.
     @discardableResult
     @inlinable
-    public func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
+    package func insert(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) -> Bool {
         let hash = Store.hash(key)
         if revival != nil {
             let shard = shard(for: hash)
@@ -326,7 +326,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
     /// entries.
-    public var entryCostLimit: Int {
+    package var entryCostLimit: Int {
         get { totals.entryCostLimit }
         set {
             totals.entryCostLimit = newValue
@@ -370,7 +370,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
     /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
-    public func didEnterBackground() {
+    package func didEnterBackground() {
         if removesAllInBackground { evictCurrentEntries(because: .background) }
     }
 
@@ -402,14 +402,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// The statistics. They are collected shard by shard, so the numbers may be from different moments if other threads
     /// use the cache.
-    public var statistics: MemoryCacheStatistics {
+    package var statistics: MemoryCacheStatistics {
         var sum = MemoryCacheStatistics()
         for shard in shards.all { sum.add(shard.locked { shard.store.statistics }) }
         return sum
     }
 
     /// Resets all counts to 0; entries stay.
-    public func resetStatistics() {
+    package func resetStatistics() {
         for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
     }
 }

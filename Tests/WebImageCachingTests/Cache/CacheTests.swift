@@ -274,7 +274,7 @@ import WebImageTestSupport
     // MARK: Names
 
     @Test func isCalledLikeItsDirectory() {
-        let cache = Cache<Data>(directory: URL(filePath: fixture.folder.path("profiles")))
+        let cache = Cache<Data>(directory: URL(filePath: fixture.folder.path("profiles")), archiver: .identity)
         #expect(cache.name == "profiles")
         #expect(cache.memory.costLimit == 64 << 20)
     }
