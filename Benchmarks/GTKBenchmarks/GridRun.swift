@@ -8,7 +8,7 @@ import WebImageGTK
 @MainActor final class GridRun {
     /// What sets the image of a cell.
     enum Peer: String, CaseIterable {
-        /// A ``WebPictureFactory``, files in the disk cache, decoded at the size of the cell.
+        /// ``WebPicture/makeListItemFactory(makeCell:unbind:bind:)``, files in the disk cache, decoded at the size of the cell.
         case ours
         /// `gtk_picture_set_filename`, in the bind.
         case filename
@@ -90,7 +90,7 @@ import WebImageGTK
     private func makeFactory() -> OpaquePointer {
         guard peer != .ours else {
             let manager = manager ?? .shared
-            return WebPictureFactory { [weak self] picture in
+            return WebPicture.makeListItemFactory { [weak self] picture in
                 Self.size(picture.widget)
                 picture.contentMode = .scaleAspectFill
                 picture.decodesAtDisplaySize = true
@@ -103,7 +103,7 @@ import WebImageGTK
                 guard let self else { return }
                 timed { picture.setImage(Self.url(of: self.number(ofRow: position)), manager: manager) }
                 rows[ObjectPointer(picture.widget)] = position
-            }.factory
+            }
         }
         let factory = ObjectPointer(gtk_signal_list_item_factory_new())
         factory.onSignal("setup") { [weak self] (item: ObjectPointer) in

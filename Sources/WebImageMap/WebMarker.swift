@@ -56,6 +56,10 @@ public import CWebImageShumate
         shumate_marker_set_child(marker, picture.widget)
         ownership.begin(with: self)
         picture.releasesImageOffscreen = true
+        picture.imageSlot.onAlternativeText = { [weak self] text in
+            guard let self, !ownership.isWidgetDestroyed else { return }
+            pointer.setAccessibleLabel(text)
+        }
         pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
         updateHighlight()
     }
@@ -72,13 +76,13 @@ public import CWebImageShumate
     // MARK: Location
 
     /// The latitude in degrees north of the equator, limited to 85.05° on both sides.
-    public var latitude: Double {
+    package var latitude: Double {
         get { shumate_location_get_latitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: newValue, longitude: longitude) }
     }
 
     /// The longitude in degrees east of Greenwich, limited to −180 and 180.
-    public var longitude: Double {
+    package var longitude: Double {
         get { shumate_location_get_longitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: latitude, longitude: newValue) }
     }
@@ -104,7 +108,7 @@ public import CWebImageShumate
     /// The size of the marker in points; `nil`, the default, for the size of its image.
     ///
     /// With a size, images are decoded at that size in pixels (``ImageSlotOwner/decodesAtDisplaySize``), and laid out
-    /// according to ``contentMode``.
+    /// according to ``ImageSlotOwner/contentMode``.
     public var size: PointSize? {
         get { picture.fixedSize }
         set {
@@ -113,24 +117,8 @@ public import CWebImageShumate
         }
     }
 
-    /// How images are laid out in the marker; aspect fit by default.
-    public var contentMode: ImageContentMode {
-        get { picture.contentMode }
-        set { picture.contentMode = newValue }
-    }
-
     /// The `GtkPicture` in the marker.
     package var imageWidget: UnsafeMutablePointer<GtkWidget> { picture.widget }
-
-    /// The accessible label of the marker and its image; `nil` by default.
-    public var alternativeText: String? {
-        get { picture.alternativeText }
-        set {
-            guard !ownership.isWidgetDestroyed else { return }
-            picture.alternativeText = newValue
-            ObjectPointer(marker).setAccessibleLabel(newValue)
-        }
-    }
 
     // MARK: Selection
 

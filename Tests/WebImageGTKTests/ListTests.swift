@@ -170,7 +170,7 @@ final class WebPictureFactoryTests: GTKTestCase {
         gtk_single_selection_set_selected(selection, guint.max)
         self.selection = selection
         scrolledWindow = gtk_scrolled_window_new()
-        let factory = WebPictureFactory { [weak self] picture in
+        let factory = WebPicture.makeListItemFactory { [weak self] picture in
             gtk_widget_set_size_request(picture.widget, 40, 30)
             picture.decodesAtDisplaySize = true
             picture.contentMode = .scaleToFill
@@ -187,7 +187,7 @@ final class WebPictureFactoryTests: GTKTestCase {
             positions[ObjectIdentifier(picture)] = position
             picture.setImage(String(cString: text), manager: manager)
         }
-        let grid = gtk_grid_view_new(selection, factory.factory)
+        let grid = gtk_grid_view_new(selection, factory)
         gtk_grid_view_set_min_columns(grid.map { ObjectPointer($0).opaque }, 3)
         gtk_grid_view_set_max_columns(grid.map { ObjectPointer($0).opaque }, 3)
         gtk_scrolled_window_set_child(ObjectPointer(scrolledWindow).opaque, grid)

@@ -318,10 +318,12 @@ final class SetImageTests: GTKTestCase {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
             var reports: [Int64] = []
-            picture.setImage(url, manager: fixture.manager) { received, expected in
-                XCTAssertEqual(expected, 5)
-                reports.append(received)
-            }
+            picture.setImage(
+                url, manager: fixture.manager,
+                progress: { received, expected in
+                    XCTAssertEqual(expected, 5)
+                    reports.append(received)
+                })
             let load = fixture.loader.lastLoad(of: url)
             load?.begin(expectedByteCount: 5)
             pump("the length") { picture.loadState == .loading(received: 0, expected: 5) }
@@ -410,13 +412,31 @@ final class SetImageTests: GTKTestCase {
             var outcomes: Outcomes? = Outcomes()
             weak let weakOutcomes = outcomes
             picture.setImage(
-                url, manager: fixture.manager, progress: { [outcomes] _, _ in _ = outcomes },
-                completion: { [outcomes] in outcomes?.append($0) })
+                url, manager: fixture.manager, completion: { [outcomes] in outcomes?.append($0) },
+                progress: { [outcomes] _, _ in _ = outcomes })
             outcomes = nil
             XCTAssertNotNil(weakOutcomes)
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the end of the handlers") { weakOutcomes == nil }
             XCTAssertNotNil(picture.image)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testATrailingClosureIsTheCompletionHandler() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture, outcomes) = (PictureFixture(), WebPicture(), Outcomes())
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager) { result in outcomes.append(result) }
+            picture.setImage(url.absoluteString, manager: fixture.manager) { outcomes.append($0) }
+            picture.setImage(WebImageRequest(url), manager: fixture.manager) {
+                outcomes.append($0)
+            } progress: { _, _ in
+            } preview: { _ in
+            }
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("three completions") { outcomes.results.count == 3 }
+            XCTAssertEqual(outcomes.successCount, 1)
             destroyUnparented(picture)
         }
     }

@@ -14,10 +14,18 @@ internal import WebImage
     /// The content on display, or the new content of the transition in progress. Its size is the paintable's size.
     private(set) var top = Content.empty
     private var transition: Transition?
-    /// How images are laid out in the area; `nil` if the area has the image's proportions.
+    /// How images are laid out in the area; `nil` if the area has the image's proportions. By default that of ``primary``.
     var contentMode: ImageContentMode? {
-        didSet { if contentMode != oldValue { paintable?.invalidateContents() } }
+        get { ownContentMode ?? primary?.contentMode }
+        set {
+            guard newValue != ownContentMode else { return }
+            ownContentMode = newValue
+            paintable?.invalidateContents()
+        }
     }
+    private var ownContentMode: ImageContentMode?
+    /// The painter of the view's main image.
+    weak var primary: SlotPainter?
     /// Draws the indicator above all other content.
     var indicator: (@MainActor (ImageFrame) -> Void)? {
         didSet { paintable?.invalidateContents() }
@@ -136,7 +144,7 @@ internal import WebImage
 
     func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
         var frame = ImageFrame(
-            snapshot: snapshot, width: width, height: height, progress: transition?.progress,
+            snapshot: snapshot, size: PointSize(width: width, height: height), progress: transition?.progress,
             time: Double(indicatorTime) / 1_000_000,
             isRightToLeft: isRightToLeft ?? host?.isRightToLeft ?? false, host: host, old: transition?.old ?? .empty,
             new: top, contentMode: contentMode)

@@ -1,5 +1,5 @@
 internal import CWebImageGTK
-internal import WebImage
+public import WebImage
 
 /// One frame of a transition or an indicator, for the closure that draws it.
 ///
@@ -7,24 +7,25 @@ internal import WebImage
 @MainActor public struct ImageFrame {
     /// The `GtkSnapshot` to draw into.
     public let snapshot: OpaquePointer
-    /// The width of the area in points.
-    public let width: Double
-    /// The height of the area in points.
-    public let height: Double
+    /// The size of the area in points.
+    public let size: PointSize
     /// The progress from 0 to 1. A transition shows the old image at 0 and the new one at 1. An indicator gets the progress of the
     /// load; `nil` while the length is unknown.
     public internal(set) var progress: Double?
     /// The time of a monotonic clock in seconds.
     public let time: Double
     /// Whether text runs from right to left.
-    public let isRightToLeft: Bool
+    let isRightToLeft: Bool
     weak var host: ViewHost?
     let old: SlotPainter.Content
     let new: SlotPainter.Content
     let contentMode: ImageContentMode?
 
     /// Whether the theme is dark: bright text on a dark background.
-    public var isDark: Bool { host?.isDark ?? false }
+    package var isDark: Bool { host?.isDark ?? false }
+
+    var width: Double { size.width }
+    var height: Double { size.height }
 
     /// Draws the content before a transition: an image, a placeholder or nothing. The content keeps its proportions.
     public func drawOld() {

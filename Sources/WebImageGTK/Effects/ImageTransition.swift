@@ -20,7 +20,7 @@ public import WebImage
 /// ```
 public struct ImageTransition: Sendable {
     /// The duration of the transition.
-    public var duration: Duration
+    let duration: Duration
     /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by default.
     public var timing: @Sendable (Double) -> Double
     /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
@@ -28,7 +28,7 @@ public struct ImageTransition: Sendable {
     /// Called before the image is set.
     public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
     /// Draws one frame. Slots that pass images to a closure don't call it.
-    public var draw: @MainActor @Sendable (ImageFrame) -> Void
+    let draw: @MainActor @Sendable (ImageFrame) -> Void
     /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
     public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
     /// Called once at the end; `isFinished` is `false` if the transition was interrupted.

@@ -137,6 +137,15 @@ internal import WebImage
     /// The nearest scrolled window around the widget; `nil` if there is none.
     var scrollWatch: ScrollWatch? { widget.flatMap(ScrollWatch.around) }
 
+    func setAlternativeText(_ text: String?) {
+        guard let pointer = widget.map({ ObjectPointer($0) }) else { return }
+        if pointer.isInstance(of: gtk_picture_get_type()) {
+            gtk_picture_set_alternative_text(pointer.opaque, text)
+        } else {
+            pointer.setAccessibleLabel(text)
+        }
+    }
+
     // MARK: Changes
 
     func displaySizeDidChange() { for slot in slots.values { slot.displaySizeDidChange() } }

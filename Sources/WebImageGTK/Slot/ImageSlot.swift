@@ -28,7 +28,7 @@ public import WebImage
     /// The slot itself.
     public var imageSlot: ImageSlot { self }
     /// The operation key, which identifies the slot in its widget. A load in one slot never cancels one in another.
-    public let key: String
+    let key: String
 
     // The values of ImageSlotOwner's public properties.
     var onLoadStateChange: (@MainActor (LoadState) -> Void)?
@@ -39,6 +39,20 @@ public import WebImage
     var failureImage: Placeholder?
     var failureContentMode: ImageContentMode? {
         didSet { takesWholeArea?() }
+    }
+    var contentMode: ImageContentMode {
+        get { painter.contentMode ?? defaultContentMode() }
+        set {
+            painter.contentMode = newValue
+            takesWholeArea?()
+        }
+    }
+    var alternativeText: String? {
+        didSet {
+            guard !isRetired else { return }
+            host?.setAlternativeText(alternativeText)
+            onAlternativeText?(alternativeText)
+        }
     }
     var retriesOnTap = false {
         didSet { if retriesOnTap { host?.addTapGesture() } }
@@ -57,6 +71,10 @@ public import WebImage
     }
     /// The mode for decoding at display size; `nil` to decode the whole image.
     var resizeMode: @MainActor () -> ResizeMode? = { .aspectFill }
+    /// Returns the content mode of the view, for a slot without its own.
+    var defaultContentMode: @MainActor () -> ImageContentMode = { .scaleToFill }
+    /// Passes the alternative text to another widget of the view.
+    package var onAlternativeText: (@MainActor (String?) -> Void)?
     /// Makes the view give its paintable the whole area, which a different content mode requires.
     var takesWholeArea: (@MainActor () -> Void)?
     private(set) var isRetired = false
@@ -120,7 +138,7 @@ public import WebImage
     isolated deinit { abandonLoad() }
 
     /// Returns the slot of `widget` with a key; `nil` if there is none.
-    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> ImageSlot? {
+    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> ImageSlot? {
         ViewHost.known(of: widget)?.slots[key]
     }
 

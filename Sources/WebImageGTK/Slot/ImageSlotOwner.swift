@@ -30,18 +30,18 @@ extension ImageSlotOwner {
     ///     priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled, a load with `low` or less
     ///     starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
-    ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is unknown.
-    ///   - preview: called on the main thread for each preview, after it was set.
     ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image was in memory,
     ///     otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the widget is destroyed, and
-    ///     ``WebImageError/invalidURL(_:reason:)`` for `nil`.
+    ///     ``WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the completion handler.
+    ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is unknown.
+    ///   - preview: called on the main thread for each preview, after it was set.
     public func setImage(
         _ url: URL?, placeholder: Placeholder? = nil, options: SetImageOptions = [], loadOptions: WebImageOptions = [],
         thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
         manager: WebImageManager = .shared,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
-        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil
     ) {
         guard let url else {
             return imageSlot.fail(
@@ -50,8 +50,8 @@ extension ImageSlotOwner {
         setImage(
             WebImageRequest(
                 url, options: loadOptions, priority: priority, thumbnail: thumbnail, processors: processors),
-            placeholder: placeholder, options: options, manager: manager, progress: progress, preview: preview,
-            completion: completion)
+            placeholder: placeholder, options: options, manager: manager, completion: completion, progress: progress,
+            preview: preview)
     }
 
     /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:reason:)``.
@@ -61,9 +61,9 @@ extension ImageSlotOwner {
         _ text: String, placeholder: Placeholder? = nil, options: SetImageOptions = [],
         loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [],
         priority: LoadPriority? = nil, manager: WebImageManager = .shared,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
-        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil
     ) {
         guard let url = URL(string: text), url.scheme != nil else {
             let error = WebImageError.invalidURL(text)
@@ -72,8 +72,8 @@ extension ImageSlotOwner {
         }
         setImage(
             url, placeholder: placeholder, options: options, loadOptions: loadOptions, thumbnail: thumbnail,
-            processors: processors, priority: priority, manager: manager, progress: progress, preview: preview,
-            completion: completion)
+            processors: processors, priority: priority, manager: manager, completion: completion, progress: progress,
+            preview: preview)
     }
 
     /// Shows the image that `request` describes. Everything else is as for a `URL`. A request without a priority has `high` while
@@ -81,9 +81,9 @@ extension ImageSlotOwner {
     public func setImage(
         _ request: WebImageRequest, placeholder: Placeholder? = nil, options: SetImageOptions = [],
         manager: WebImageManager = .shared,
+        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
-        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil,
-        completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil
+        preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil
     ) {
         imageSlot.set(
             SlotRequest(
@@ -143,6 +143,22 @@ extension ImageSlotOwner {
     }
 
     // MARK: Display
+
+    /// How images are laid out in the area of the view. ``ImageContentMode/scaleAspectFill`` fills the area and crops the image.
+    ///
+    /// The default is aspect fit (the widget's `content-fit`) for a ``WebPicture`` and its highlighted image, the same without
+    /// enlarging for images of a ``WebButton``, aspect fill for its backgrounds, and scale to fill for a ``WebPaintable``, because
+    /// widgets draw a paintable with its own proportions. Slots with a closure ignore it.
+    public var contentMode: ImageContentMode {
+        get { imageSlot.contentMode }
+        set { imageSlot.contentMode = newValue }
+    }
+
+    /// The accessible description of the image, or the accessible label of a widget that is not a `GtkPicture`; `nil` by default.
+    public var alternativeText: String? {
+        get { imageSlot.alternativeText }
+        set { imageSlot.alternativeText = newValue }
+    }
 
     /// How an image from disk or network replaces the content on display. `nil`, the default, changes at once, or fades with
     /// ``SetImageOptions/fadeIn``.

@@ -1,6 +1,6 @@
 public import CWebImageGTK
 internal import FoundationEssentials
-public import WebImage
+import WebImage
 
 /// A `GtkButton` with an image and a background for each of its states, each with its own URL and load.
 ///
@@ -78,7 +78,7 @@ public import WebImage
         gtk_overlay_set_measure_overlay(overlay.opaque, imageLayer.widget, gboolean(1))
         gtk_picture_set_content_fit(ObjectPointer(imageLayer.widget).opaque, GTK_CONTENT_FIT_SCALE_DOWN)
         gtk_button_set_child(pointer.address.assumingMemoryBound(to: GtkButton.self), overlay.widget)
-        backgroundContentMode = .scaleAspectFill
+        backgroundLayer.takeWholeArea(with: .scaleAspectFill)
         host.whenStateChanges { [weak self] in
             self?.imageLayer.update()
             self?.backgroundLayer.update()
@@ -108,35 +108,8 @@ public import WebImage
         (imageLayer.shownState, backgroundLayer.shownState)
     }
 
-    /// Cancels the requests of all states; see ``ImageSlotOwner/cancelCurrentRequest(keepsURL:)``.
-    public func cancelAllRequests(keepsURL: Bool = false) {
-        for layer in [imageLayer, backgroundLayer] {
-            for slot in layer.slots.values { slot.cancelCurrentRequest(keepsURL: keepsURL) }
-        }
-    }
-
-    // MARK: Layout
-
-    /// How backgrounds are laid out in the button, within its theme's padding; by default they fill it and are cropped.
-    public var backgroundContentMode: ImageContentMode {
-        get { backgroundLayer.contentMode ?? .scaleAspectFill }
-        set {
-            backgroundLayer.contentMode = newValue
-            gtk_picture_set_content_fit(ObjectPointer(backgroundLayer.widget).opaque, GTK_CONTENT_FIT_FILL)
-        }
-    }
-
-    /// The `GtkPicture` of the image, for a size request, margins and alignment.
-    public var imageWidget: UnsafeMutablePointer<GtkWidget> { imageLayer.widget }
-
-    /// The accessible label of the button; `nil` by default.
-    public var alternativeText: String? {
-        didSet {
-            guard !ownership.isWidgetDestroyed else { return }
-            gtk_picture_set_alternative_text(ObjectPointer(imageLayer.widget).opaque, alternativeText)
-            ObjectPointer(widget).setAccessibleLabel(alternativeText)
-        }
-    }
+    /// The `GtkPicture` of the image.
+    package var imageWidget: UnsafeMutablePointer<GtkWidget> { imageLayer.widget }
 
     /// Removes the slots, because another `WebButton` takes over the widget.
     private func retire() {
@@ -151,6 +124,7 @@ public import WebImage
     private let name: String
     private let host: ViewHost
     private let paintable = PicturePaintable()
+    /// Draws nothing. Slots without a content mode have this painter's.
     private let emptyPainter: SlotPainter
     private(set) var slots: [WebButton.State: ImageSlot] = [:]
     /// The state whose image is visible.
@@ -170,14 +144,22 @@ public import WebImage
         slot.isOnShow = false
         slots[state] = slot
         if host.widget == nil { slot.retire() } else { host.add(slot) }
-        slot.painter.contentMode = contentMode
+        slot.painter.primary = emptyPainter
+        slot.defaultContentMode = { .scaleAspectFit }
+        slot.takesWholeArea = { [weak self] in self?.takeWholeArea(with: .scaleAspectFit) }
+        slot.onAlternativeText = { [widget] in gtk_picture_set_alternative_text(ObjectPointer(widget).opaque, $0) }
         slot.painter.onContentChange = { [weak self] in self?.update() }
         update()
         return slot
     }
 
-    var contentMode: ImageContentMode? {
-        didSet { for slot in slots.values { slot.painter.contentMode = contentMode } }
+    /// Gives the painters the whole area, in which they lay out images.
+    ///
+    /// - Parameter mode: the mode of slots without their own.
+    func takeWholeArea(with mode: ImageContentMode) {
+        if emptyPainter.contentMode == nil { emptyPainter.contentMode = mode }
+        gtk_picture_set_content_fit(ObjectPointer(widget).opaque, GTK_CONTENT_FIT_FILL)
+        paintable.invalidateContents()
     }
 
     /// Shows the image that suits the widget's state.

@@ -1,5 +1,5 @@
 public import CWebImageGTK
-public import WebImage
+import WebImage
 
 /// The image of a URL as a `GdkPaintable`, for any widget, list, cursor or drawing.
 ///
@@ -63,13 +63,6 @@ public import WebImage
 
     /// The `GdkPaintable`, valid during the life of this object. Callers that store it must retain it, as widgets do.
     public var paintable: OpaquePointer { picturePaintable.reference.pointer.opaque }
-
-    /// How images are laid out in the drawing area. By default they fill it, because widgets draw a paintable with its own
-    /// proportions.
-    public var contentMode: ImageContentMode {
-        get { imageSlot.painter.contentMode ?? .scaleToFill }
-        set { imageSlot.painter.contentMode = newValue }
-    }
 
     // MARK: Without a widget
 

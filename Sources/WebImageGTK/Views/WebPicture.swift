@@ -16,7 +16,7 @@ public import WebImage
 /// Loads follow visibility. On screen (mapped) a load has its own priority, off screen at most `low`. When the widget leaves the
 /// screen, its load is cancelled once the main loop is idle, so that moving it between containers does not count. The load starts
 /// again when the widget returns. In a list, set the URL when an item is bound and call ``ImageSlotOwner/prepareForReuse()`` when
-/// it is unbound, or use a ``WebPictureFactory``.
+/// it is unbound, or use ``makeListItemFactory(makeCell:unbind:bind:)``.
 ///
 /// Animations play while the widget is on screen (``ImageSlotOwner/autoplay``).
 @MainActor public final class WebPicture: ImageSlotOwner {
@@ -55,8 +55,9 @@ public import WebImage
     }
 
     private func configure(_ slot: ImageSlot) {
-        slot.resizeMode = { [weak self] in self?.resizeMode }
-        slot.takesWholeArea = { [weak self] in self.map { $0.contentMode = $0.contentMode } }
+        slot.resizeMode = { [weak self, weak slot] in slot.flatMap { self?.resizeMode(for: $0.contentMode) } }
+        slot.defaultContentMode = { [weak self] in self?.contentModeOfWidget ?? .scaleAspectFit }
+        slot.takesWholeArea = { [weak self] in self?.takeWholeArea() }
     }
 
     /// ``widget`` as the pointer type of `gtk_picture_…` functions.
@@ -87,7 +88,7 @@ public import WebImage
         slot.primary = imageSlot
         slot.loadsOffscreen = imageSlot.loadsOffscreen
         slot.releasesImageOffscreen = imageSlot.releasesImageOffscreen
-        slot.painter.contentMode = imageSlot.painter.contentMode
+        slot.painter.primary = imageSlot.painter
         slot.painter.onContentChange = { [weak self] in self?.updateHighlight() }
         return slot
     }
@@ -113,15 +114,12 @@ public import WebImage
 
     // MARK: Layout
 
-    /// How images are laid out in the widget, with all modes of UIKit. ``ImageContentMode/scaleAspectFill`` fills the widget and
-    /// crops the image. By default the widget's `content-fit` applies, which fits the image unless it is changed.
-    public var contentMode: ImageContentMode {
-        get { imageSlot.painter.contentMode ?? contentModeOfWidget }
-        set {
-            for slot in [imageSlot, highlightedSlot] { slot?.painter.contentMode = newValue }
-            // The painter gets the whole area and lays out the image.
-            gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
-        }
+    /// Gives the painter the widget's whole area, in which it lays out the image. All images without their own content mode keep the
+    /// widget's.
+    private func takeWholeArea() {
+        if imageSlot.painter.contentMode == nil { imageSlot.painter.contentMode = contentModeOfWidget }
+        gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
+        paintable.invalidateContents()
     }
 
     private var contentModeOfWidget: ImageContentMode {
@@ -137,7 +135,7 @@ public import WebImage
         get { paintable.fixedSize }
         set {
             // From now on the paintable has the proportions of the widget, and lays out the image itself.
-            if newValue != nil { contentMode = contentMode }
+            if newValue != nil { takeWholeArea() }
             paintable.fixedSize = newValue
             let (width, height) = newValue?.wholePoints ?? (-1, -1)
             gtk_widget_set_size_request(widget, width, height)
@@ -145,7 +143,7 @@ public import WebImage
     }
 
     /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need all pixels.
-    private var resizeMode: ResizeMode? {
+    private func resizeMode(for contentMode: ImageContentMode) -> ResizeMode? {
         switch contentMode {
         case .scaleAspectFit: .aspectFit
         case .scaleAspectFill, .scaleToFill, .redraw: .aspectFill
@@ -161,14 +159,6 @@ public import WebImage
         sizeCall = MainLoopCall.after(milliseconds: imageSlot.waitsForSize ? 0 : 100) { [weak self] in
             self?.host.displaySizeDidChange()
         }
-    }
-
-    // MARK: Accessibility
-
-    /// The accessible description of the image; `nil` by default.
-    public var alternativeText: String? {
-        get { gtk_picture_get_alternative_text(picture).map { String(cString: $0) } }
-        set { gtk_picture_set_alternative_text(picture, newValue) }
     }
 
     // MARK: End

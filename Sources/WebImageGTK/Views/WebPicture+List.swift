@@ -1,28 +1,25 @@
 public import CWebImageGTK
 import WebImage
 
-/// Makes the cells of a `GtkListView` or `GtkGridView`, each with a ``WebPicture``, and loads their images at the right time.
-///
-/// ```swift
-/// let pictures = WebPictureFactory { picture, position, listItem in
-///     picture.setImage(urls[position], thumbnail: Thumbnail(.pixels(width: 200, height: 150)))
-/// }
-/// let grid = gtk_grid_view_new(selection, pictures.factory)
-/// ```
-///
-/// | list | load |
-/// |---|---|
-/// | bind | starts with low priority, because GTK binds many more cells than are visible |
-/// | map | gets its own priority |
-/// | unmap | gets a low priority again |
-/// | unbind | is cancelled, and the image is released |
-///
-/// The `GtkListItemFactory` owns everything it needs, so callers need not retain this object.
-@MainActor public final class WebPictureFactory {
-    /// The `GtkListItemFactory`. A list view takes ownership of the reference, so pass it to one list view only.
-    public let factory: OpaquePointer
-
-    /// Makes a factory.
+extension WebPicture {
+    /// Returns a `GtkListItemFactory` for a `GtkListView` or `GtkGridView` whose cells each have a picture, and loads their images at
+    /// the right time.
+    ///
+    /// ```swift
+    /// let factory = WebPicture.makeListItemFactory { picture, position, listItem in
+    ///     picture.setImage(urls[position], thumbnail: Thumbnail(.pixels(width: 200, height: 150)))
+    /// }
+    /// let grid = gtk_grid_view_new(selection, factory)
+    /// ```
+    ///
+    /// | list | load |
+    /// |---|---|
+    /// | bind | starts with low priority, because GTK binds many more cells than are visible |
+    /// | map | gets its own priority |
+    /// | unmap | gets a low priority again |
+    /// | unbind | is cancelled, and the image is released |
+    ///
+    /// A list view takes ownership of the factory, so pass it to one list view only.
     ///
     /// - Parameters:
     ///   - makeCell: returns the widget of a cell with a new picture; by default the picture's widget. Set the size request,
@@ -30,43 +27,41 @@ import WebImage
     ///   - unbind: called before the picture of a cell is reset, with the position of the item.
     ///   - bind: sets the image of an item. It gets the item's position and the `GtkListItem`, whose `gtk_list_item_get_item` is the
     ///     model's object.
-    public init(
+    public static func makeListItemFactory(
         makeCell: @escaping @MainActor (WebPicture) -> UnsafeMutablePointer<GtkWidget> = { $0.widget },
         unbind: @escaping @MainActor (_ picture: WebPicture, _ position: Int, _ listItem: OpaquePointer) -> Void = {
             _, _, _ in
         },
         bind: @escaping @MainActor (_ picture: WebPicture, _ position: Int, _ listItem: OpaquePointer) -> Void
-    ) {
+    ) -> OpaquePointer {
         let pointer = ObjectPointer(gtk_signal_list_item_factory_new())
-        factory = pointer.opaque
         func position(of listItem: ObjectPointer) -> Int { Int(gtk_list_item_get_position(listItem.opaque)) }
         pointer.onSignal("setup") { (listItem: ObjectPointer) in
             let picture = WebPicture()
             picture.loadsOffscreen = true
             gtk_list_item_set_child(listItem.opaque, makeCell(picture))
-            Self.key.set(picture, on: listItem)
+            cellKey.set(picture, on: listItem)
             listItem.onChange(of: "selected") { [weak picture] in
                 picture?.isHighlighted = gtk_list_item_get_selected(listItem.opaque) != 0
             }
         }
         pointer.onSignal("bind") { (listItem: ObjectPointer) in
-            guard let picture = Self.key.value(of: listItem) else { return }
+            guard let picture = cellKey.value(of: listItem) else { return }
             picture.isHighlighted = gtk_list_item_get_selected(listItem.opaque) != 0
             bind(picture, position(of: listItem), listItem.opaque)
         }
         pointer.onSignal("unbind") { (listItem: ObjectPointer) in
-            guard let picture = Self.key.value(of: listItem) else { return }
+            guard let picture = cellKey.value(of: listItem) else { return }
             unbind(picture, position(of: listItem), listItem.opaque)
             picture.prepareForReuse()
         }
         pointer.onSignal("teardown") { (listItem: ObjectPointer) in
             gtk_list_item_set_child(listItem.opaque, nil)
-            Self.key.set(nil, on: listItem)
+            cellKey.set(nil, on: listItem)
         }
+        return pointer.opaque
     }
 
-    /// Returns the picture of a cell; `nil` for a list item of another factory.
-    public static func picture(of listItem: OpaquePointer) -> WebPicture? { key.value(of: ObjectPointer(listItem)) }
-
-    private static let key = AssociationKey<WebPicture>("web-image-cell")
+    /// The picture of a `GtkListItem`.
+    private static let cellKey = AssociationKey<WebPicture>("web-image-cell")
 }
