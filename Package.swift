@@ -102,7 +102,8 @@ var targets: [Target] = [
     program("URLSessionClient", ["TransportWorkload"], path: "Benchmarks/URLSessionClient"),
 
     .target(
-        name: "WebImageTestSupport", dependencies: ["WebImageCore"], path: "Tests/WebImageTestSupport",
+        name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
+        path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
     program("DecodeMemoryProbe", ["WebImageCoding"], path: "Tests/DecodeMemoryProbe"),

@@ -163,7 +163,7 @@ final class ManualLoader: ImageLoader {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
-        let load = ManualLoad(url: request.url, priority: priority, handler: handler)
+        let load = ManualLoad(request, priority: priority, handler: handler)
         started.withLock { $0.append(load) }
         return load
     }
@@ -175,22 +175,27 @@ final class ManualLoader: ImageLoader {
 }
 
 final class ManualLoad: LoaderTask {
-    let url: URL
+    let request: LoaderRequest
     private let handler: @Sendable (LoaderEvent) -> Void
     private let state: Lock<(isEnded: Bool, isCancelled: Bool, priority: LoadPriority)>
 
-    init(url: URL, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
-        self.url = url
+    init(_ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
+        self.request = request
         self.handler = handler
         state = Lock((isEnded: false, isCancelled: false, priority: priority))
     }
 
+    var url: URL { request.url }
     var isEnded: Bool { state.withLock { $0.isEnded } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
     var priority: LoadPriority { state.withLock { $0.priority } }
 
-    func begin(expectedByteCount: Int64) {
-        handler(.response(LoaderResponse(url: url, expectedByteCount: expectedByteCount)))
+    func begin(expectedByteCount: Int64? = nil, statusCode: Int? = nil, headers: [String: String] = [:]) {
+        let fields = headers.map { HTTPField(name: $0, value: $1) }
+        handler(
+            .response(
+                LoaderResponse(
+                    url: url, statusCode: statusCode, headers: fields, expectedByteCount: expectedByteCount)))
     }
 
     func send(_ data: Data) { handler(.bytes(data)) }
@@ -203,10 +208,18 @@ final class ManualLoad: LoaderTask {
         if isFirst { handler(.finished(result)) }
     }
 
-    func answer(_ swatch: Swatch) {
+    func answer(_ swatch: Swatch, headers: [String: String]? = nil) {
         guard !isCancelled else { return }
-        begin(expectedByteCount: Int64(swatch.data.count))
+        begin(
+            expectedByteCount: Int64(swatch.data.count), statusCode: headers == nil ? nil : 200, headers: headers ?? [:]
+        )
         send(swatch.data)
+        end()
+    }
+
+    /// Answers with 304: the bytes of the conditional request are still current.
+    func confirm(headers: [String: String]) {
+        begin(statusCode: 304, headers: headers)
         end()
     }
 

@@ -1,9 +1,9 @@
-import FoundationEssentials
-import WebImage
-import WebImageTestSupport
+package import FoundationEssentials
+package import WebImageCaching
+package import WebImageCore
 
 /// A custom cache: what an app would write, and not more.
-final class DictionaryCache: ImageCaching {
+package final class DictionaryCache: ImageCaching {
     private struct Entry {
         var image: Image?
         var data: Data?
@@ -12,15 +12,17 @@ final class DictionaryCache: ImageCaching {
 
     private let entries = Lock<[ImageCacheKey: Entry]>([:])
 
-    func image(inMemoryFor key: ImageCacheKey) -> Image? { entries.withLock { $0[key]?.image } }
+    package init() {}
 
-    func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+    package func image(inMemoryFor key: ImageCacheKey) -> Image? { entries.withLock { $0[key]?.image } }
+
+    package func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
         entries.withLock { $0[key] }.flatMap { entry in
             entry.data.map { ImageCacheResult(data: $0, tier: .disk, attributes: entry.attributes) }
         }
     }
 
-    func store(
+    package func store(
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
         attributes: DiskCache.Attributes
     ) async {
@@ -32,20 +34,22 @@ final class DictionaryCache: ImageCaching {
         }
     }
 
-    func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
+    package func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
         entries.withLock { entries in
             if tiers.contains(.memory) { entries[key]?.image = nil }
             if tiers.contains(.disk) { entries[key]?.data = nil }
         }
     }
 
-    func clear(_ tiers: ImageCache.Tiers) async { entries.withLock { $0 = [:] } }
+    package func clear(_ tiers: ImageCache.Tiers) async { entries.withLock { $0 = [:] } }
 }
 
 extension DictionaryCache {
     /// Forgets the decoded images, as a new process would.
-    func removeImages() { entries.withLock { for key in $0.keys { $0[key]?.image = nil } } }
+    package func removeImages() { entries.withLock { for key in $0.keys { $0[key]?.image = nil } } }
 
     /// The keys with bytes.
-    var storedKeys: Set<String> { entries.withLock { Set($0.filter { $0.value.data != nil }.map(\.key.description)) } }
+    package var storedKeys: Set<String> {
+        entries.withLock { Set($0.filter { $0.value.data != nil }.map(\.key.description)) }
+    }
 }
