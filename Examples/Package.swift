@@ -8,15 +8,18 @@ let hasViews = !(Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator:
 var targets: [Target] = [
     .executableTarget(
         name: "Thumbnailer", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
-    .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0"),
     .executableTarget(
-        name: "DesktopThumbnails", dependencies: [.product(name: "WebImage", package: "swift-web-image"), "CGLib"]),
+        name: "FolderCache", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
+    .executableTarget(
+        name: "ArchiveLoader", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
 ]
 if hasViews {
     targets += [
         .systemLibrary(name: "CGTK", pkgConfig: "gtk4"),
         .executableTarget(
             name: "ImageWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
+        .executableTarget(
+            name: "PhotoPile", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
     ]
 }
 

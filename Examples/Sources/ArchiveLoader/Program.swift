@@ -1,0 +1,18 @@
+import Foundation
+import WebImage
+
+/// `ArchiveLoader ARCHIVE` prints the size of each image in a tar archive.
+@main
+enum Program {
+    static func main() async throws {
+        ImageLoaderGroup.shared.add(ArchiveLoader())
+        let path = URL(fileURLWithPath: CommandLine.arguments[1]).path
+        for name in try Archive(path: path).names() {
+            var components = URLComponents()
+            (components.scheme, components.host, components.path, components.query) = ("tar", "", path, name)
+            guard let url = components.url else { continue }
+            let image = try await WebImageManager.shared.image(at: url)
+            print("\(name): \(image.width)×\(image.height)")
+        }
+    }
+}

@@ -1,0 +1,16 @@
+import Foundation
+import WebImage
+
+/// `FolderCache FOLDER URL…` loads images through the cache in FOLDER, and prints where each came from.
+@main
+enum Program {
+    static func main() async throws {
+        let cache = try FolderCache(folder: URL(fileURLWithPath: CommandLine.arguments[1]))
+        let manager = WebImageManager(configuration: WebImageManager.Configuration(cache: cache))
+        for url in CommandLine.arguments.dropFirst(2).compactMap({ URL(string: $0) }) {
+            let request = WebImageRequest(url, options: .waitForStore, cachePolicy: .http)
+            let response = try await manager.response(for: request)
+            print("\(url.lastPathComponent): \(response.image.width)×\(response.image.height), \(response.origin)")
+        }
+    }
+}
