@@ -47,12 +47,12 @@ class Verifier:
         reports = {name: json.loads((self.arguments.output / f"{name}.json").read_text()) for name in ("cold", "disk")}
         for name, report in reports.items():
             figures = report["figures"]
-            print(f"{name}: {figures['line']}")
-            check(figures["failed"] == 0, f"{figures['failed']} pictures failed in the {name} start")
+            print(f"{name}: {report['line']}")
+            check(figures["failed"] == 0, f"{figures['failed']} images failed in the {name} start")
             self.verify_screenshot(name, report)
         cold, disk = reports["cold"]["figures"], reports["disk"]["figures"]
-        check(cold["network"] == cold["loaded"], "not everything came from the network in the cold start")
-        check(disk["disk"] == disk["loaded"], "not everything came from disk in the second start")
+        check(cold["network"] == reports["cold"]["loaded"], "not everything came from the network in the cold start")
+        check(disk["disk"] == reports["disk"]["loaded"], "not everything came from disk in the second start")
         self.verify_requests(cold["network"])
 
     def verify_screenshot(self, name, report):

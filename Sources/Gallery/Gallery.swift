@@ -1,4 +1,5 @@
 import CWebImageGTK
+import Glibc
 import WebImageGTK
 
 /// The application: one window with a list of images and pages that show the views' features.
@@ -15,7 +16,7 @@ import WebImageGTK
     /// - Returns: the exit status.
     func run() -> Int32 {
         guard gtk_init_check() != 0 else {
-            complain("no display: set DISPLAY or WAYLAND_DISPLAY, or run it under xvfb-run")
+            complain("no display; set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run")
             return 1
         }
         MainLoop.install()
@@ -49,4 +50,21 @@ import WebImageGTK
             }
         }
     }
+}
+
+/// The manager that loads the images, and the figures of its loads. All cells share it.
+@MainActor final class PhotoLoads {
+    let manager: WebImageManager
+    var figures = LoadFigures() {
+        didSet { onChange?() }
+    }
+    var onChange: (() -> Void)?
+
+    init(manager: WebImageManager) { self.manager = manager }
+}
+
+/// Prints the program's name and `message` to standard error.
+func complain(_ message: String) {
+    var line = "Gallery: \(message)\n"
+    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

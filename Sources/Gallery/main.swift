@@ -1,5 +1,9 @@
 import Glibc
 
+if CommandLine.arguments.contains("--help") {
+    print(GalleryArguments.help)
+    exit(0)
+}
 do {
     let arguments = try GalleryArguments(parsing: CommandLine.arguments)
     exit(Gallery(arguments: arguments).run())

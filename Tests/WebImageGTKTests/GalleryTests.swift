@@ -28,8 +28,8 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertTrue(run.output.hasPrefix("3 loaded: 0 memory, 0 disk, 0 network, 3 files"), run.output)
 
         let report = try report()
-        XCTAssertEqual(report.figures.loaded, 3)
-        XCTAssertEqual(report.figures.line + "\n", run.output)
+        XCTAssertEqual(report.loaded, 3)
+        XCTAssertEqual(report.line + "\n", run.output)
         XCTAssertEqual(report.cells.map(\.index), [0, 1, 2])
         let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: screenshotURL))
         XCTAssertEqual(screenshot.pixels.size, PixelSize(width: report.width, height: report.height))
@@ -99,7 +99,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertEqual(run.exitStatus, 1)
         XCTAssertTrue(run.errors.contains("missing.png"), run.errors)
         let report = try report()
-        XCTAssertEqual([report.figures.loaded, report.figures.failed], [1, 2])
+        XCTAssertEqual([report.loaded, report.figures.failed], [1, 2])
         XCTAssertEqual(report.cells.map(\.state), ["loaded", "failed", "failed"])
     }
 
@@ -111,11 +111,12 @@ final class GalleryScreenshotTests: GTKTestCase {
         }
 
         struct Figures: Decodable {
-            var loaded, failed: Int
-            var line: String
+            var failed: Int
         }
 
         var figures: Figures
+        var loaded: Int
+        var line: String
         var width, height: Int
         var cells: [Cell]
     }
@@ -226,7 +227,7 @@ final class ProgressivePageTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let page = try ProgressivePage()
             let widget = ObjectReference(retaining: ObjectPointer(page.widget))
-            XCTAssertTrue(page.images.contains { $0.name == "progressive JPEG" })
+            XCTAssertTrue(page.images.contains { $0.name == "Progressive JPEG" })
             page.shownPart = 0
             XCTAssertTrue(page.images.allSatisfy { $0.image == nil })
             XCTAssertFalse(page.isComplete)
@@ -258,7 +259,7 @@ final class ProgressivePageTests: GTKTestCase {
                 let image = try XCTUnwrap(page.images.first { $0.name == name }?.image)
                 return image.pixels[image.width / 2, image.height - 1].w == 255
             }
-            XCTAssertTrue(try reachesTheBottom("progressive JPEG"))
+            XCTAssertTrue(try reachesTheBottom("Progressive JPEG"))
             XCTAssertFalse(try reachesTheBottom("PNG"))
             withExtendedLifetime(widget) {}
         }

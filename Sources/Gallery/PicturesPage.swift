@@ -16,8 +16,8 @@ import WebImageGTK
         widget = grid
         let wide = try Samples.photograph(hour: 0.4)
         let modes: [(ImageContentMode, String)] = [
-            (.scaleAspectFit, "fit"), (.scaleAspectFill, "fill and crop"), (.scaleToFill, "stretch"),
-            (.bottomRight, "bottom right"),
+            (.scaleAspectFit, "Aspect fit"), (.scaleAspectFill, "Aspect fill"), (.scaleToFill, "Scale to fill"),
+            (.bottomRight, "Bottom right"),
         ]
         for (column, (mode, name)) in modes.enumerated() {
             let picture = makePicture()
@@ -32,14 +32,14 @@ import WebImageGTK
         highlighted.contentMode = .scaleAspectFill
         highlighted.setImage(wide, manager: self.manager)
         highlighted.highlighted.setImage(try Samples.photograph(hour: 0.9, hue: 0.7), manager: self.manager)
-        attach(cell(highlighted, "another one under the pointer"), 0, 1)
+        attach(cell(highlighted, "Highlighted image under the pointer"), 0, 1)
 
         let changing = makePicture()
         changing.contentMode = .scaleAspectFill
         changing.transition = .flip(from: .left)
         let urls = [wide, try Samples.photograph(hour: 0.7, hue: 0.5)]
         changing.setImage(wide, manager: self.manager)
-        let flip = gtk_button_new_with_label("flip")
+        let flip = gtk_button_new_with_label("Flip")
         if let flip {
             var number = 0
             ObjectPointer(flip).onSignal("clicked") { [weak self, weak changing] in
@@ -48,7 +48,7 @@ import WebImageGTK
                 changing?.setImage(
                     urls[number % 2], options: [.forceTransition, .ignorePlaceholder], manager: self.manager)
             }
-            attach(cell(changing, "a transition"), 1, 1)
+            attach(cell(changing, "Transition"), 1, 1)
             attach(flip, 1, 2)
         }
         pictures += [highlighted, changing]
@@ -58,7 +58,7 @@ import WebImageGTK
 
     private func makePicture() -> WebPicture {
         let picture = WebPicture()
-        gtk_widget_add_css_class(picture.widget, "frame-of-picture")
+        gtk_widget_add_css_class(picture.widget, "image-frame")
         return picture
     }
 
@@ -74,7 +74,7 @@ import WebImageGTK
         icon.setImage(
             url, thumbnail: Thumbnail(.pixels(width: 192, height: 192), mode: .aspectFill), processors: [.circle()],
             manager: manager)
-        attach(Self.captioned(image, "a GtkImage, cut to a circle"), 2, 1)
+        attach(Self.captioned(image, "GtkImage with a circular image"), 2, 1)
         pictures.append(icon)
     }
 
@@ -94,7 +94,7 @@ import WebImageGTK
                 placeholder: .color(Color(red: 0.2, green: 0.25, blue: 0.3)), manager: manager)
             gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), picture.widget)
         }
-        attach(Self.captioned(box.widget, "ring, bar, spinner"), 3, 1)
+        attach(Self.captioned(box.widget, "Ring, bar and spinner"), 3, 1)
     }
 
     var isSettled: Bool { pictures.allSatisfy { $0.imageSlot.isSettled } }
@@ -108,5 +108,30 @@ extension ImageSlot {
         case .loaded, .failed: !isInTransition
         case .idle, .loading: false
         }
+    }
+}
+
+/// Delivers three fifths of a file and never ends, to show a load in progress. URLs that begin with `half:known` report the length,
+/// others do not.
+struct HalfLoader: ImageLoader {
+    func canLoad(_ url: URL) -> Bool { url.scheme == "half" }
+
+    func isCacheable(_ url: URL) -> Bool { false }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        let length: Int64? = request.url.absoluteString.hasPrefix("half:known") ? 100 : nil
+        handler(.response(LoaderResponse(url: request.url, expectedByteCount: length)))
+        handler(.bytes(Data(count: 60)))
+        return HalfLoad(handler: handler)
+    }
+
+    private final class HalfLoad: LoaderTask {
+        private let handler: @Sendable (LoaderEvent) -> Void
+
+        init(handler: @escaping @Sendable (LoaderEvent) -> Void) { self.handler = handler }
+
+        func cancel() { handler(.finished(.failure(.cancelled))) }
     }
 }

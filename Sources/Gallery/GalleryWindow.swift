@@ -62,7 +62,7 @@ import WebImageGTK
             let box = gtk_stack_get_child_by_name(stack.opaque, name.rawValue)
             gtk_box_append(box.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: GtkBox.self) }, page.widget)
         } catch {
-            complain("the page \(name.rawValue) can't be made: \(error)")
+            complain("the page \(name.rawValue) failed: \(error)")
         }
     }
 
@@ -123,7 +123,7 @@ import WebImageGTK
             style,
             """
             gridview > child { padding: 0; }
-            .frame-of-picture { background-color: alpha(currentColor, 0.08); }
+            .image-frame { background-color: alpha(currentColor, 0.08); }
             .photo { margin: 4px; background-color: \(PhotoCell.backdrop); }
             .alps { background-color: #e9e6da; }
             map-marker { border-radius: 50%; }

@@ -21,11 +21,11 @@ import WebImageGTK
         let (grid, attach) = Self.makeGrid()
         widget = grid
         let button = makeButton(WebButton(wrapping: gtk_toggle_button_new()))
-        attach(Self.captioned(button.widget, "hover, press, toggle, reach it with Tab"), 1, 0)
+        attach(Self.captioned(button.widget, "Hover, press, toggle or focus with Tab"), 1, 0)
         for (number, state) in WebButton.State.allCases.enumerated() {
             let held = makeButton(WebButton())
             hold(held.widget, in: state)
-            attach(Self.captioned(held.widget, "\(state)"), number % 3, 1 + number / 3)
+            attach(Self.captioned(held.widget, "State: \(state)"), number % 3, 1 + number / 3)
         }
     }
 

@@ -46,9 +46,9 @@ extension GalleryPage {
         _ child: UnsafeMutablePointer<GtkWidget>, width: Int, height: Int
     ) -> UnsafeMutablePointer<GtkWidget> {
         let overlay = ObjectPointer(gtk_overlay_new())
-        let room = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)
-        gtk_widget_set_size_request(room, gint(width), gint(height))
-        gtk_overlay_set_child(overlay.opaque, room)
+        let spacer = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0)
+        gtk_widget_set_size_request(spacer, gint(width), gint(height))
+        gtk_overlay_set_child(overlay.opaque, spacer)
         gtk_overlay_add_overlay(overlay.opaque, child)
         return overlay.widget
     }

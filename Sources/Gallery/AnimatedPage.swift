@@ -19,10 +19,10 @@ import WebImageGTK
         }
         let (sequence, sheet) = (makePicture(), makePicture())
         sequence.setImage(try Samples.frameSequence().image)
-        attach(cell(sequence, "a sequence of JPEGs, to and fro"), 0, 1)
+        attach(cell(sequence, "JPEG sequence, back and forth"), 0, 1)
         sequence.playback.mode = .bounce
         sheet.setImage(try Samples.spriteSheet().image)
-        attach(cell(sheet, "parts of a picture, backwards"), 1, 1)
+        attach(cell(sheet, "Sprite sheet, reversed"), 1, 1)
         sheet.playback.mode = .reverse
     }
 

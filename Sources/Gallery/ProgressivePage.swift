@@ -25,7 +25,7 @@ import WebImageGTK
         }
         for (number, (name, data)) in try Self.makeFiles().enumerated() {
             let picture = WebPicture()
-            gtk_widget_add_css_class(picture.widget, "frame-of-picture")
+            gtk_widget_add_css_class(picture.widget, "image-frame")
             files.append((name, data, picture))
             let frame = Self.sized(picture.widget, width: 330, height: 220)
             attach(Self.captioned(frame, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
@@ -51,7 +51,7 @@ import WebImageGTK
         return [
             ("JPEG", try codecs.encode(image, as: .jpeg)),
             (
-                "progressive JPEG",
+                "Progressive JPEG",
                 try codecs.encode(image, as: .jpeg, options: EncodingOptions(isProgressive: true))
             ),
             ("PNG", try codecs.encode(image, as: .png)),
