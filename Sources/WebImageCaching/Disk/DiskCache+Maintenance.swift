@@ -68,14 +68,14 @@ extension DiskCache {
         return find(key)
     }
 
-    /// Like ``item(for:)``, but blocks.
+    /// Like `item(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
     package func cachedItem(for key: String) -> Item? {
         openOnce()
         return findItem(key)
     }
 
-    /// Like ``entry(for:)``, but blocks.
+    /// Like `entry(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use entry(for:)")
     package func cachedEntry(for key: String) -> Entry? {
         openOnce()

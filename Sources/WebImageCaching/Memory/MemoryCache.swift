@@ -233,8 +233,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Stores the value as the most recently used, replacing any older one, and evicts others as the limits require.
     ///
-    /// A value that costs more than ``costLimit`` or ``entryCostLimit`` is not stored; the key's older value is removed
-    /// in any case.
+    /// A value that costs more than ``costLimit`` is not stored; the key's older value is removed in any case.
     ///
     /// - Parameters:
     ///   - cost: counts towards ``costLimit``; a negative cost counts as 0.
@@ -370,7 +369,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
     /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
-    package func didEnterBackground() {
+    public func didEnterBackground() {
         if removesAllInBackground { evictCurrentEntries(because: .background) }
     }
 

@@ -121,7 +121,7 @@ extension WebImageError.ResponseFailure {
         case .tooManyRedirects: "They may form a loop."
         case .contentType: "Check the address, or change acceptableContentTypes."
         case .contentCoding:
-            "Allow gzip with acceptsContentCodings, or configure the server to send images without coding."
+            "Request gzip with an Accept-Encoding header, or configure the server to send images without coding."
         case .decryption: "Check its key."
         }
     }
