@@ -18,7 +18,9 @@ let package = Package(
             dependencies: [
                 .product(name: "WebImageCoding", package: "swift-web-image"),
                 .product(name: "WebImageCore", package: "swift-web-image"),
-            ]),
+            ],
+            // Sees the package's own declarations, as the tests do.
+            swiftSettings: [.unsafeFlags(["-package-name", "swift_web_image"])]),
         fuzzer("FuzzJPEG"),
         fuzzer("FuzzPNG"),
         fuzzer("FuzzGIF"),

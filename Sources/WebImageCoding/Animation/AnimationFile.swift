@@ -25,7 +25,7 @@ protocol AnimationFile: Sendable {
 }
 
 /// One frame of a file: the rectangle that it changes, and how.
-struct FramePart: Sendable, Hashable {
+struct FramePart: Sendable, Equatable {
     /// The position on the canvas, as stored.
     var left: Int
     var top: Int

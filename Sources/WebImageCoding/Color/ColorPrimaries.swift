@@ -14,9 +14,7 @@ package struct ColorPrimaries: Sendable, Hashable {
     /// The matrix from linear RGB to XYZ under ICC's D50, adapted by Bradford's method (ICC.1:2022, annex E). `nil` for
     /// invalid colors, or primaries that can't make white.
     var matrixToConnectionSpace: ColorMatrix? {
-        guard [red, green, blue, white].allSatisfy({ $0.y > 0 && $0.x >= 0 && $0.x + $0.y <= 1.0001 }) else {
-            return nil
-        }
+        guard points.allSatisfy(Self.isValid) else { return nil }
         let lights = ColorMatrix(columns: Self.color(of: red), Self.color(of: green), Self.color(of: blue))
         guard let amounts = lights.inverse.map({ $0 * Self.color(of: white) }),
             let fromCones = Self.cones.inverse
@@ -27,9 +25,17 @@ package struct ColorPrimaries: Sendable, Hashable {
         return matrix.isFinite ? matrix : nil
     }
 
+    private var points: [SIMD2<Double>] { [red, green, blue, white] }
+
+    private static func isValid(_ point: SIMD2<Double>) -> Bool {
+        let sum: Double = point.x + point.y
+        return point.y > 0 && point.x >= 0 && sum <= 1.0001
+    }
+
     /// XYZ with Y = 1.
     private static func color(of point: SIMD2<Double>) -> SIMD3<Double> {
-        [point.x / point.y, 1, (1 - point.x - point.y) / point.y]
+        let z: Double = 1 - point.x - point.y
+        return SIMD3(point.x / point.y, 1, z / point.y)
     }
 
     /// ICC.1:2022, 7.2.16.
@@ -42,20 +48,16 @@ package struct ColorPrimaries: Sendable, Hashable {
 extension ColorPrimaries {
     /// Whether the difference is invisible, for example rounding in cHRM.
     func isClose(to other: ColorPrimaries) -> Bool {
-        zip([red, green, blue, white], [other.red, other.green, other.blue, other.white]).allSatisfy { mine, theirs in
-            abs(mine.x - theirs.x) < 0.002 && abs(mine.y - theirs.y) < 0.002
+        for (mine, theirs) in zip(points, other.points) {
+            let distance: SIMD2<Double> = mine - theirs
+            guard abs(distance.x) < 0.002, abs(distance.y) < 0.002 else { return false }
         }
-    }
-}
-
-extension ColorMatrix {
-    fileprivate var isFinite: Bool {
-        [columns.0, columns.1, columns.2].allSatisfy { ($0 - $0) == .zero }
+        return true
     }
 }
 
 /// A 3 × 3 matrix, by columns.
-struct ColorMatrix: Sendable, Hashable {
+struct ColorMatrix: Sendable {
     var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (first, second, third) }
     private let first: SIMD3<Double>
     private let second: SIMD3<Double>
@@ -75,6 +77,8 @@ struct ColorMatrix: Sendable, Hashable {
         self.init(columns: [diagonal.x, 0, 0], [0, diagonal.y, 0], [0, 0, diagonal.z])
     }
 
+    var isFinite: Bool { (first + second + third).sum().isFinite }
+
     static func * (matrix: ColorMatrix, vector: SIMD3<Double>) -> SIMD3<Double> {
         matrix.first * vector.x + matrix.second * vector.y + matrix.third * vector.z
     }
@@ -93,12 +97,14 @@ struct ColorMatrix: Sendable, Hashable {
     }
 
     private func cross(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
-        [a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x]
+        let (x, y): (Double, Double) = (a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z)
+        let z: Double = a.x * b.y - a.y * b.x
+        return SIMD3(x, y, z)
     }
 }
 
 /// Colors by code point (ITU-T H.273), as in PNG's cICP.
-struct ColorCodePoints: Sendable, Hashable {
+struct ColorCodePoints: Sendable {
     let primaries: UInt8
     let transfer: UInt8
     /// 0 for RGB, the only value allowed in a PNG.

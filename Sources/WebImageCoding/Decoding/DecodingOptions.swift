@@ -194,7 +194,7 @@ extension DecodingOptions {
 }
 
 /// Measures the time of another decoder's calls.
-private final class TimeLimitedDecoder: IncrementalImageDecoder {
+private final class TimeLimitedDecoder: ProbingIncrementalDecoder {
     private let decoder: any IncrementalImageDecoder
     private let budget: TimeBudget
 

@@ -1,3 +1,5 @@
+internal import Dispatch
+internal import Glibc
 internal import Synchronization
 package import WebImageCore
 
@@ -49,4 +51,129 @@ package enum DecodingQueue {
             if let (item, giveUp) = waiting.withLock({ $0 }), item.cancel() { giveUp() }
         }
     }
+}
+
+extension PixelSize {
+    /// Calls `body` with consecutive ranges of rows, and checks `cancellation` before each.
+    ///
+    /// - Parameter pixelCount: about how many pixels a range has. The default takes a millisecond or two to decode.
+    func forEachRowBatch(
+        pixelCount: Int = 1 << 18, cancellation: Cancellation?, _ body: (Range<Int>) throws(WebImageError) -> Void
+    ) throws(WebImageError) {
+        let rowCount = max(1, pixelCount / max(1, width))
+        for first in stride(from: 0, to: height, by: rowCount) {
+            try cancellation?.check()
+            try body(first..<min(first + rowCount, height))
+        }
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Makes `rows`, or all, transparent in batches: touching 100 megapixels of fresh memory takes a while.
+    mutating func clear(rows: Range<Int>? = nil, cancellation: Cancellation?) throws(WebImageError) {
+        let rows = rows ?? 0..<height
+        let (size, stride) = (PixelSize(width: width, height: rows.count), bytesPerRow)
+        try withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            guard let start = bytes.baseAddress else { return }
+            try size.forEachRowBatch(cancellation: cancellation) { batch in
+                memset(start + (rows.lowerBound + batch.lowerBound) * stride, 0, batch.count * stride)
+            }
+        }
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Fills all rows by calling `body` with bands of rows, on several processors if that pays.
+    ///
+    ///     rows 0…h ──▶ bands ──▶ the calling thread
+    ///                    └─────▶ threads for decoding that happen to be idle
+    ///
+    /// The calling thread takes part and doesn't wait for threads that haven't started, so it can be a decoding thread
+    /// itself.
+    ///
+    /// - Parameters:
+    ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.
+    ///   - rowMultiple: the height of bands, except the last, is a multiple of this.
+    ///   - body: receives the rows and the address of the first of them. Called from several threads.
+    /// - Throws: ``WebImageError/cancelled``, or another error of `cancellation`.
+    package mutating func fillBands(
+        inputPixelsPerRow: Int = 0, rowMultiple: Int = 1, cancellation: Cancellation?,
+        queue: WorkQueue = DecodingQueue.shared,
+        _ body: @escaping @Sendable (_ rows: Range<Int>, _ destination: UnsafeMutablePointer<UInt8>) -> Void
+    ) throws(WebImageError) {
+        let cost = max(width, inputPixelsPerRow)
+        let (stride, height) = (bytesPerRow, height)
+        let isShared = cost.multipliedReportingOverflow(by: height).partialValue >= Self.sharedPixelCount
+        // The cancellation is checked before each band. There are enough bands for all threads to end at about the same
+        // time.
+        let multipleCount = max(1, Self.bandPixelCount / max(1, cost) / rowMultiple)
+        let bands = Bands(rowCount: height, bandHeight: multipleCount * rowMultiple, cancellation: cancellation)
+        let group = DispatchGroup()
+        var helpers: [WorkItem] = []
+        withUnsafeMutableBytes { bytes in
+            guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return }
+            let destination = SharedAddress(address: start)
+            let work: @Sendable () -> Void = {
+                while let rows = bands.next() { body(rows, destination.address + rows.lowerBound * stride) }
+            }
+            if isShared {
+                for _ in 1..<min(queue.threadCount, PlatformThread.processorCount, bands.count) {
+                    group.enter()
+                    helpers.append(
+                        queue.submit(priority: .veryHigh) {
+                            work()
+                            group.leave()
+                        })
+                }
+            }
+            work()
+            // A helper that hasn't started has nothing left to do.
+            for helper in helpers where helper.cancel() { group.leave() }
+            group.wait()
+        }
+        if bands.isStopped { throw .cancelled }
+        try cancellation?.check()
+    }
+
+    /// Pixels of a band: a millisecond of work or less.
+    private static let bandPixelCount = 1 << 16
+    /// From this many pixels on, other threads help: waking them takes about 50 µs.
+    private static let sharedPixelCount = 1 << 18
+}
+
+/// Hands out bands of rows, each once, until none is left or the work is cancelled.
+private final class Bands: Sendable {
+    let count: Int
+    private let rowCount: Int
+    private let bandHeight: Int
+    private let cancellation: Cancellation?
+    private let taken = Atomic(0)
+    private let isCancelled = Atomic(false)
+
+    init(rowCount: Int, bandHeight: Int, cancellation: Cancellation?) {
+        count = (rowCount + bandHeight - 1) / bandHeight
+        self.rowCount = rowCount
+        self.bandHeight = bandHeight
+        self.cancellation = cancellation
+    }
+
+    /// Whether a band was requested after the cancellation.
+    var isStopped: Bool { isCancelled.load(ordering: .relaxed) }
+
+    func next() -> Range<Int>? {
+        if isStopped { return nil }
+        if cancellation?.isCancelled == true {
+            isCancelled.store(true, ordering: .relaxed)
+            return nil
+        }
+        let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
+        guard index < count else { return nil }
+        return index * bandHeight..<min((index + 1) * bandHeight, rowCount)
+    }
+}
+
+/// The address of the first row, shared by threads that write different rows.
+private struct SharedAddress: @unchecked Sendable {
+    // `@unchecked`: bands don't overlap, and the memory outlives the work on them.
+    let address: UnsafeMutablePointer<UInt8>
 }

@@ -77,6 +77,15 @@ public struct EncodingOptions: Sendable {
         return copy
     }
 
+    /// Whether ``quality`` has an effect; if so, a file that is too long is encoded with lower quality.
+    func usesQuality(as format: ImageFormat) -> Bool {
+        switch format {
+        case .gif, .png: false
+        case .webp: !isLossless
+        default: true
+        }
+    }
+
     static let defaultQuality = 0.85
     static let defaultPNGLevel = 4
     /// See ``byteLimit``.

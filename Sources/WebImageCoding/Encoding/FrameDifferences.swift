@@ -162,7 +162,7 @@ struct FramePatch {
     static let worthwhileShare = 0.25
 }
 
-struct PixelArea: Sendable, Hashable {
+struct PixelArea: Sendable, Equatable {
     var columns: Range<Int>
     var rows: Range<Int>
 

@@ -5,7 +5,7 @@ package import WebImageCore
 ///
 /// The canvas starts transparent, and becomes transparent where a frame asks for the background: like browsers, the
 /// decoder ignores the background color. Frames are cropped to the canvas; only the first frame enlarges it.
-package struct GIFDecoder: ImageDecoder {
+package struct GIFDecoder: ProbingDecoder {
     package init() {}
 
     package var format: ImageFormat { .gif }

@@ -12,8 +12,6 @@ package struct GIFEncoder: AnimationEncoder {
 
     package var format: ImageFormat { .gif }
 
-    package func usesQuality(_ options: EncodingOptions) -> Bool { false }
-
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         var animation = EncodableAnimation()
         animation.append(Image(pixels: image.pixels), duration: 0)
@@ -23,7 +21,7 @@ package struct GIFEncoder: AnimationEncoder {
     package func encode(
         _ animation: EncodableAnimation, options: EncodingOptions
     ) throws(WebImageError) -> Data {
-        var encoding = GIFEncoding(animation, options: options)
+        let encoding = GIFEncoding(animation, options: options)
         if encoding.hasOnePalette {
             try forEachPatch(of: animation, options: options) { (patch) throws(WebImageError) in
                 try encoding.countColors(of: patch)
@@ -54,7 +52,7 @@ package struct GIFEncoder: AnimationEncoder {
 /// Encodes one patch after the other: chooses its palette, then its indices.
 ///
 ///     patch ─▶ content: opaque or clear pixels ─▶ its own palette, or the file's ─▶ indices ─▶ LZW codes
-struct GIFEncoding {
+final class GIFEncoding {
     private let animation: EncodableAnimation
     private let options: EncodingOptions
     private let isAnimation: Bool
@@ -76,13 +74,13 @@ struct GIFEncoding {
     /// Whether ``countColors(of:)`` has to be called for every patch, then ``choosePalette()``, before ``append(_:)``.
     var hasOnePalette: Bool { isAnimation && options.palette == .global }
 
-    mutating func countColors(of patch: FramePatch) throws(WebImageError) {
+    func countColors(of patch: FramePatch) throws(WebImageError) {
         try histogram.add(content(of: patch, mayBeTransparent: true), cancellation: options.cancellation)
     }
 
-    mutating func choosePalette() { usePalette(for: histogram) }
+    func choosePalette() { usePalette(for: histogram) }
 
-    mutating func append(_ patch: FramePatch) throws(WebImageError) {
+    func append(_ patch: FramePatch) throws(WebImageError) {
         let content = try content(of: patch, mayBeTransparent: !hasOnePalette || palette?.transparentIndex != nil)
         let own = try ownPalette(for: content)
         guard let palette = own?.palette ?? palette else { throw Self.noFrames }
@@ -107,14 +105,14 @@ struct GIFEncoding {
         index += 1
     }
 
-    mutating func finish() throws(WebImageError) -> Data {
+    func finish() throws(WebImageError) -> Data {
         guard let writer, let palette else { throw Self.noFrames }
         return writer.finish(palette: palette)
     }
 
     /// Returns the local palette of a frame for which the global one isn't enough. The first frame's palette is the
     /// global one, and grows as long as it has every color of the frames that use it.
-    private mutating func ownPalette(
+    private func ownPalette(
         for content: PixelBuffer
     ) throws(WebImageError) -> (palette: GIFPalette, mapper: PaletteMapper)? {
         guard !hasOnePalette else { return nil }
@@ -134,7 +132,7 @@ struct GIFEncoding {
         return (own, PaletteMapper(own, dithering: options.dithering))
     }
 
-    private mutating func usePalette(for histogram: ColorHistogram) {
+    private func usePalette(for histogram: ColorHistogram) {
         let palette = GIFPalette(for: histogram, limit: options.colorLimit, mayBeTransparent: isAnimation)
         self.palette = palette
         mapper = PaletteMapper(palette, dithering: options.dithering)

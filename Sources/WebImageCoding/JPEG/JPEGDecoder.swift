@@ -7,7 +7,7 @@ package import WebImageCore
 /// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
 /// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end marker is
 /// tolerated, except with arithmetic coding, where it can't be told from truncation.
-package struct JPEGDecoder: ImageDecoder {
+package struct JPEGDecoder: ProbingDecoder {
     package init() {}
 
     package var format: ImageFormat { .jpeg }
@@ -52,6 +52,10 @@ package struct JPEGDecoder: ImageDecoder {
                 }
             }
         }
+    }
+
+    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        nil
     }
 
     /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding has no previews.

@@ -6,7 +6,7 @@ internal import WebImageCore
 ///
 /// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all bytes,
 /// because some damage is only certain once the file is complete: see ``JPEGReader/isDamageUncertain``.
-final class JPEGIncrementalDecoder: IncrementalImageDecoder {
+final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
     private let options: DecodingOptions
     /// `nil` before the first bytes, and after the end.
     private var reader: JPEGReader?

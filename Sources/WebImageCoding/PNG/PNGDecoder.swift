@@ -9,7 +9,7 @@ package import WebImageCore
 ///
 /// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/damage``. A wrong checksum is
 /// damage, except in chunks that a decoder may skip.
-package struct PNGDecoder: ImageDecoder {
+package struct PNGDecoder: ProbingDecoder {
     package init() {}
 
     package var format: ImageFormat { .png }
@@ -57,13 +57,13 @@ package struct PNGDecoder: ImageDecoder {
 }
 
 /// Decodes a file, or its first bytes.
-struct PNGReading {
+final class PNGReading {
     let data: Data
     let file: PNGFile
     let header: PNGHeader
     let plan: DecodingPlan
 
-    init(of data: Data, options: DecodingOptions) throws(WebImageError) {
+    convenience init(of data: Data, options: DecodingOptions) throws(WebImageError) {
         var file = PNGFile()
         file.read(data.bytes)
         try self.init(of: data, file: file, options: options)

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// Nothing is decoded before the first preview is requested, so a file that is complete by then takes the fast way of
 /// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little. Others continue where the last preview
 /// ended. The pixels are the same.
-final class PNGIncrementalDecoder: IncrementalImageDecoder {
+final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
     private var options: DecodingOptions
     private var data = Data()
     private var file = PNGFile()

@@ -18,20 +18,20 @@ public final class CodecRegistry: Sendable {
         var acceptHeader: String?
     }
 
-    /// Creates a registry; the last codecs in the arrays come first. The defaults are the built-in codecs.
-    public init(
-        decoders: [any ImageDecoder] = CodecRegistry.builtInDecoders,
-        encoders: [any ImageEncoder] = CodecRegistry.builtInEncoders
-    ) {
-        codecs = Lock(Codecs(decoders: decoders, encoders: encoders))
+    /// Creates a registry; the last codecs in the arrays come first.
+    ///
+    /// - Parameters:
+    ///   - decoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP.
+    ///   - encoders: by default those of this package, for the same formats.
+    public init(decoders: [any ImageDecoder]? = nil, encoders: [any ImageEncoder]? = nil) {
+        codecs = Lock(
+            Codecs(decoders: decoders ?? Self.builtInDecoders, encoders: encoders ?? Self.builtInEncoders))
     }
 
-    /// The decoders of this package: JPEG, PNG and APNG, GIF, WebP.
-    public static var builtInDecoders: [any ImageDecoder] {
+    package static var builtInDecoders: [any ImageDecoder] {
         [GIFDecoder(), PNGDecoder(), JPEGDecoder(), WebPDecoder()]
     }
-    /// The encoders of this package: JPEG, PNG and APNG, GIF, WebP.
-    public static var builtInEncoders: [any ImageEncoder] {
+    package static var builtInEncoders: [any ImageEncoder] {
         [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder()]
     }
 
@@ -46,7 +46,7 @@ public final class CodecRegistry: Sendable {
     package var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
-    public var acceptHeader: String {
+    package var acceptHeader: String {
         let (cached, decoders) = codecs.withLock { ($0.acceptHeader, $0.decoders) }
         if let cached { return cached }
         let types = Self.formats(of: decoders).map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
@@ -101,7 +101,7 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)`` if more
     ///   bytes can't help.
-    public func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
+    package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in decoders(accepting: prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
@@ -178,7 +178,7 @@ public final class CodecRegistry: Sendable {
         let still = try fitted(image.pixels, in: options.bounds)
         guard let byteLimit = options.byteLimit else { return try encoder.encode(still, options: options) }
         let search = FileSizeSearch(
-            format: format, byteLimit: byteLimit, usesQuality: encoder.usesQuality(options), size: still.pixels.size)
+            format: format, byteLimit: byteLimit, usesQuality: options.usesQuality(as: format), size: still.pixels.size)
         return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
             var options = options
             options.quality = quality
@@ -207,7 +207,7 @@ public final class CodecRegistry: Sendable {
         guard let byteLimit = options.byteLimit else { return try encoder.encode(animation, options: options) }
         let size = try reader.nextFrame()?.size ?? PixelSize(width: 1, height: 1)
         let search = FileSizeSearch(
-            format: format, byteLimit: byteLimit, usesQuality: encoder.usesQuality(options),
+            format: format, byteLimit: byteLimit, usesQuality: options.usesQuality(as: format),
             size: options.bounds?.targetSize(of: size) ?? size,
             // Each try starts from the original frames.
             mode: options.bounds?.mode == .stretch ? .stretch : .aspectFit)
@@ -233,4 +233,69 @@ public final class CodecRegistry: Sendable {
         }
         return encoder
     }
+}
+
+/// Finds the best file within a limit: see ``EncodingOptions/byteLimit``.
+struct FileSizeSearch {
+    let format: ImageFormat
+    let byteLimit: Int
+    let usesQuality: Bool
+    /// The size of the image without further scaling.
+    let size: PixelSize
+    /// How images are fitted in the box passed to `encode`.
+    var mode = ResizeMode.aspectFit
+
+    /// - Parameter encode: encodes with a quality, fitted in a box.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if nothing is short enough, and the errors of `encode`.
+    func run(
+        quality: Double, _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
+    ) throws(WebImageError) -> Data {
+        var data = try encode(quality, nil)
+        if data.count <= byteLimit { return data }
+        var quality = quality
+        if usesQuality, quality > EncodingOptions.lowestQuality {
+            let highest = quality
+            quality = EncodingOptions.lowestQuality
+            data = try encode(quality, nil)
+            if data.count <= byteLimit { return try best(in: quality...highest, lowest: data, encode) }
+        }
+        return try smaller(quality: quality, tried: data, encode)
+    }
+
+    /// Returns the best file of a range of qualities of which the lowest is short enough and the highest isn't.
+    private func best(
+        in range: ClosedRange<Double>, lowest: Data,
+        _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
+    ) throws(WebImageError) -> Data {
+        var (low, high, best) = (range.lowerBound, range.upperBound, lowest)
+        for _ in 0..<Self.qualityTryCount {
+            let middle = (low + high) / 2
+            let data = try encode(middle, nil)
+            if data.count <= byteLimit { (low, best) = (middle, data) } else { high = middle }
+        }
+        return best
+    }
+
+    private func smaller(
+        quality: Double, tried: Data, _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data
+    ) throws(WebImageError) -> Data {
+        var (least, factor) = (tried.count, 1.0)
+        for _ in 0..<Self.sizeTryCount {
+            // The length is roughly proportional to the pixels; from the second try on, a bit less.
+            factor *= min((Double(max(byteLimit, 0)) / Double(least)).squareRoot() * 0.95, 0.9)
+            let bounds = Thumbnail(
+                .pixels(
+                    width: max(1, Int(Double(size.width) * factor)), height: max(1, Int(Double(size.height) * factor))),
+                mode: mode)
+            let data = try encode(quality, bounds)
+            if data.count <= byteLimit { return data }
+            least = min(least, data.count)
+            if bounds.size == PixelSize(width: 1, height: 1) { break }
+        }
+        throw .encoding(format: format, reason: .tooLong(byteCount: least, limit: byteLimit))
+    }
+
+    /// Steps finer than a fiftieth make no difference.
+    private static let qualityTryCount = 5
+    private static let sizeTryCount = 9
 }

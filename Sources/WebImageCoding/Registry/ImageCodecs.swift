@@ -27,20 +27,6 @@ public protocol ImageDecoder: Sendable {
     ///   ``WebImageError/cancelled``, and the errors described in ``DecodingLimits``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
-    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the size.
-    /// The default returns `nil`.
-    ///
-    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes must
-    /// return the same, except for what ``ImageProbe`` calls preliminary.
-    ///
-    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes can't help.
-    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
-
-    /// Returns the animation of `data`; `nil` for a still image, and by default.
-    ///
-    /// - Throws: the errors of ``decode(_:options:)``.
-    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
-
     /// Returns a decoder for a file whose bytes are still arriving; `nil` if the format can only be decoded as a whole, and by
     /// default.
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)?
@@ -51,14 +37,6 @@ extension ImageDecoder {
     public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
 
     /// Returns `nil`.
-    public func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { nil }
-
-    /// Returns `nil`.
-    public func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        nil
-    }
-
-    /// Returns `nil`.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? { nil }
 }
 
@@ -67,8 +45,6 @@ extension ImageDecoder {
 /// Use it from one thread at a time; every call blocks while it decodes. ``finish()`` returns exactly the pixels that
 /// ``ImageDecoder/decode(_:options:)`` returns for the whole file.
 public protocol IncrementalImageDecoder: AnyObject {
-    /// What the bytes so far tell about the image; `nil` if they are too few.
-    var probe: ImageProbe? { get }
     /// The complete frames of an animation; `nil` for a still image, or before the first complete frame. Up to a sixteenth of
     /// the frames, the newest, may be missing until the file is complete.
     var animation: (any AnimationSource)? { get }
@@ -102,15 +78,6 @@ public protocol ImageEncoder: Sendable {
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data
-
-    /// Whether ``EncodingOptions/quality`` has an effect with these options; if so, a file that is too long is encoded with
-    /// lower quality. The default returns `true`.
-    func usesQuality(_ options: EncodingOptions) -> Bool
-}
-
-extension ImageEncoder {
-    /// Returns `true`.
-    public func usesQuality(_ options: EncodingOptions) -> Bool { true }
 }
 
 /// An encoder that also writes animations.
@@ -121,6 +88,43 @@ public protocol AnimationEncoder: ImageEncoder {
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }
 
+/// A decoder that also reads a file's beginning, and animations without decoding a frame.
+package protocol ProbingDecoder: ImageDecoder {
+    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the size.
+    ///
+    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes must
+    /// return the same, except for what ``ImageProbe`` calls preliminary.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes can't help.
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
+
+    /// Returns the animation of `data`; `nil` for a still image.
+    ///
+    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``.
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
+}
+
+/// An incremental decoder that tells what it knows of the file.
+package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
+    /// What the bytes so far tell about the image; `nil` if they are too few.
+    var probe: ImageProbe? { get }
+}
+
+// Custom decoders have none of these.
+extension ImageDecoder {
+    package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        try (self as? any ProbingDecoder)?.probe(prefix)
+    }
+
+    package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        try (self as? any ProbingDecoder)?.animation(of: data, options: options)
+    }
+}
+
+extension IncrementalImageDecoder {
+    package var probe: ImageProbe? { (self as? any ProbingIncrementalDecoder)?.probe }
+}
+
 /// What the first bytes of a file tell: enough to refuse huge images and to lay out views.
 ///
 /// | format | bytes needed |
@@ -129,25 +133,24 @@ public protocol AnimationEncoder: ImageEncoder {
 /// | PNG | those before the pixels: at least 41 |
 /// | GIF | those up to the first frame's size: at least 23, or 791 with a palette |
 /// | WebP | 30 |
-public struct ImageProbe: Sendable, Hashable {
+package struct ImageProbe: Sendable, Equatable {
     /// The format.
-    public var format: ImageFormat
+    package var format: ImageFormat
     /// The size in pixels, with ``orientation`` applied.
-    public var size: PixelSize
+    package var size: PixelSize
     /// The orientation of the stored pixels. Metadata after the pixels (in WebP, sometimes in PNG) can still change it, and
     /// with it ``size``.
-    public var orientation: ImageOrientation
+    package var orientation: ImageOrientation
     /// Whether the file claims several frames; `nil` for GIF until a second frame arrives.
-    public var isAnimated: Bool?
+    package var isAnimated: Bool?
     /// Whether pixels may be transparent; of a GIF, those of the first frame.
-    public var hasAlpha: Bool
+    package var hasAlpha: Bool
 
     /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after a
     /// camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
     static let byteLimit = 1 << 20
 
-    /// Creates a probe result.
-    public init(
+    package init(
         format: ImageFormat, size: PixelSize, orientation: ImageOrientation = .up, isAnimated: Bool? = false,
         hasAlpha: Bool = false
     ) {

@@ -6,7 +6,7 @@ package import WebImageCore
 ///
 /// Of a truncated file it decodes the rows that are there, of an animation the complete frames, and of a damaged frame the
 /// good rows. If the first frame is damaged, the result is a still image of its good rows.
-package struct WebPDecoder: ImageDecoder {
+package struct WebPDecoder: ProbingDecoder {
     package init() {}
 
     package var format: ImageFormat { .webp }

@@ -12,8 +12,6 @@ package struct WebPEncoder: AnimationEncoder {
 
     package var format: ImageFormat { .webp }
 
-    package func usesQuality(_ options: EncodingOptions) -> Bool { !options.isLossless }
-
     /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try WebPImageEncoder(options: options).encode(image.pixels)

@@ -85,8 +85,8 @@ import WebImageCore
             }
             #expect(try Pixels(registry.decode(data).pixels) == Pixels(original.pixels), "\(name)")
         }
-        #expect(WebPEncoder().usesQuality(EncodingOptions()))
-        #expect(!WebPEncoder().usesQuality(EncodingOptions(isLossless: true)))
+        #expect(EncodingOptions().usesQuality(as: .webp))
+        #expect(!EncodingOptions(isLossless: true).usesQuality(as: .webp))
     }
 
     @Test func compressesWebPHarderWithMoreEffort() throws {
@@ -243,8 +243,6 @@ private final class CountingEncoder: ImageEncoder {
 
     var format: ImageFormat { encoder.format }
     var count: Int { calls.withLock { $0 } }
-
-    func usesQuality(_ options: EncodingOptions) -> Bool { encoder.usesQuality(options) }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         calls.withLock { $0 += 1 }

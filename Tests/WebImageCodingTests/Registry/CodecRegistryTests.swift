@@ -143,7 +143,6 @@ import WebImageCore
         private final class Declining: IncrementalImageDecoder {
             let error: WebImageError
             init(error: WebImageError) { self.error = error }
-            var probe: ImageProbe? { nil }
             var animation: (any AnimationSource)? { nil }
             func append(_ bytes: Data) throws(WebImageError) { throw error }
             func preview() throws(WebImageError) -> Image? { throw error }

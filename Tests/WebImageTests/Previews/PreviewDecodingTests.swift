@@ -243,7 +243,6 @@ private final class RecordingDecoder: ImageDecoder {
 
     private final class Incremental: IncrementalImageDecoder {
         let decoder: RecordingDecoder
-        let probe: ImageProbe? = nil
         let animation: (any AnimationSource)? = nil
 
         init(_ decoder: RecordingDecoder) { self.decoder = decoder }
