@@ -10,7 +10,9 @@ extension BenchmarkGroup {
         for side in [1024, 200] {
             let box = PixelSize(width: side, height: side)
             try table.compare("fast filter, 12 MP to \(side) px", budget: .milliseconds(15)) {
-                let image = try photo.resized(to: .pixels(width: box.width, height: box.height), filter: .fast)
+                let image = try photo.processed(by: [
+                    .resize(to: .pixels(width: box.width, height: box.height), filter: .fast)
+                ])
                 guard image.width == side else { throw WrongResult(description: "\(image.width) pixels wide") }
             }
         }
@@ -20,7 +22,8 @@ extension BenchmarkGroup {
         let border = Border(width: 8, color: Color(red: 1, green: 1, blue: 1, alpha: 0.8))
         let processors: [any ImageProcessor] = [
             .crop(toPixels: PixelRect(x: 100, y: 100, width: 1700, height: 900)),
-            .crop(toPixels: PixelRect(x: 100, y: 100, width: 800, height: 800)), .flip(.horizontal), .flip(.vertical),
+            .crop(toPixels: PixelRect(x: 100, y: 100, width: 800, height: 800)), .flip(horizontally: true),
+            .flip(vertically: true),
             .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(180)), .rotate(clockwise: .degrees(17)),
             .roundedCorners(radius: 64), .roundedCorners(radius: 64, border: border), .circle(),
             .inset(by: PointInsets(-20), color: .white),

@@ -29,10 +29,22 @@ extension DrawingContext {
     }
 
     /// Strokes a path, half of the line's width on either side.
+    ///
+    /// - Parameters:
+    ///   - width: the line width in points.
+    ///   - miterLimit: the longest miter that is not cut off, in line widths.
+    ///   - dashes: alternating lengths of dashes and gaps in points; empty for a solid line.
+    ///   - dashPhase: the position in the dashes at which the line begins, in points.
     public func stroke(
-        _ path: Path, with paint: Paint, style: StrokeStyle = StrokeStyle(), mode: BlendMode = .sourceOver
+        _ path: Path, with paint: Paint, width: Double = 1, cap: LineCap = .butt, join: LineJoin = .miter,
+        miterLimit: Double = 10, dashes: [Double] = [], dashPhase: Double = 0, mode: BlendMode = .sourceOver
     ) {
-        guard isIntact, set(style), set(path), set(paint) else { return }
+        guard isIntact, setLine(width: width, dashes: dashes, dashPhase: dashPhase),
+            checkLength(miterLimit, "miter limit"), set(path), set(paint)
+        else { return }
+        cairo_set_line_cap(cairo, cap.cairoCap)
+        cairo_set_line_join(cairo, join.cairoJoin)
+        cairo_set_miter_limit(cairo, miterLimit)
         cairo_set_operator(cairo, mode.cairoOperator)
         cairo_stroke(cairo)
         cairo_set_operator(cairo, CAIRO_OPERATOR_OVER)
@@ -88,23 +100,20 @@ extension DrawingContext {
         return check(x, "coordinate") && check(y, "coordinate")
     }
 
-    private func set(_ style: StrokeStyle) -> Bool {
-        var (x, y) = (style.width, style.width)
-        guard checkLength(style.width, "line width"), checkLength(style.miterLimit, "miter limit"),
-            check(style.dashPhase, "dash phase"), style.dashes.allSatisfy({ checkLength($0, "dash") })
+    private func setLine(width: Double, dashes: [Double], dashPhase: Double) -> Bool {
+        var (x, y) = (width, width)
+        guard checkLength(width, "line width"), check(dashPhase, "dash phase"),
+            dashes.allSatisfy({ checkLength($0, "dash") })
         else { return false }
         cairo_user_to_device_distance(cairo, &x, &y)
         guard check(x, "line width"), check(y, "line width") else { return false }
-        let isEndless = !style.dashes.isEmpty && !style.dashes.contains { $0 > 0 }
+        let isEndless = !dashes.isEmpty && !dashes.contains { $0 > 0 }
         if isEndless {
             fail(.processing(identifier: "drawing", reason: .invalidParameter(name: "dash", value: "0")))
             return false
         }
-        cairo_set_line_width(cairo, style.width)
-        cairo_set_line_cap(cairo, style.cap.cairoCap)
-        cairo_set_line_join(cairo, style.join.cairoJoin)
-        cairo_set_miter_limit(cairo, style.miterLimit)
-        cairo_set_dash(cairo, style.dashes, Int32(clamping: style.dashes.count), style.dashPhase)
+        cairo_set_line_width(cairo, width)
+        cairo_set_dash(cairo, dashes, Int32(clamping: dashes.count), dashPhase)
         return true
     }
 
@@ -125,20 +134,18 @@ extension DrawingContext {
         }
     }
 
-    private func set(_ gradient: OpaquePointer?, _ stops: [GradientStop]) -> Bool {
+    private func set(_ gradient: OpaquePointer?, _ stops: [(Double, Color)]) -> Bool {
         defer { cairo_pattern_destroy(gradient) }
-        for stop in stops {
-            guard check(stop.offset, "gradient offset"), check(stop.color) else { return false }
-            let color = stop.color
-            cairo_pattern_add_color_stop_rgba(
-                gradient, stop.offset, color.red, color.green, color.blue, color.alpha)
+        for (offset, color) in stops {
+            guard check(offset, "gradient offset"), check(color) else { return false }
+            cairo_pattern_add_color_stop_rgba(gradient, offset, color.red, color.green, color.blue, color.alpha)
         }
         cairo_set_source(cairo, gradient)
         return true
     }
 }
 
-extension StrokeStyle.Cap {
+extension LineCap {
     fileprivate var cairoCap: cairo_line_cap_t {
         switch self {
         case .butt: CAIRO_LINE_CAP_BUTT
@@ -159,62 +166,24 @@ extension LineJoin {
 }
 
 /// A color or gradient for fills and strokes.
-public enum Paint: Sendable, Hashable {
+///
+/// A gradient has stops: positions from 0 at the start to 1 at the end, with their colors. Colors between stops are mixed
+/// premultiplied, in encoded sRGB.
+public enum Paint: Sendable {
     /// One color.
     case color(Color)
     /// Colors along a line; the first and the last extend beyond its ends.
-    case linearGradient(from: Point, to: Point, stops: [GradientStop])
+    case linearGradient(from: Point, to: Point, stops: [(Double, Color)])
     /// Colors between two circles with the same center; the first and the last extend inwards and outwards.
-    case radialGradient(center: Point, innerRadius: Double = 0, outerRadius: Double, stops: [GradientStop])
+    case radialGradient(center: Point, innerRadius: Double = 0, outerRadius: Double, stops: [(Double, Color)])
 }
 
-/// A color of a gradient. Colors between stops are mixed premultiplied, in encoded sRGB.
-public struct GradientStop: Sendable, Hashable {
-    let offset: Double
-    let color: Color
-
-    /// Creates a stop at `offset`: 0 is the start, 1 the end.
-    public init(_ offset: Double, _ color: Color) {
-        self.offset = offset
-        self.color = color
-    }
-}
-
-/// The style of a line.
-public struct StrokeStyle: Sendable, Hashable {
-    /// The shape of the ends of a line.
-    public enum Cap: Sendable, Hashable, CaseIterable {
-        /// The line ends at its last point.
-        case butt
-        /// The line ends with a half disc.
-        case round
-        /// The line extends half its width beyond its last point.
-        case square
-    }
-
-    let width: Double
-    let cap: Cap
-    let join: LineJoin
-    let miterLimit: Double
-    let dashes: [Double]
-    let dashPhase: Double
-
-    /// Creates a style.
-    ///
-    /// - Parameters:
-    ///   - width: the line width in points.
-    ///   - miterLimit: the longest miter that is not cut off, in line widths.
-    ///   - dashes: alternating lengths of dashes and gaps in points; empty for a solid line.
-    ///   - dashPhase: the position in the dashes at which the line begins, in points.
-    public init(
-        width: Double = 1, cap: Cap = .butt, join: LineJoin = .miter, miterLimit: Double = 10, dashes: [Double] = [],
-        dashPhase: Double = 0
-    ) {
-        self.width = width
-        self.cap = cap
-        self.join = join
-        self.miterLimit = miterLimit
-        self.dashes = dashes
-        self.dashPhase = dashPhase
-    }
+/// The shape of the ends of a line.
+public enum LineCap: Sendable, CaseIterable {
+    /// The line ends at its last point.
+    case butt
+    /// The line ends with a half disc.
+    case round
+    /// The line extends half its width beyond its last point.
+    case square
 }

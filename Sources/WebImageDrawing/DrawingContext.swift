@@ -26,7 +26,7 @@ public struct DrawingContext: ~Copyable {
     /// The size of the image, in points.
     public let size: PointSize
     /// Pixels per point.
-    public let scale: Double
+    package let scale: Double
 
     init(cairo: OpaquePointer, size: PointSize, scale: Double) {
         self.cairo = cairo
@@ -168,7 +168,7 @@ extension DrawingContext {
     }
 
     /// Draws an image at its size in points.
-    public func draw(_ image: Image, at point: Point, mode: BlendMode = .sourceOver, alpha: Double = 1) {
+    package func draw(_ image: Image, at point: Point, mode: BlendMode = .sourceOver, alpha: Double = 1) {
         let size = image.size
         draw(
             image, in: PointRect(x: point.x, y: point.y, width: size.width, height: size.height), mode: mode,

@@ -26,7 +26,7 @@ extension ImageProcessor where Self == StandardProcessor {
     }
 }
 
-struct DrawingProcessor: PixelProcessor {
+struct DrawingProcessor: PointProcessor {
     let id: String
     let draw: @Sendable (borrowing DrawingContext, PointSize) throws -> Void
 
@@ -39,22 +39,7 @@ struct DrawingProcessor: PixelProcessor {
     }
 }
 
-extension Image {
-    /// Returns this image with a drawing over it. Blocks the calling thread. Frames of an animation are drawn on as
-    /// they are decoded.
-    ///
-    /// - Parameter draw: receives the image's size in points. Called on any thread if the image is animated.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)``, errors of the closure that are a ``WebImageError``,
-    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
-    public func withDrawing(
-        cancellation: Cancellation? = nil,
-        _ draw: @escaping @Sendable (borrowing DrawingContext, PointSize) throws -> Void
-    ) throws(WebImageError) -> Image {
-        try DrawingProcessor(id: "", draw: draw).process(self, cancellation: cancellation)
-    }
-}
-
-struct PathMaskProcessor: PixelProcessor, Hashable {
+struct PathMaskProcessor: PointProcessor {
     let path: Path
     let isEvenOdd: Bool
     let isInverted: Bool

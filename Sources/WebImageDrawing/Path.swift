@@ -11,8 +11,8 @@ package import WebImageProcessing
 /// ```
 ///
 /// Numbers that are not finite, or far outside the image, cause an error when the path is drawn.
-public struct Path: Sendable, Hashable {
-    package enum Element: Sendable, Hashable {
+public struct Path: Sendable, Equatable {
+    package enum Element: Sendable, Equatable {
         case move(to: Point)
         case line(to: Point)
         case curve(to: Point, control1: Point, control2: Point)
@@ -41,7 +41,7 @@ public struct Path: Sendable, Hashable {
     }
 
     /// Adds a quadratic Bézier curve, as used in fonts and SVG.
-    public mutating func quadraticCurve(to point: Point, control: Point) {
+    package mutating func quadraticCurve(to point: Point, control: Point) {
         let start = currentPoint ?? control
         func toControl(_ end: Point) -> Point {
             Point(x: end.x + (control.x - end.x) * 2 / 3, y: end.y + (control.y - end.y) * 2 / 3)
@@ -55,7 +55,7 @@ public struct Path: Sendable, Hashable {
     }
 
     /// Appends another path.
-    public mutating func append(_ other: Path) { elements += other.elements }
+    package mutating func append(_ other: Path) { elements += other.elements }
 
     /// The current position; `nil` for an empty path.
     package var currentPoint: Point? {
@@ -72,22 +72,17 @@ public struct Path: Sendable, Hashable {
 
 extension Path {
     /// Creates a rectangle.
-    public init(_ rect: PointRect) {
-        self.init(polygon: [
-            Point(x: rect.x, y: rect.y), Point(x: rect.x + rect.width, y: rect.y),
-            Point(x: rect.x + rect.width, y: rect.y + rect.height), Point(x: rect.x, y: rect.y + rect.height),
-        ])
-    }
-
-    /// Creates a rectangle with rounded corners.
     ///
     /// - Parameter cornerRadius: at most half the shorter side; 0 or less for sharp corners.
-    public init(_ rect: PointRect, cornerRadius: Double) {
+    public init(_ rect: PointRect, cornerRadius: Double = 0) {
         // NaN is preserved, so that drawing it is an error.
         let limit = min(abs(rect.width), abs(rect.height)) / 2
         let radius = cornerRadius > limit ? limit : cornerRadius
         if radius <= 0 {
-            self.init(rect)
+            self.init(polygon: [
+                Point(x: rect.x, y: rect.y), Point(x: rect.x + rect.width, y: rect.y),
+                Point(x: rect.x + rect.width, y: rect.y + rect.height), Point(x: rect.x, y: rect.y + rect.height),
+            ])
             return
         }
         self.init()
@@ -182,11 +177,11 @@ extension Path: ProcessorParameter {
 }
 
 /// A position in points: `x` increases to the right, `y` downwards.
-public struct Point: Sendable, Hashable {
+public struct Point: Sendable, Equatable {
     /// The distance from the left edge.
-    public var x: Double
+    package var x: Double
     /// The distance from the top edge.
-    public var y: Double
+    package var y: Double
 
     /// Creates a point.
     public init(x: Double, y: Double) {

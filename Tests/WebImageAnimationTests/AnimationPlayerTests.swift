@@ -253,10 +253,12 @@ import WebImageTestSupport
         let value: UInt8
         var identifier: ProcessorIdentifier { ProcessorIdentifier("test.painter", ["value": "\(value)"]) }
 
-        func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+        func process(_ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?) throws(WebImageError)
+            -> PixelBuffer
+        {
             var result = try MutablePixelBuffer(width: 1, height: 1)
             let red = pixels[0, 0][0]
-            result.withUnsafeMutableBytes { $0.copyBytes(from: [red, value, UInt8(context.scale), 255]) }
+            result.withUnsafeMutableBytes { $0.copyBytes(from: [red, value, UInt8(scale), 255]) }
             return result.freeze(isOpaque: true)
         }
     }

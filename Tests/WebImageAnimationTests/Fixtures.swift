@@ -132,8 +132,9 @@ struct FrameClosure: PixelProcessor {
 
     var identifier: ProcessorIdentifier { ProcessorIdentifier(name) }
 
-    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-        try body(pixels, context.cancellation)
+    func process(_ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+    {
+        try body(pixels, cancellation)
     }
 }
 

@@ -85,7 +85,7 @@ import WebImageTestSupport
     }
 
     @Test func drawsGradients() throws {
-        let stops = [GradientStop(0, .black), GradientStop(1, .white)]
+        let stops: [(Double, Color)] = [(0, .black), (1, .white)]
         let image = try Image(size: PointSize(width: 256, height: 1)) { context in
             let end = Point(x: 256, y: 0)
             context.fill(with: .linearGradient(from: Point(x: 0, y: 0), to: end, stops: stops))
@@ -103,7 +103,7 @@ import WebImageTestSupport
         line.move(to: Point(x: 0, y: 0.5))
         line.line(to: Point(x: 10, y: 0.5))
         let image = try Image(size: PointSize(width: 10, height: 1)) { context in
-            context.stroke(line, with: .color(.black), style: StrokeStyle(dashes: [2, 1], dashPhase: 1))
+            context.stroke(line, with: .color(.black), dashes: [2, 1], dashPhase: 1)
         }
         #expect((0..<10).map { image.pixels[$0, 0].w > 0 } == [1, 0, 1, 1, 0, 1, 1, 0, 1, 1].map { $0 == 1 })
     }
@@ -202,7 +202,7 @@ import WebImageTestSupport
         let rect = PointRect(x: 0, y: 0, width: number, height: 1)
         let font = Font(size: 12)
         let input = try Image(size: PointSize(width: 1, height: 1)) { _ in }
-        let stops = [GradientStop(0, red)]
+        let stops: [(Double, Color)] = [(0, red)]
         let color = Color(red: number, green: 0, blue: 0)
         let drawings: [(borrowing DrawingContext) -> Void] = [
             { $0.fill(Path(rect), with: .color(.black)) },
@@ -210,12 +210,12 @@ import WebImageTestSupport
             { $0.fill(Path(PointRect(x: 0, y: 0, width: 9, height: 9), cornerRadius: .nan), with: .color(.black)) },
             {
                 $0.stroke(
-                    Path(PointRect(x: 0, y: 0, width: 9, height: 9)), with: .color(.black), style: .init(width: number))
+                    Path(PointRect(x: 0, y: 0, width: 9, height: 9)), with: .color(.black), width: number)
             },
             {
                 $0.stroke(
                     Path(PointRect(x: 0, y: 0, width: 9, height: 9)), with: .color(.black),
-                    style: .init(dashes: [1, number]))
+                    dashes: [1, number])
             },
             { $0.clip(to: Path(rect)) }, { $0.fill(with: .color(color)) },
             { $0.fill(with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: number, y: 0), stops: stops)) },
@@ -223,7 +223,7 @@ import WebImageTestSupport
             {
                 $0.fill(
                     with: .radialGradient(
-                        center: Point(x: 0, y: 0), outerRadius: 1, stops: [GradientStop(number, .black)]))
+                        center: Point(x: 0, y: 0), outerRadius: 1, stops: [(number, .black)]))
             },
             { $0.translate(x: number, y: 0) }, { $0.scale(x: 1, y: number) }, { $0.rotate(by: .radians(number)) },
             { $0.draw(input, in: rect) }, { $0.draw(input, at: Point(x: 0, y: 0), alpha: number) },
@@ -254,10 +254,10 @@ import WebImageTestSupport
             try Image(size: size) { $0.scale(x: 0, y: 1) }
         }
         #expect(throws: WebImageError.self) {
-            try Image(size: size) { $0.stroke(path, with: .color(.black), style: .init(dashes: [0, 0])) }
+            try Image(size: size) { $0.stroke(path, with: .color(.black), dashes: [0, 0]) }
         }
         #expect(throws: WebImageError.self) {
-            try Image(size: size) { $0.stroke(path, with: .color(.black), style: .init(width: -1)) }
+            try Image(size: size) { $0.stroke(path, with: .color(.black), width: -1) }
         }
         #expect(throws: WebImageError.processing(identifier: "drawing", reason: .unbalancedRestore)) {
             try Image(size: size) { context in
@@ -326,7 +326,7 @@ func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0
         line.line(to: Point(x: 4e6, y: 4e6))
         for dash in [1e-300, 1e-6, 0.3] {
             let image = try Image(size: PointSize(width: 9, height: 9)) {
-                $0.stroke(line, with: .color(.black), style: StrokeStyle(width: 3, dashes: [dash]))
+                $0.stroke(line, with: .color(.black), width: 3, dashes: [dash])
             }
             #expect(coverage(of: image) > 0)
         }
@@ -353,7 +353,7 @@ func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0
         case 0: context.fill(Path(rect, cornerRadius: n[6]), with: .color(color), mode: mode)
         case 1:
             context.stroke(
-                Path(ellipseIn: rect), with: .color(.black), style: StrokeStyle(width: n[6], dashes: [n[5], n[7]]))
+                Path(ellipseIn: rect), with: .color(.black), width: n[6], dashes: [n[5], n[7]])
         case 2: context.clip(to: Path(rect))
         case 3: context.translate(x: n[0], y: n[1])
         case 4: context.scale(x: n[2], y: n[3])
@@ -361,11 +361,11 @@ func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0
         case 6: context.draw(StyledText("Ab 😀", font: Font(size: n[6])), at: Point(x: n[0], y: n[1]))
         case 7: context.draw(StyledText("Ab cd", font: Font(size: 9), wrappingWidth: n[2]), at: Point(x: n[0], y: n[1]))
         case 8:
-            let stops = [GradientStop(n[4], .black), GradientStop(n[5], .white)]
+            let stops: [(Double, Color)] = [(n[4], .black), (n[5], .white)]
             context.fill(
                 with: .linearGradient(from: Point(x: n[0], y: n[1]), to: Point(x: n[2], y: n[3]), stops: stops))
         case 9:
-            let stops = [GradientStop(0, .black), GradientStop(1, .white)]
+            let stops: [(Double, Color)] = [(0, .black), (1, .white)]
             context.fill(
                 with: .radialGradient(
                     center: Point(x: n[0], y: n[1]), innerRadius: n[2], outerRadius: n[3], stops: stops))

@@ -40,10 +40,10 @@ import WebImageProcessing
     }
 
     private func gradientAndRectangles(_ context: borrowing DrawingContext) {
-        let stops = [
-            GradientStop(0, Color(red: 1, green: 0.8, blue: 0.2)),
-            GradientStop(0.4, Color(red: 0.9, green: 0.1, blue: 0.5, alpha: 0.8)),
-            GradientStop(1, Color(red: 0.1, green: 0.2, blue: 0.6, alpha: 0.3)),
+        let stops: [(Double, Color)] = [
+            (0, Color(red: 1, green: 0.8, blue: 0.2)),
+            (0.4, Color(red: 0.9, green: 0.1, blue: 0.5, alpha: 0.8)),
+            (1, Color(red: 0.1, green: 0.2, blue: 0.6, alpha: 0.3)),
         ]
         context.fill(with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: 48, y: 32), stops: stops))
         context.withSavedState {
@@ -63,7 +63,7 @@ import WebImageProcessing
         path.close()
         context.fill(path, with: .color(.white))
         context.stroke(
-            path, with: .color(Color(red: 0.1, green: 0.1, blue: 0.1)), style: StrokeStyle(width: 1.25, join: .round))
+            path, with: .color(Color(red: 0.1, green: 0.1, blue: 0.1)), width: 1.25, join: .round)
     }
 
     private func lines(_ context: borrowing DrawingContext) {
@@ -73,19 +73,19 @@ import WebImageProcessing
         path.line(to: Point(x: 26, y: 30))
         context.stroke(
             path, with: .color(Color(red: 0.2, green: 0.5, blue: 0.1)),
-            style: StrokeStyle(width: 2.5, cap: .square, miterLimit: 4))
+            width: 2.5, cap: .square, miterLimit: 4)
 
         var line = Path()
         line.move(to: Point(x: 32, y: 20.5))
         line.line(to: Point(x: 47, y: 31))
         context.stroke(
             line, with: .color(Color(red: 0.6, green: 0, blue: 0.6, alpha: 0.9)),
-            style: StrokeStyle(width: 1.5, cap: .round, dashes: [3, 2.5], dashPhase: 1))
+            width: 1.5, cap: .round, dashes: [3, 2.5], dashPhase: 1)
     }
 
     private func glow(_ context: borrowing DrawingContext) {
         let center = Point(x: 40, y: 26)
-        let stops = [GradientStop(0, .white), GradientStop(1, Color(red: 1, green: 0.5, blue: 0, alpha: 0))]
+        let stops: [(Double, Color)] = [(0, .white), (1, Color(red: 1, green: 0.5, blue: 0, alpha: 0))]
         context.withSavedState {
             context.clip(to: Path(circleAround: center, radius: 5))
             context.fill(

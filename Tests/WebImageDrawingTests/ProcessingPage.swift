@@ -57,8 +57,8 @@ enum ProcessingPage {
             "Rotate within its size", "[.rotate(clockwise: .degrees(12), keepsSize: true)]",
             [.rotate(clockwise: .degrees(12), keepsSize: true)]),
         Entry("Quarter turn", "[.rotate(clockwise: .degrees(90))]", [.rotate(clockwise: .degrees(90))]),
-        Entry("Flip horizontally", "[.flip(.horizontal)]", [.flip(.horizontal)]),
-        Entry("Flip vertically", "[.flip(.vertical)]", [.flip(.vertical)]),
+        Entry("Flip horizontally", "[.flip(horizontally: true)]", [.flip(horizontally: true)]),
+        Entry("Flip vertically", "[.flip(vertically: true)]", [.flip(vertically: true)]),
         Entry(
             "Draw in a rectangle", "[.draw(in: rect, canvas: size, contentMode: .scaleAspectFit)]",
             [
@@ -105,8 +105,8 @@ enum ProcessingPage {
         Entry("Two images by difference", "[.blend(drawing, mode: .difference)]") { image in
             try image.processed(by: [.blend(drawing(), mode: .difference)])
         },
-        Entry("Mask by an image", "[.mask(emoji, channel: .alpha)]") { image in
-            try image.processed(by: [.mask(Image(emoji: "🏔️", size: 100), channel: .alpha)])
+        Entry("Mask by an image", "[.mask(emoji, usesAlpha: true)]") { image in
+            try image.processed(by: [.mask(Image(emoji: "🏔️", size: 100), usesAlpha: true)])
         },
     ]
 
@@ -205,15 +205,15 @@ enum ProcessingPage {
 
     private static func drawing() throws -> Image {
         try Image(size: PointSize(width: 180, height: 120)) { context in
-            let stops = [
-                GradientStop(0, Color(red: 1, green: 0.8, blue: 0.3)),
-                GradientStop(1, Color(red: 0.9, green: 0.2, blue: 0.4)),
+            let stops: [(Double, Color)] = [
+                (0, Color(red: 1, green: 0.8, blue: 0.3)),
+                (1, Color(red: 0.9, green: 0.2, blue: 0.4)),
             ]
             let box = Path(PointRect(x: 12, y: 12, width: 156, height: 96), cornerRadius: 20)
             context.fill(box, with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: 180, y: 120), stops: stops))
             context.stroke(
                 box, with: .color(Color(red: 0.3, green: 0.1, blue: 0.3)),
-                style: StrokeStyle(width: 3, cap: .round, dashes: [10, 7]))
+                width: 3, cap: .round, dashes: [10, 7])
         }
     }
 }
@@ -238,14 +238,14 @@ enum Landscape {
     private static let glow = Color(red: 1, green: 0.85, blue: 0.45)
 
     private static func sky(_ context: borrowing DrawingContext) {
-        let stops = [
-            GradientStop(0, Color(red: 0.16, green: 0.3, blue: 0.62)),
-            GradientStop(0.5, Color(red: 0.95, green: 0.55, blue: 0.4)), GradientStop(1, glow),
+        let stops: [(Double, Color)] = [
+            (0, Color(red: 0.16, green: 0.3, blue: 0.62)),
+            (0.5, Color(red: 0.95, green: 0.55, blue: 0.4)), (1, glow),
         ]
         context.fill(with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: 0, y: 80), stops: stops))
         let sun = Point(x: 128, y: 40)
         let clear = Color(red: 1, green: 0.9, blue: 0.6, alpha: 0)
-        let light = [GradientStop(0, .white), GradientStop(0.25, glow), GradientStop(1, clear)]
+        let light: [(Double, Color)] = [(0, .white), (0.25, glow), (1, clear)]
         context.fill(with: .radialGradient(center: sun, innerRadius: 6, outerRadius: 50, stops: light))
     }
 
@@ -255,9 +255,9 @@ enum Landscape {
     }
 
     private static func lake(_ context: borrowing DrawingContext) {
-        let stops = [
-            GradientStop(0, Color(red: 0.75, green: 0.5, blue: 0.5)),
-            GradientStop(1, Color(red: 0.1, green: 0.2, blue: 0.4)),
+        let stops: [(Double, Color)] = [
+            (0, Color(red: 0.75, green: 0.5, blue: 0.5)),
+            (1, Color(red: 0.1, green: 0.2, blue: 0.4)),
         ]
         context.withSavedState {
             context.clip(to: Path(PointRect(x: 0, y: 76, width: 180, height: 44)))
@@ -269,7 +269,7 @@ enum Landscape {
                 wave.line(to: Point(x: 128 + reach, y: y))
                 let shine = Color(red: 1, green: 0.9, blue: 0.6, alpha: 0.55)
                 context.stroke(
-                    wave, with: .color(shine), style: StrokeStyle(width: 1.2, cap: .round, dashes: [7, 4, 12, 3]))
+                    wave, with: .color(shine), width: 1.2, cap: .round, dashes: [7, 4, 12, 3])
             }
         }
     }

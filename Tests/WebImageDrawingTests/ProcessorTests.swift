@@ -27,10 +27,12 @@ import WebImageProcessing
 
     @Test func drawsOverAnImageWithoutAName() throws {
         let image = try gradient(PixelSize(width: 9, height: 5), scale: 1)
-        let part = try image.cropped(toPixels: PixelRect(x: 1, y: 1, width: 8, height: 4))
-        let result = try part.withDrawing { context, size in
-            context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: size.height)), with: .color(.black))
-        }
+        let part = try image.processed(by: [.crop(toPixels: PixelRect(x: 1, y: 1, width: 8, height: 4))])
+        let result = try part.processed(by: [
+            .draw(id: "") { context, size in
+                context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: size.height)), with: .color(.black))
+            }
+        ])
         #expect(result.pixels.size == part.pixels.size)
         for y in 0..<4 {
             #expect(result.pixels[0, y] == SIMD4(0, 0, 0, 255))

@@ -28,7 +28,7 @@ import WebImageCore
     }
 
     @Test func slantedGlyphsAreNotCutOff() throws {
-        let text = StyledText("ff", font: Font("DejaVu Serif", size: 40, style: .italic))
+        let text = StyledText("ff", font: Font("DejaVu Serif", size: 40, isItalic: true))
         let image = try Image(text: text)
         let roomy = try Image(size: PointSize(width: 200, height: 200)) { $0.draw(text, at: Point(x: 80, y: 80)) }
         #expect(abs(coverage(of: image) - coverage(of: roomy)) < coverage(of: roomy) * 0.02)

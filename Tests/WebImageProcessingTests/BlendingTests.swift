@@ -143,10 +143,10 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        (OverlayPosition.topLeft, [3..<7, 3..<5]), (.top, [8..<12, 3..<5]), (.topRight, [13..<17, 3..<5]),
+        (ImageContentMode.topLeft, [3..<7, 3..<5]), (.top, [8..<12, 3..<5]), (.topRight, [13..<17, 3..<5]),
         (.left, [3..<7, 7..<9]), (.center, [8..<12, 7..<9]), (.right, [13..<17, 7..<9]),
         (.bottomLeft, [3..<7, 11..<13]), (.bottom, [8..<12, 11..<13]), (.bottomRight, [13..<17, 11..<13]),
-    ]) func isPlacedAtItsPosition(position: OverlayPosition, expected: [Range<Int>]) throws {
+    ]) func isPlacedAtItsPosition(position: ImageContentMode, expected: [Range<Int>]) throws {
         let result = try white.image().overlaid(with: red.image(), at: position, margin: 3)
         #expect(place(result) == expected)
     }
@@ -225,17 +225,17 @@ import WebImageTestSupport
         let black = try EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 255]).image()
         let image = try input.image()
         #expect(EffectPixels(try image.masked(by: white)) == input)
-        #expect(EffectPixels(try image.masked(by: black, channel: .alpha)) == input)
+        #expect(EffectPixels(try image.masked(by: black, usesAlpha: true)) == input)
         #expect(EffectPixels(try image.masked(by: black)).bytes.allSatisfy { $0 == 0 })
     }
 
-    @Test(arguments: MaskChannel.allCases) func multipliesByTheMask(channel: MaskChannel) throws {
+    @Test(arguments: [false, true]) func multipliesByTheMask(usesAlpha: Bool) throws {
         let mask = EffectPixels(noise: 33, 21, seed: 2)
-        let result = EffectPixels(try input.image().masked(by: mask.image(), channel: channel))
+        let result = EffectPixels(try input.image().masked(by: mask.image(), usesAlpha: usesAlpha))
         for index in stride(from: 0, to: mask.bytes.count, by: 4) {
             let (red, green, blue) = (mask.bytes[index], mask.bytes[index + 1], mask.bytes[index + 2])
             let luma = 0.2126 * Double(red) + 0.7152 * Double(green) + 0.0722 * Double(blue)
-            let share = (channel == .alpha ? Double(mask.bytes[index + 3]) : luma) / 255
+            let share = (usesAlpha ? Double(mask.bytes[index + 3]) : luma) / 255
             for byte in index..<index + 4 {
                 #expect(abs(Double(result.bytes[byte]) - Double(input.bytes[byte]) * share) <= 1.6)
             }
@@ -252,7 +252,7 @@ import WebImageTestSupport
 
     @Test func identifierHasTheMask() throws {
         let (one, other) = (try input.image(), try EffectPixels(noise: 33, 21, seed: 3).image())
-        let processors: [StandardProcessor] = [.mask(one), .mask(other), .mask(one, channel: .alpha)]
+        let processors: [StandardProcessor] = [.mask(one), .mask(other), .mask(one, usesAlpha: true)]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
     }
 }

@@ -204,14 +204,14 @@ import WebImageTestSupport
         for y in 0..<20 {
             for x in 0..<64 { #expect(result[x, y] == (x < 32 ? blurred : input)[x, y]) }
         }
-        let opaqueMask = try input.image().blurred(effect, mask: halves.image(), maskChannel: .alpha)
+        let opaqueMask = try input.image().blurred(effect, mask: halves.image(), maskUsesAlpha: true)
         #expect(EffectPixels(opaqueMask) == blurred)
     }
 
     @Test func halfAMaskIsHalfOfEach() throws {
         let half = EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 128])
         let effect = BlurEffect(radius: 2, tint: .white)
-        let result = try gray.image().blurred(effect, mask: half.image(), maskChannel: .alpha)
+        let result = try gray.image().blurred(effect, mask: half.image(), maskUsesAlpha: true)
         #expect(EffectPixels(result)[4, 4] == [178, 178, 178, 255])
     }
 
@@ -230,7 +230,7 @@ import WebImageTestSupport
             .blur(effect), .blur(.soft), .blur(.light), .blur(.extraLight), .blur(.dark), .blur(.tinted(.white)),
             .blur(BlurEffect(radius: 3, saturation: 2)), .blur(BlurEffect(radius: 3, tint: .white)),
             .blur(BlurEffect(radius: 3, tint: .white, tintMode: .multiply)), .blur(effect, mask: mask),
-            .blur(effect, mask: other), .blur(effect, mask: mask, maskChannel: .alpha),
+            .blur(effect, mask: other), .blur(effect, mask: mask, maskUsesAlpha: true),
             .blur(effect, mask: mask, maskID: "m"),
         ]
         #expect(Set(processors.map(\.identifier)).count == processors.count)

@@ -72,7 +72,8 @@ import WebImageCore
         let processors: [any ImageProcessor] = [
             .resize(to: .points(size)), .resize(to: .points(size), filter: .fast),
             .resize(to: .points(size), mode: .letterbox(.white)),
-            .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(33)), .flip(.horizontal), .flip(.vertical),
+            .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(33)), .flip(horizontally: true),
+            .flip(vertically: true),
             .roundedCorners(radius: 5, border: Border(width: 2, color: .black)), .circle(),
             .inset(by: PointInsets(-3), color: .white), .inset(by: PointInsets(2)),
             .draw(in: rect(1.5, 1.5, 20, 20), canvas: size), .crop(toPoints: rect(1, 1, 39, 29)),

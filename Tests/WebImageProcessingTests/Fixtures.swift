@@ -153,6 +153,40 @@ struct EffectPixels: Equatable {
 
 // Processors as functions, for short tests.
 extension Image {
+    func resized(
+        to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) throws(WebImageError) -> Image {
+        try processed(by: [.resize(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)])
+    }
+
+    func cropped(toPoints rect: PointRect) throws(WebImageError) -> Image {
+        try processed(by: [.crop(toPoints: rect)])
+    }
+
+    func cropped(toPixels rect: PixelRect) throws(WebImageError) -> Image {
+        try processed(by: [.crop(toPixels: rect)])
+    }
+
+    func withRoundedCorners(radius: Double, border: Border? = nil) throws(WebImageError) -> Image {
+        try processed(by: [.roundedCorners(radius: radius, border: border)])
+    }
+
+    func rotated(clockwise angle: Angle, keepsSize: Bool = false) throws(WebImageError) -> Image {
+        try processed(by: [.rotate(clockwise: angle, keepsSize: keepsSize)])
+    }
+
+    func flipped(horizontally: Bool = false, vertically: Bool = false) throws(WebImageError) -> Image {
+        try processed(by: [.flip(horizontally: horizontally, vertically: vertically)])
+    }
+
+    func tinted(_ color: Color, mode: BlendMode = .sourceIn) throws(WebImageError) -> Image {
+        try processed(by: [.tint(color, mode: mode)])
+    }
+
+    func blurred(radius: Double) throws(WebImageError) -> Image {
+        try processed(by: [.blur(radius: radius)])
+    }
+
     func blended(
         with other: Image, x: Double = 0, y: Double = 0, mode: BlendMode = .sourceOver, opacity: Double = 1,
         cancellation: Cancellation? = nil
@@ -162,15 +196,15 @@ extension Image {
     }
 
     func overlaid(
-        with other: Image, at position: OverlayPosition = .bottomRight, margin: Double = 8, opacity: Double = 1,
+        with other: Image, at position: ImageContentMode = .bottomRight, margin: Double = 8, opacity: Double = 1,
         scale: Double = 1
     ) throws(WebImageError) -> Image {
         try processed(
             by: [.overlay(other, id: "", at: position, margin: margin, opacity: opacity, scale: scale)])
     }
 
-    func masked(by mask: Image, channel: MaskChannel = .luminance) throws(WebImageError) -> Image {
-        try processed(by: [.mask(mask, id: "", channel: channel)])
+    func masked(by mask: Image, usesAlpha: Bool = false) throws(WebImageError) -> Image {
+        try processed(by: [.mask(mask, id: "", usesAlpha: usesAlpha)])
     }
 
     func recolored(by matrix: ColorMatrix) throws(WebImageError) -> Image {
@@ -184,9 +218,9 @@ extension Image {
     }
 
     func blurred(
-        _ effect: BlurEffect, mask: Image? = nil, maskChannel: MaskChannel = .luminance
+        _ effect: BlurEffect, mask: Image? = nil, maskUsesAlpha: Bool = false
     ) throws(WebImageError) -> Image {
-        try processed(by: [.blur(effect, mask: mask, maskID: "", maskChannel: maskChannel)])
+        try processed(by: [.blur(effect, mask: mask, maskID: "", maskUsesAlpha: maskUsesAlpha)])
     }
 
     func inset(by insets: PointInsets, color: Color = .clear) throws(WebImageError) -> Image {

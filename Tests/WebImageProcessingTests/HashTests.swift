@@ -141,14 +141,6 @@ import WebImageTestSupport
         }
     }
 
-    @Test func encodesAsItsCharacters() throws {
-        let hash = try BlurHash("KJG8_@Dgx]_4V?xuyE%NRj")
-        let json = try JSONEncoder().encode([hash])
-        #expect(String(decoding: json, as: UTF8.self) == #"["KJG8_@Dgx]_4V?xuyE%NRj"]"#)
-        #expect(try JSONDecoder().decode([BlurHash].self, from: json) == [hash])
-        #expect(throws: WebImageError.self) { try JSONDecoder().decode([BlurHash].self, from: Data(#"["x"]"#.utf8)) }
-    }
-
     private func components(_ name: String) throws -> (x: Int, y: Int) {
         let parts = name.split(separator: "x").compactMap { Int($0) }
         return (x: try #require(parts.first), y: try #require(parts.last))
@@ -299,13 +291,6 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
         for side in [0, -1, 65_536, 65_535] {
             #expect(throws: WebImageError.self) { try hash.image(longestSide: side) }
         }
-    }
-
-    @Test func encodesAsBase64() throws {
-        let hash = try ThumbHash("3OcRJYB4d3h/iIeHeEh3eIhw+j2w")
-        let json = try JSONEncoder().encode([hash])
-        #expect(try JSONDecoder().decode([String].self, from: json) == [hash.base64])
-        #expect(try JSONDecoder().decode([ThumbHash].self, from: json) == [hash])
     }
 
     /// Waves that a hash can contain.

@@ -25,7 +25,7 @@ import WebImageTestSupport
     @Test func runsChainsOfFifty() throws {
         let source = try GeometryFixture.source()
         let turns = [any ImageProcessor](repeating: .rotate(clockwise: .degrees(90)), count: 48)
-        let flips: [any ImageProcessor] = [.flip(.horizontal), .flip(.horizontal)]
+        let flips: [any ImageProcessor] = [.flip(horizontally: true), .flip(horizontally: true)]
         let chain = ProcessorChain(turns + flips)
         #expect(chain.processors.count == 50)
         #expect(try chain.process(source, cancellation: nil).pixels.bytes == source.pixels.bytes)
@@ -47,7 +47,11 @@ import WebImageTestSupport
         let failing = StandardProcessor.crop(toPoints: PointRect(x: 99, y: 0, width: 1, height: 1))
         #expect(
             throws: WebImageError.processing(identifier: failing.identifier.description, reason: .emptyResult)
-        ) { try GeometryFixture.source().processed(by: [.circle(), failing, .flip(.both)]) }
+        ) {
+            try GeometryFixture.source().processed(by: [
+                .circle(), failing, .flip(horizontally: true, vertically: true),
+            ])
+        }
     }
 
     @Test func stopsWhenCancelled() throws {
@@ -55,7 +59,7 @@ import WebImageTestSupport
         let processors: [any ImageProcessor] = [
             .resize(to: .points(size(600, 300)), mode: .stretch), .resize(to: .points(size(90, 90)), filter: .fast),
             .resize(to: .points(size(700, 800)), mode: .letterbox(.black)), .rotate(clockwise: .degrees(90)),
-            .rotate(clockwise: .degrees(30)), .flip(.vertical), .roundedCorners(radius: 20), .circle(),
+            .rotate(clockwise: .degrees(30)), .flip(vertically: true), .roundedCorners(radius: 20), .circle(),
             .inset(by: PointInsets(-5)),
             .draw(in: PointRect(x: 0, y: 0, width: 500, height: 500), canvas: size(600, 600)),
         ]
@@ -110,7 +114,7 @@ import WebImageTestSupport
             #expect(frame.size == animation.frameSize)
             #expect(frame[3, 3] == SIMD4(UInt8(index * 10 + 10), 0, 0, 255))
         }
-        let still = try source.processed(by: [.flip(.both)], firstFrameOnly: true)
+        let still = try source.processed(by: [.flip(horizontally: true, vertically: true)], firstFrameOnly: true)
         #expect(still.animation == nil)
         #expect(still.pixels[0, 0] == SIMD4(10, 0, 0, 255))
     }
@@ -126,21 +130,26 @@ import WebImageTestSupport
         func identity(_ image: Image, _ processors: [any ImageProcessor]) throws -> AnimationIdentity {
             try #require(try image.processed(by: processors).animation).identity
         }
-        let flipped = try identity(source, [.flip(.both)])
-        #expect(try identity(source, [.flip(.both)]) == flipped)
-        #expect(try identity(partial, [.flip(.both)]) == flipped, "a version of it that has fewer frames so far")
+        let flipped = try identity(source, [.flip(horizontally: true, vertically: true)])
+        #expect(try identity(source, [.flip(horizontally: true, vertically: true)]) == flipped)
+        #expect(
+            try identity(partial, [.flip(horizontally: true, vertically: true)]) == flipped,
+            "a version of it that has fewer frames so far")
         #expect(flipped != whole.identity)
-        #expect(try identity(source, [.flip(.horizontal)]) != flipped)
-        #expect(try identity(source, [.flip(.both), .flip(.both)]) != flipped)
+        #expect(try identity(source, [.flip(horizontally: true)]) != flipped)
+        #expect(
+            try identity(
+                source, [.flip(horizontally: true, vertically: true), .flip(horizontally: true, vertically: true)])
+                != flipped)
         var other = source
         other.animation = Frames(pixels: frames)
-        #expect(try identity(other, [.flip(.both)]) != flipped)
+        #expect(try identity(other, [.flip(horizontally: true, vertically: true)]) != flipped)
         other = source
         other.scale = 2
-        #expect(try identity(other, [.flip(.both)]) != flipped)
+        #expect(try identity(other, [.flip(horizontally: true, vertically: true)]) != flipped)
         // A reader continues with the next version.
-        let shorter = try #require(try partial.processed(by: [.flip(.both)]).animation)
-        let longer = try #require(try source.processed(by: [.flip(.both)]).animation)
+        let shorter = try #require(try partial.processed(by: [.flip(horizontally: true, vertically: true)]).animation)
+        let longer = try #require(try source.processed(by: [.flip(horizontally: true, vertically: true)]).animation)
         let reader = try #require(shorter.makeFrameReader() as? any ExtensibleFrameReader)
         #expect(!reader.update(to: whole))
         #expect(reader.update(to: longer))
@@ -192,7 +201,8 @@ import WebImageTestSupport
             .resize(to: .points(width: 3, height: 2), mode: .letterbox(color)), .crop(toPoints: rect),
             .inset(by: PointInsets(top: a, left: b, bottom: -a, right: 0), color: color),
             .roundedCorners(topLeft: a, topRight: b, bottomRight: 1, border: border),
-            .circle(border: border), .rotate(clockwise: .degrees(a), keepsSize: true), .flip(.both),
+            .circle(border: border), .rotate(clockwise: .degrees(a), keepsSize: true),
+            .flip(horizontally: true, vertically: true),
             .draw(in: rect, canvas: PointSize(width: 4, height: 3), background: color),
             .draw(
                 in: PointRect(x: 0.5, y: 0.5, width: a, height: b), canvas: PointSize(width: 4, height: 3),
@@ -267,7 +277,7 @@ import WebImageTestSupport
                 .resize(to: .points(width: 7, height: 7), filter: .nearest), .rotate(clockwise: .degrees(90)),
                 .resize(to: .points(width: 7, height: 7), filter: .fast), .rotate(clockwise: .degrees(33)),
                 .roundedCorners(radius: 6), .draw(in: rect, canvas: PointSize(width: 30, height: 20)),
-                .blur(BlurEffect(radius: 4), mask: other, maskID: "o"), .mask(other, id: "o", channel: .alpha),
+                .blur(BlurEffect(radius: 4), mask: other, maskID: "o"), .mask(other, id: "o", usesAlpha: true),
                 .blend(part, id: "itself", x: 2, y: 3, mode: .screen),
             ]
         for processor in processors {

@@ -49,17 +49,17 @@ import WebImageCore
 
     @Test func mirrors() throws {
         let source = try numbered(7, 4)
-        let horizontal = try source.flipped(.horizontal).pixels
-        let vertical = try source.flipped(.vertical).pixels
+        let horizontal = try source.flipped(horizontally: true).pixels
+        let vertical = try source.flipped(vertically: true).pixels
         for y in 0..<4 {
             for x in 0..<7 {
                 #expect(horizontal[6 - x, y] == source.pixels[x, y])
                 #expect(vertical[x, 3 - y] == source.pixels[x, y])
             }
         }
-        let both = try source.flipped(.both).pixels
+        let both = try source.flipped(horizontally: true, vertically: true).pixels
         #expect(both.bytes == (try source.rotated(clockwise: .degrees(180)).pixels.bytes))
-        #expect(try source.flipped(.horizontal).flipped(.horizontal).pixels.bytes == source.pixels.bytes)
+        #expect(try source.flipped(horizontally: true).flipped(horizontally: true).pixels.bytes == source.pixels.bytes)
     }
 
     @Test func holdsTheWholeImageUnlessItKeepsItsSize() throws {
@@ -137,7 +137,7 @@ import WebImageCore
         for join in LineJoin.allCases {
             try check(
                 source.withRoundedCorners(radius: 0, border: Border(width: 5, color: blue, join: join)),
-                "border-\(join.rawValue)")
+                "border-\(join)")
         }
     }
 

@@ -18,7 +18,7 @@ extension BenchmarkGroup {
             try ProcessingBenchmark(
                 name: "blur, 2 MP, radius \(Int(radius))", pixels: small, budget: .milliseconds(10), likeness: 40,
                 operation: .blur(standardDeviation: standardDeviation)
-            ) { try $0.blurred(radius: radius).pixels }.run(in: table)
+            ) { try $0.processed(by: [.blur(radius: radius)]).pixels }.run(in: table)
         }
         for benchmark in try simpleOperations(small) { try benchmark.run(in: table) }
     }
@@ -34,7 +34,7 @@ extension BenchmarkGroup {
                 try $0.processed(by: [.sepia()]).pixels
             },
             ProcessingBenchmark(name: "tint, multiplied, 2 MP", pixels: pixels, likeness: 45, operation: .tint) {
-                try $0.tinted(Color(red: 1, green: 0.6, blue: 0.2), mode: .multiply).pixels
+                try $0.processed(by: [.tint(Color(red: 1, green: 0.6, blue: 0.2), mode: .multiply)]).pixels
             },
             ProcessingBenchmark(name: "two at half opacity, 2 MP", pixels: pixels, likeness: 45, operation: .blend) {
                 try $0.processed(by: [.blend(other, opacity: 0.5)]).pixels

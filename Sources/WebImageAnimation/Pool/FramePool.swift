@@ -246,8 +246,7 @@ extension FramePool {
         let decoded = try job.reader.reader.frame(at: job.index, cancellation: job.cancellation)
         let scaled = try decoded.resampled(to: frameSize, cancellation: job.cancellation)
         guard let processor else { return scaled }
-        return try processor.processPixels(
-            scaled, in: ProcessingContext(scale: scale, cancellation: job.cancellation))
+        return try processor.processPixels(scaled, scale: scale, cancellation: job.cancellation)
     }
 
     private func finish(_ job: Job, with result: FrameResult) {

@@ -25,8 +25,8 @@ struct ProcessorOptions {
         }
         switch flip.value {
         case nil: break
-        case "h": processors.append(.flip(.horizontal))
-        case "v": processors.append(.flip(.vertical))
+        case "h": processors.append(.flip(horizontally: true))
+        case "v": processors.append(.flip(vertically: true))
         case let other?: throw parser.error("--flip takes h or v, not '\(other)'")
         }
         if grayscale.isSet { processors.append(.grayscale()) }

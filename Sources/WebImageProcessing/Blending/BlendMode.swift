@@ -7,7 +7,7 @@ internal import WebImageCore
 /// The first thirteen are the operators of Porter and Duff ("Compositing Digital Images", 1984). The others mix colors where
 /// both images cover a pixel, as PDF and W3C's "Compositing and Blending Level 1" define them. Colors are encoded sRGB,
 /// as in cairo and Core Graphics.
-public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable, ProcessorParameter {
+public enum BlendMode: Sendable, CaseIterable, ProcessorParameter {
     /// Clear.
     case clear
     /// The source only.
@@ -67,6 +67,9 @@ public enum BlendMode: String, Sendable, Hashable, Codable, CaseIterable, Proces
 }
 
 extension BlendMode {
+    /// The name of the case.
+    package var identifierValue: ProcessorIdentifier.Value { .text(String(describing: self)) }
+
     /// The kernels' modes have the same order.
     var kernel: cwi_blend_mode { cwi_blend_mode(rawValue: UInt32(Self.allCases.firstIndex(of: self) ?? 0)) }
 

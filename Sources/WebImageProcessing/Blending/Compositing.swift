@@ -2,38 +2,7 @@ internal import CWebImageKernels
 internal import WebImageCoding
 internal import WebImageCore
 
-/// The position of an overlay in an image.
-public enum OverlayPosition: String, Sendable, Hashable, Codable, CaseIterable, ProcessorParameter {
-    /// The top left corner.
-    case topLeft
-    /// The middle of the top side.
-    case top
-    /// The top right corner.
-    case topRight
-    /// The middle of the left side.
-    case left
-    /// The center.
-    case center
-    /// The middle of the right side.
-    case right
-    /// The bottom left corner.
-    case bottomLeft
-    /// The middle of the bottom side.
-    case bottom
-    /// The bottom right corner.
-    case bottomRight
-}
-
-/// The part of a mask's pixels that decides how much passes through it.
-public enum MaskChannel: String, Sendable, Hashable, Codable, CaseIterable, ProcessorParameter {
-    /// White lets everything through, black and clear nothing: the luma (Rec. 709) of the premultiplied color, as for
-    /// SVG masks.
-    case luminance
-    /// Opaque lets everything through, clear nothing.
-    case alpha
-}
-
-struct BlendProcessor: PixelProcessor {
+struct BlendProcessor: PointProcessor {
     let operand: ImageOperand
     let x: Double
     let y: Double
@@ -54,9 +23,9 @@ struct BlendProcessor: PixelProcessor {
     }
 }
 
-struct OverlayProcessor: PixelProcessor {
+struct OverlayProcessor: PointProcessor {
     let operand: ImageOperand
-    let position: OverlayPosition
+    let position: ImageContentMode
     let margin: Double
     let opacity: Double
     let scale: Double
@@ -70,71 +39,50 @@ struct OverlayProcessor: PixelProcessor {
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         try check("opacity", opacity, in: 0...1)
         try checkFinite("margin", margin)
-        let size = try overlaySize(in: context)
+        let natural = try naturalSize(in: context)
+        let margin = Double(context.pixelOffset(margin))
+        let place = position.rect(
+            of: PointSize(width: Double(natural.width), height: Double(natural.height)),
+            in: PointRect(
+                x: margin, y: margin, width: Double(pixels.width) - 2 * margin,
+                height: Double(pixels.height) - 2 * margin))
+        guard place.width > 0, place.height > 0 else { throw emptyResult }
+        let size = try checkedSize(place.width, place.height)
         let overlay = try operand.pixels(size: size, cancellation: context.cancellation)
-        let margin = context.pixelOffset(margin)
         return try pixels.blended(
-            with: overlay, x: horizontal.offset(of: size.width, in: pixels.width, margin: margin),
-            y: vertical.offset(of: size.height, in: pixels.height, margin: margin), mode: .sourceOver,
-            opacity: opacity, cancellation: context.cancellation)
+            with: overlay, x: Int(place.x), y: Int(place.y), mode: .sourceOver, opacity: opacity,
+            cancellation: context.cancellation)
     }
 
-    private func overlaySize(in context: ProcessingContext) throws(WebImageError) -> PixelSize {
+    /// The overlay's size in points, in pixels of the image below.
+    private func naturalSize(in context: ProcessingContext) throws(WebImageError) -> PixelSize {
         let own = operand.image.pixels.size
         let factor = scale * context.scale / operand.image.scale
-        // Larger than any image that could show it, which would waste memory.
-        let isUsable =
-            factor > 0 && Double(max(own.width, own.height)) * factor <= Self.largestLength
-            && Double(own.pixelCount) * factor * factor <= Self.largestPixelCount
-        guard isUsable else { throw invalid("scale", scale) }
-        func scaled(_ length: Int) -> Int { max(1, Int((Double(length) * factor).rounded())) }
-        return PixelSize(width: scaled(own.width), height: scaled(own.height))
+        guard factor > 0 else { throw invalid("scale", scale) }
+        return try checkedSize(Double(own.width) * factor, Double(own.height) * factor)
     }
 
-    private static let largestLength = Double(MutablePixelBuffer.maximumDimension)
-    private static let largestPixelCount = 1e8
-
-    private var horizontal: Alignment {
-        switch position {
-        case .topLeft, .left, .bottomLeft: .start
-        case .top, .center, .bottom: .middle
-        case .topRight, .right, .bottomRight: .end
+    /// Rounds lengths, and refuses those of an image that is too large to be shown, which would waste memory.
+    private func checkedSize(_ width: Double, _ height: Double) throws(WebImageError) -> PixelSize {
+        guard max(width, height) <= Double(MutablePixelBuffer.maximumDimension), width * height <= 1e8 else {
+            throw invalid("scale", scale)
         }
-    }
-
-    private var vertical: Alignment {
-        switch position {
-        case .topLeft, .top, .topRight: .start
-        case .left, .center, .right: .middle
-        case .bottomLeft, .bottom, .bottomRight: .end
-        }
-    }
-
-    private enum Alignment {
-        case start, middle, end
-
-        func offset(of length: Int, in whole: Int, margin: Int) -> Int {
-            switch self {
-            case .start: margin
-            case .middle: (whole - length) / 2
-            case .end: whole - length - margin
-            }
-        }
+        return PixelSize(width: max(1, Int(width.rounded())), height: max(1, Int(height.rounded())))
     }
 }
 
-struct MaskProcessor: PixelProcessor {
+struct MaskProcessor: PointProcessor {
     let operand: ImageOperand
-    let channel: MaskChannel
+    let usesAlpha: Bool
 
     var identifier: ProcessorIdentifier {
-        ProcessorIdentifier("mask", values: ["image": operand, "channel": channel])
+        ProcessorIdentifier("mask", values: ["image": operand, "channel": usesAlpha ? "alpha" : "luminance"])
     }
 
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         let mask = try operand.pixels(size: pixels.size, cancellation: context.cancellation)
-        let (width, isLuminance) = (pixels.width, channel == .luminance)
-        let isOpaque = pixels.isOpaque && !isLuminance && mask.isOpaque
+        let (width, isLuminance) = (pixels.width, !usesAlpha)
+        let isOpaque = pixels.isOpaque && usesAlpha && mask.isOpaque
         return try pixels.mapRows(isOpaque: isOpaque, cancellation: context.cancellation) {
             y, source, destination in
             cwi_mask_by_image(source, mask.row(y), destination, width, isLuminance)

@@ -48,10 +48,10 @@ public struct BlurEffect: Sendable, Hashable {
 
 ///     image ─┬─▶ blur ─▶ saturation ─▶ tint ─▶ where the mask is open ──▶ result
 ///            └──────────────────────────────▶ where it is closed ───┘
-struct BlurProcessor: PixelProcessor {
+struct BlurProcessor: PointProcessor {
     let effect: BlurEffect
     let mask: ImageOperand?
-    let maskChannel: MaskChannel
+    let maskUsesAlpha: Bool
 
     var identifier: ProcessorIdentifier {
         ProcessorIdentifier(
@@ -59,7 +59,7 @@ struct BlurProcessor: PixelProcessor {
             values: [
                 "radius": effect.radius, "saturation": effect.saturation, "tint": effect.tint,
                 "tintMode": effect.tint.map { _ in effect.tintMode }, "mask": mask,
-                "maskChannel": mask.map { _ in maskChannel },
+                "maskChannel": mask.map { _ in maskUsesAlpha ? "alpha" : "luminance" },
             ])
     }
 
@@ -76,7 +76,7 @@ struct BlurProcessor: PixelProcessor {
         if let mask {
             let mask = try mask.pixels(size: pixels.size, cancellation: cancellation)
             result = try result.mixed(
-                with: pixels, through: mask, isLuminance: maskChannel == .luminance, cancellation: cancellation)
+                with: pixels, through: mask, isLuminance: !maskUsesAlpha, cancellation: cancellation)
         }
         return result
     }
@@ -96,7 +96,7 @@ extension PixelBuffer {
 }
 
 /// A Gaussian blur approximated by box blurs (W3C, Filter Effects Module, 9.5).
-struct BoxBlur: Sendable, Hashable {
+struct BoxBlur: Sendable {
     /// A box has twice this length and one pixel more.
     let boxRadius: Int
     let passCount: Int

@@ -5,8 +5,8 @@ internal import WebImageCore
 ///
 /// Colors are not premultiplied and encoded as sRGB, as in Core Graphics, CSS and SVG filters with
 /// `color-interpolation-filters="sRGB"`. Components are from 0 to 1; results are clamped to that.
-public struct ColorMatrix: Sendable, Hashable, ProcessorParameter {
-    struct Row: Hashable {
+struct ColorMatrix: Sendable, Equatable, ProcessorParameter {
+    struct Row {
         var red = 0.0
         var green = 0.0
         var blue = 0.0
@@ -19,12 +19,7 @@ public struct ColorMatrix: Sendable, Hashable, ProcessorParameter {
     /// Row by row.
     let elements: [Double]
 
-    /// Makes a matrix.
-    ///
-    /// - Parameter elements: 20 numbers as in SVG's `feColorMatrix`: for red, green, blue and alpha of the result, the
-    ///   factors of red, green, blue and alpha, and a constant, where 1 is a whole component. Another count is an error when
-    ///   the processor runs.
-    public init(_ elements: [Double]) { self.elements = elements }
+    init(_ elements: [Double]) { self.elements = elements }
 
     /// A row that is not given leaves its component as it is.
     init(red: Row = Row(red: 1), green: Row = Row(green: 1), blue: Row = Row(blue: 1), alpha: Row = Row(alpha: 1)) {
@@ -50,7 +45,7 @@ public struct ColorMatrix: Sendable, Hashable, ProcessorParameter {
     package var identifierValue: ProcessorIdentifier.Value { elements.identifierValue }
 }
 
-struct ColorMatrixProcessor: PixelProcessor {
+struct ColorMatrixProcessor: PointProcessor {
     let matrix: ColorMatrix
 
     var identifier: ProcessorIdentifier { ProcessorIdentifier("colorMatrix", values: ["elements": matrix]) }
@@ -62,7 +57,7 @@ struct ColorMatrixProcessor: PixelProcessor {
     }
 }
 
-struct TintProcessor: PixelProcessor {
+struct TintProcessor: PointProcessor {
     let color: Color
     let mode: BlendMode
 
@@ -75,17 +70,17 @@ struct TintProcessor: PixelProcessor {
 }
 
 extension ColorMatrix {
-    package static let identity = ColorMatrix()
+    static let identity = ColorMatrix()
 
     /// Replaces colors by their luma (Rec. 709: 0.2126, 0.7152, 0.0722).
-    package static let grayscale = saturation(0)
+    static let grayscale = saturation(0)
 
-    package static let inverted = ColorMatrix(
+    static let inverted = ColorMatrix(
         red: Row(red: -1, constant: 1), green: Row(green: -1, constant: 1), blue: Row(blue: -1, constant: 1))
 
     /// Multiplies the distance of each color from its luma (Rec. 709): 0 is gray, 1 changes nothing, negative factors
     /// give opposite colors of the same luma.
-    package static func saturation(_ factor: Double) -> ColorMatrix {
+    static func saturation(_ factor: Double) -> ColorMatrix {
         let luma = Row(red: 0.2126, green: 0.7152, blue: 0.0722)
         func row(_ own: WritableKeyPath<Row, Double>) -> Row {
             let rest = 1 - factor
@@ -97,15 +92,15 @@ extension ColorMatrix {
     }
 
     /// Adds `amount` to red, green and blue.
-    package static func brightness(_ amount: Double) -> ColorMatrix { gain(1, adding: amount) }
+    static func brightness(_ amount: Double) -> ColorMatrix { gain(1, adding: amount) }
 
     /// Multiplies the distance of red, green and blue from middle gray.
-    package static func contrast(_ factor: Double) -> ColorMatrix { gain(factor, adding: (1 - factor) / 2) }
+    static func contrast(_ factor: Double) -> ColorMatrix { gain(factor, adding: (1 - factor) / 2) }
 
     /// The weights are those of W3C's Filter Effects Module, 12.1.
     ///
     /// - Parameter amount: 0 changes nothing, 1 is all brown.
-    package static func sepia(_ amount: Double = 1) -> ColorMatrix {
+    static func sepia(_ amount: Double = 1) -> ColorMatrix {
         let brown = (
             red: Row(red: 0.393, green: 0.769, blue: 0.189), green: Row(red: 0.349, green: 0.686, blue: 0.168),
             blue: Row(red: 0.272, green: 0.534, blue: 0.131)

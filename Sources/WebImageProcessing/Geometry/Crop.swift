@@ -1,8 +1,8 @@
 internal import WebImageCoding
 internal import WebImageCore
 
-struct CropProcessor: PixelProcessor, Hashable {
-    enum Area: Hashable {
+struct CropProcessor: PointProcessor {
+    enum Area {
         case points(PointRect)
         case pixels(PixelRect)
     }
@@ -39,7 +39,7 @@ struct CropProcessor: PixelProcessor, Hashable {
     }
 }
 
-struct InsetProcessor: PixelProcessor, Hashable {
+struct InsetProcessor: PointProcessor {
     let insets: PointInsets
     let color: Color
 

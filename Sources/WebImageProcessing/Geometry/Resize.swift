@@ -25,7 +25,7 @@ public enum FitMode: Sendable, Hashable {
 }
 
 /// How resizing computes pixels.
-public enum ResizeFilter: String, Sendable, Hashable, CaseIterable {
+public enum ResizeFilter: Sendable, CaseIterable {
     /// Lanczos with three lobes: the sharpest.
     case lanczos
     /// Averaged boxes of pixels, then a triangle filter: at least twice as fast without aliasing, a little softer. At
@@ -36,7 +36,7 @@ public enum ResizeFilter: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Pixel centers are at halves and premultiplied colors are filtered, so that nothing shifts and no edge darkens.
-struct ResizeProcessor: PixelProcessor, Hashable {
+struct ResizeProcessor: PointProcessor {
     private let size: TargetSize
     private let mode: FitMode
     private let filter: ResizeFilter
@@ -145,7 +145,15 @@ struct ResizeProcessor: PixelProcessor, Hashable {
     }
 }
 
-extension ResizeFilter: ProcessorParameter {}
+extension ResizeFilter: ProcessorParameter {
+    package var identifierValue: ProcessorIdentifier.Value {
+        switch self {
+        case .lanczos: .text("lanczos")
+        case .fast: .text("fast")
+        case .nearest: .text("nearest")
+        }
+    }
+}
 
 extension FitMode: ProcessorParameter {
     package var identifierValue: ProcessorIdentifier.Value {

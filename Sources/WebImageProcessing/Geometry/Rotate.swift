@@ -3,35 +3,36 @@ internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore
 
-/// The direction in which an image is mirrored.
-public enum FlipDirection: String, Sendable, Hashable, CaseIterable, ProcessorParameter {
-    /// Left and right change places.
-    case horizontal
-    /// Top and bottom change places.
-    case vertical
-    /// Both, like a rotation by 180 degrees.
-    case both
-}
-
-struct FlipProcessor: PixelProcessor, Hashable {
-    let direction: FlipDirection
+struct FlipProcessor: PointProcessor {
+    let horizontally: Bool
+    let vertically: Bool
 
     /// Such as `flip(direction:horizontal)`.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("flip", values: ["direction": direction]) }
+    var identifier: ProcessorIdentifier {
+        let direction =
+            switch (horizontally, vertically) {
+            case (false, false): "none"
+            case (true, false): "horizontal"
+            case (false, true): "vertical"
+            case (true, true): "both"
+            }
+        return ProcessorIdentifier("flip", ["direction": direction])
+    }
 
     /// Copies: GTK, cairo and encoders cannot use rows that run backwards through memory.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         let orientation: ImageOrientation =
-            switch direction {
-            case .horizontal: .upMirrored
-            case .vertical: .downMirrored
-            case .both: .down
+            switch (horizontally, vertically) {
+            case (false, false): .up
+            case (true, false): .upMirrored
+            case (false, true): .downMirrored
+            case (true, true): .down
             }
         return try pixels.upright(from: orientation, cancellation: context.cancellation)
     }
 }
 
-struct RotateProcessor: PixelProcessor, Hashable {
+struct RotateProcessor: PointProcessor {
     /// At least 0 and less than 360 degrees.
     let angle: Angle
     let keepsSize: Bool

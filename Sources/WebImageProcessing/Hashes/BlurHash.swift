@@ -89,19 +89,6 @@ public struct BlurHash: Sendable, Hashable {
     }
 }
 
-extension BlurHash: Codable {
-    /// Decodes the characters.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Encodes the characters.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(string)
-    }
-}
-
 extension BlurHash {
     /// Returns the placeholder, which is opaque. 32 by 32 pixels are enough at any display size.
     ///
@@ -353,7 +340,8 @@ struct LightGrid {
     private static func meanCosines(count: Int, of blocks: [Range<Int>], length: Int) -> [[Double]] {
         (0..<count).map { wave in
             blocks.map { block in
-                let sum = block.reduce(0) { $0 + cos(.pi * Double(wave * $1) / Double(length)) }
+                var sum = 0.0
+                for pixel in block { sum += cos(Double.pi * Double(wave * pixel) / Double(length)) }
                 return sum / Double(block.count)
             }
         }

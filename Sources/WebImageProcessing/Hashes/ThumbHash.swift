@@ -105,19 +105,6 @@ public struct ThumbHash: Sendable, Hashable {
     private static let maximumTextLength = 64
 }
 
-extension ThumbHash: Codable {
-    /// Decodes base64.
-    public init(from decoder: any Decoder) throws {
-        try self.init(decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Encodes base64.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(base64)
-    }
-}
-
 extension ThumbHash {
     /// Returns the placeholder, with approximately the proportions of the image.
     ///
@@ -187,7 +174,10 @@ extension ThumbHash {
     /// The value of each wave at the center of each of `length` pixels.
     static func cosines(length: Int) -> [Double] {
         (0..<waveLimit).flatMap { wave in
-            (0..<length).map { cos(.pi / Double(length) * (Double($0) + 0.5) * Double(wave)) }
+            (0..<length).map { (pixel: Int) -> Double in
+                let angle: Double = .pi / Double(length) * (Double(pixel) + 0.5) * Double(wave)
+                return cos(angle)
+            }
         }
     }
 }
@@ -275,7 +265,10 @@ private struct Waves {
     init(of channel: [Double], size: PixelSize, triangle: WaveTriangle) {
         func cosines(count: Int, length: Int) -> [[Double]] {
             (0..<count).map { wave in
-                (0..<length).map { cos(.pi / Double(length) * Double(wave) * (Double($0) + 0.5)) }
+                (0..<length).map { (pixel: Int) -> Double in
+                    let angle: Double = .pi / Double(length) * Double(wave) * (Double(pixel) + 0.5)
+                    return cos(angle)
+                }
             }
         }
         let across = cosines(count: triangle.x, length: size.width)

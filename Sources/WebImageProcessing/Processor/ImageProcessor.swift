@@ -1,3 +1,4 @@
+import Synchronization
 internal import WebImageCoding
 public import WebImageCore
 
@@ -31,33 +32,33 @@ public protocol ImageProcessor: Sendable {
 public protocol PixelProcessor: ImageProcessor {
     /// Returns the processed pixels.
     ///
+    /// - Parameters:
+    ///   - scale: pixels per point.
+    ///   - cancellation: to be checked every millisecond or two.
     /// - Throws: the same errors as ``ImageProcessor/process(_:cancellation:)``.
-    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer
-}
-
-/// What a ``PixelProcessor`` may need besides the pixels.
-public struct ProcessingContext: Sendable {
-    /// Pixels per point.
-    public let scale: Double
-    /// Checked between batches of rows.
-    public let cancellation: Cancellation?
-
-    package init(scale: Double = 1, cancellation: Cancellation? = nil) {
-        self.scale = scale
-        self.cancellation = cancellation
-    }
+    func process(
+        _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer
 }
 
 extension PixelProcessor {
     /// Processes the image's pixels, and the frames of its animation as they are decoded.
     public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
-        let context = ProcessingContext(scale: image.scale, cancellation: cancellation)
-        var result = image
-        result.pixels = try process(image.pixels, in: context)
+        let pixels = try process(image.pixels, scale: image.scale, cancellation: cancellation)
+        return image.processed(by: self, into: pixels)
+    }
+}
+
+extension Image {
+    /// Not part of the function above, which is compiled for each processor.
+    @inline(never)
+    fileprivate func processed(by processor: any PixelProcessor, into pixels: PixelBuffer) -> Image {
+        var result = self
+        result.pixels = pixels
         result.data = nil
         result.isTransformed = true
-        result.animation = image.animation.map { source in
-            ProcessedAnimation(source, processor: self, scale: image.scale, frameSize: result.pixels.size)
+        result.animation = animation.map { source in
+            ProcessedAnimation(source, processor: processor, scale: scale, frameSize: pixels.size)
         }
         return result
     }
@@ -66,12 +67,13 @@ extension PixelProcessor {
 extension ImageProcessor {
     /// Processes pixels that belong to no image, such as a frame of an animation.
     package func processPixels(
-        _ pixels: PixelBuffer, in context: ProcessingContext
+        _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         let processor: any ImageProcessor = (self as? StandardProcessor)?.base ?? self
-        if let processor = processor as? any PixelProcessor { return try processor.process(pixels, in: context) }
-        let image = Image(pixels: pixels, scale: context.scale)
-        return try processor.process(image, cancellation: context.cancellation).pixels
+        if let processor = processor as? any PixelProcessor {
+            return try processor.process(pixels, scale: scale, cancellation: cancellation)
+        }
+        return try processor.process(Image(pixels: pixels, scale: scale), cancellation: cancellation).pixels
     }
 }
 
@@ -145,8 +147,7 @@ struct ProcessedAnimation: AnimationSource {
 
         func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
             let frame = try source.frame(at: index, cancellation: cancellation)
-            return try animation.processor.process(
-                frame, in: ProcessingContext(scale: animation.scale, cancellation: cancellation))
+            return try animation.processor.process(frame, scale: animation.scale, cancellation: cancellation)
         }
 
         func update(to source: any AnimationSource) -> Bool {
@@ -154,6 +155,79 @@ struct ProcessedAnimation: AnimationSource {
                 return false
             }
             return (self.source as? any ExtensibleFrameReader)?.update(to: longer.source) == true
+        }
+    }
+}
+
+/// Processors that run one after the other. An error of one ends the chain.
+package struct ProcessorChain: ImageProcessor {
+    /// In the order in which they run, without nested chains.
+    package let processors: [any ImageProcessor]
+
+    /// Makes a chain; an empty one leaves images as they are.
+    package init(_ processors: [any ImageProcessor]) {
+        self.processors = processors.flatMap { processor in
+            let processor = (processor as? StandardProcessor)?.base ?? processor
+            return (processor as? ProcessorChain)?.processors ?? [processor]
+        }
+    }
+
+    package var identifier: ProcessorIdentifier { ProcessorIdentifier(chain: processors.map(\.identifier)) }
+
+    /// The chain's beginnings, shortest first, the whole chain last. The image each one makes can be cached, and shared by
+    /// all chains that begin the same.
+    package var prefixes: [ProcessorChain] {
+        processors.indices.map { ProcessorChain(Array(processors[...$0])) }
+    }
+
+    /// Whether a processor's results cannot be cached, because nothing tells it from others of its kind.
+    package var isAnonymous: Bool { processors.contains { ($0 as? ClosureProcessor)?.isAnonymous == true } }
+
+    package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        var image = image
+        for processor in processors {
+            try cancellation?.check()
+            image = try processor.process(image, cancellation: cancellation)
+        }
+        return image
+    }
+}
+
+/// A closure as a processor; see ``StandardProcessor/transform(id:_:)``.
+struct ClosureProcessor: ImageProcessor {
+    let identifier: ProcessorIdentifier
+    let isAnonymous: Bool
+    private let body: @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
+
+    private static let lastNumber = Atomic(0)
+
+    init(id: String?, _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image) {
+        isAnonymous = id == nil
+        identifier =
+            if let id {
+                ProcessorIdentifier("transform", ["id": id])
+            } else {
+                ProcessorIdentifier(
+                    "transform", ["number": "\(Self.lastNumber.add(1, ordering: .relaxed).newValue)"])
+            }
+        self.body = body
+    }
+
+    func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        do {
+            var result = try body(image, cancellation)
+            if result.pixels !== image.pixels {
+                // Both would show the image as it was before.
+                result.data = nil
+                if result.animation?.identity == image.animation?.identity { result.animation = nil }
+            }
+            result.isTransformed = true
+            result.isPartial = result.isPartial || image.isPartial
+            return result
+        } catch let error as WebImageError {
+            throw error
+        } catch {
+            throw .processing(identifier: identifier.description, reason: .failed(String(describing: error)))
         }
     }
 }

@@ -1,7 +1,21 @@
 internal import WebImageCoding
-internal import WebImageCore
+package import WebImageCore
 
-// Errors for invalid parameters, all `WebImageError.processing(identifier:reason:)`.
+/// A processor of this library. Its lengths are in points.
+package protocol PointProcessor: PixelProcessor {
+    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer
+}
+
+extension PointProcessor {
+    package func process(
+        _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        try process(pixels, in: ProcessingContext(scale: scale, cancellation: cancellation))
+    }
+}
+
+// Errors for invalid parameters, all `WebImageError.processing(identifier:reason:)`. They are compiled for each processor, so
+// the work is in the functions further below.
 extension ImageProcessor {
     func invalid(_ name: String, _ value: some CustomStringConvertible) -> WebImageError {
         .processing(
@@ -33,27 +47,45 @@ extension ImageProcessor {
 
     /// Throws for a component that is not finite. Those beyond 0 to 1 are clamped later.
     func checkColor(_ name: String, _ color: Color) throws(WebImageError) {
-        for component in [color.red, color.green, color.blue, color.alpha] { try checkFinite(name, component) }
+        if let component = color.infiniteComponent { throw invalid(name, component) }
     }
 
     /// Throws for a rectangle without area or with a number that is not finite.
     func checkRect(_ name: String, _ rect: PointRect) throws(WebImageError) {
-        try checkFinite("\(name).x", rect.x)
-        try checkFinite("\(name).y", rect.y)
-        try checkPositive("\(name).width", rect.width)
-        try checkPositive("\(name).height", rect.height)
+        if let (part, value) = rect.invalidNumber { throw invalid("\(name).\(part)", value) }
     }
 
-    /// Throws for a result that is larger than its input and than the decoding limit: a strip of 65,535 pixels, from a file
-    /// of some bytes, would need 8 GB when rotated by 45 degrees.
+    /// Throws for a result that is larger than its input and than the decoding limit.
     func checkResult(_ size: PixelSize, of input: PixelSize) throws(WebImageError) {
+        guard let limit = size.exceededLimit(for: input) else { return }
+        throw .processing(identifier: identifier.description, reason: .resultTooLarge(size, pixelLimit: limit))
+    }
+}
+
+extension Color {
+    fileprivate var infiniteComponent: Double? {
+        for component in [red, green, blue, alpha] where !component.isFinite { return component }
+        return nil
+    }
+}
+
+extension PointRect {
+    fileprivate var invalidNumber: (name: String, value: Double)? {
+        if !x.isFinite { return ("x", x) }
+        if !y.isFinite { return ("y", y) }
+        if !width.isFinite || width <= 0 { return ("width", width) }
+        if !height.isFinite || height <= 0 { return ("height", height) }
+        return nil
+    }
+}
+
+extension PixelSize {
+    /// The most pixels of a result, if this size has more: a strip of 65,535 pixels, from a file of some bytes, would need
+    /// 8 GB when rotated by 45 degrees.
+    fileprivate func exceededLimit(for input: PixelSize) -> Int? {
         let limit = max(DecodingLimits.default.pixelCount, input.pixelCount)
         // The pixel buffer rejects sides that are too long.
-        guard size.pixelCount > limit, max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
-            return
-        }
-        throw .processing(
-            identifier: identifier.description, reason: .resultTooLarge(size, pixelLimit: limit))
+        return pixelCount > limit && max(width, height) <= MutablePixelBuffer.maximumDimension ? limit : nil
     }
 }
 
@@ -64,8 +96,18 @@ extension ClosedRange<Double> {
     }
 }
 
-// Points as pixels.
-extension ProcessingContext {
+/// What a processor needs besides the pixels: the scale to convert points to pixels, and the cancellation.
+package struct ProcessingContext: Sendable {
+    /// Pixels per point.
+    package let scale: Double
+    /// Checked between batches of rows.
+    package let cancellation: Cancellation?
+
+    package init(scale: Double = 1, cancellation: Cancellation? = nil) {
+        self.scale = scale
+        self.cancellation = cancellation
+    }
+
     /// Rounded to nearest.
     func wholePixels(_ points: Double) -> Int { Int(rounding: points * scale) }
 

@@ -83,8 +83,10 @@ extension ImageProcessor where Self == StandardProcessor {
         Self(RotateProcessor(clockwise: angle, keepsSize: keepsSize))
     }
 
-    /// Mirrors the image.
-    public static func flip(_ direction: FlipDirection) -> Self { Self(FlipProcessor(direction: direction)) }
+    /// Mirrors the image: horizontally, left and right change places; vertically, top and bottom.
+    public static func flip(horizontally: Bool = false, vertically: Bool = false) -> Self {
+        Self(FlipProcessor(horizontally: horizontally, vertically: vertically))
+    }
 
     /// Draws the image in a rectangle of a canvas, as a view does. Fractions of pixels are antialiased.
     ///
@@ -107,8 +109,17 @@ extension ImageProcessor where Self == StandardProcessor {
 // MARK: Color
 
 extension ImageProcessor where Self == StandardProcessor {
-    /// Changes colors by a matrix.
-    public static func colorMatrix(_ matrix: ColorMatrix) -> Self { Self(ColorMatrixProcessor(matrix: matrix)) }
+    /// Changes colors by a matrix: each component of the result is a sum of all four, and of a constant.
+    ///
+    /// Colors are not premultiplied and encoded as sRGB, as in Core Graphics, CSS and SVG filters with
+    /// `color-interpolation-filters="sRGB"`. Components are from 0 to 1; results are clamped to that.
+    ///
+    /// - Parameter elements: 20 numbers as in SVG's `feColorMatrix`: for red, green, blue and alpha of the result, the
+    ///   factors of red, green, blue and alpha, and a constant, where 1 is a whole component. Another count is an error when
+    ///   the processor runs.
+    public static func colorMatrix(_ elements: [Double]) -> Self { colorMatrix(ColorMatrix(elements)) }
+
+    static func colorMatrix(_ matrix: ColorMatrix) -> Self { Self(ColorMatrixProcessor(matrix: matrix)) }
 
     /// Replaces colors by their luma (Rec. 709).
     public static func grayscale() -> Self { colorMatrix(.grayscale) }
@@ -148,15 +159,17 @@ extension ImageProcessor where Self == StandardProcessor {
     /// Blurs like frosted glass.
     ///
     /// - Parameters:
-    ///   - mask: stretched over the image; the image stays as it is where the mask lets nothing through.
+    ///   - mask: stretched over the image; the image stays as it is where the mask lets nothing through. White lets
+    ///     everything through, black and clear nothing, as for SVG masks.
     ///   - maskID: names `mask` in the identifier. Without one, the mask's pixels are hashed once the identifier is asked
     ///     for, some 25 ms per megapixel.
+    ///   - maskUsesAlpha: whether only the mask's alpha counts: opaque lets everything through.
     public static func blur(
-        _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskChannel: MaskChannel = .luminance
+        _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskUsesAlpha: Bool = false
     ) -> Self {
         Self(
             BlurProcessor(
-                effect: effect, mask: mask.map { ImageOperand($0, id: maskID) }, maskChannel: maskChannel))
+                effect: effect, mask: mask.map { ImageOperand($0, id: maskID) }, maskUsesAlpha: maskUsesAlpha))
     }
 }
 
@@ -184,11 +197,12 @@ extension ImageProcessor where Self == StandardProcessor {
     /// - Parameters:
     ///   - other: the image above. Of an animation, its first frame.
     ///   - id: names `other` in the identifier; see ``blend(_:id:x:y:mode:opacity:)``.
+    ///   - position: where it is inside the margin. Modes that scale make it as large as the image allows.
     ///   - margin: the distance from the sides, in points; a negative one moves it out.
     ///   - opacity: 0 to 1.
     ///   - scale: how much to enlarge it.
     public static func overlay(
-        _ other: Image, id: String? = nil, at position: OverlayPosition = .bottomRight, margin: Double = 8,
+        _ other: Image, id: String? = nil, at position: ImageContentMode = .bottomRight, margin: Double = 8,
         opacity: Double = 1, scale: Double = 1
     ) -> Self {
         Self(
@@ -197,13 +211,15 @@ extension ImageProcessor where Self == StandardProcessor {
                 scale: scale))
     }
 
-    /// Keeps what a mask lets through; the rest becomes clear.
+    /// Keeps what a mask lets through; the rest becomes clear. White lets everything through, black and clear nothing: the
+    /// luma (Rec. 709) of the premultiplied color counts, as for SVG masks.
     ///
     /// - Parameters:
     ///   - mask: stretched over the image. Of an animation, its first frame.
     ///   - id: names `mask` in the identifier; see ``blend(_:id:x:y:mode:opacity:)``.
-    public static func mask(_ mask: Image, id: String? = nil, channel: MaskChannel = .luminance) -> Self {
-        Self(MaskProcessor(operand: ImageOperand(mask, id: id), channel: channel))
+    ///   - usesAlpha: whether only the mask's alpha counts: opaque lets everything through, clear nothing.
+    public static func mask(_ mask: Image, id: String? = nil, usesAlpha: Bool = false) -> Self {
+        Self(MaskProcessor(operand: ImageOperand(mask, id: id), usesAlpha: usesAlpha))
     }
 
     /// Calls a closure, on a thread for decoding.
@@ -222,51 +238,7 @@ extension ImageProcessor where Self == StandardProcessor {
 
 // MARK: Image
 
-// The most common processors as functions. All block the calling thread and throw the errors of
-// `ImageProcessor.process(_:cancellation:)`.
 extension Image {
-    /// Returns this image resized; see ``ImageProcessor/resize(to:mode:filter:allowsUpscaling:)``.
-    public func resized(
-        to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
-    ) throws(WebImageError) -> Image {
-        try processed(by: [.resize(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)])
-    }
-
-    /// Returns a part of this image; see ``ImageProcessor/crop(toPoints:)``.
-    public func cropped(toPoints rect: PointRect) throws(WebImageError) -> Image {
-        try processed(by: [.crop(toPoints: rect)])
-    }
-
-    /// Returns a part of this image; see ``ImageProcessor/crop(toPixels:)``.
-    package func cropped(toPixels rect: PixelRect) throws(WebImageError) -> Image {
-        try processed(by: [.crop(toPixels: rect)])
-    }
-
-    /// Returns this image with rounded corners; see ``ImageProcessor/roundedCorners(radius:border:)``.
-    public func withRoundedCorners(radius: Double, border: Border? = nil) throws(WebImageError) -> Image {
-        try processed(by: [.roundedCorners(radius: radius, border: border)])
-    }
-
-    /// Returns this image rotated; see ``ImageProcessor/rotate(clockwise:keepsSize:)``.
-    public func rotated(clockwise angle: Angle, keepsSize: Bool = false) throws(WebImageError) -> Image {
-        try processed(by: [.rotate(clockwise: angle, keepsSize: keepsSize)])
-    }
-
-    /// Returns this image mirrored.
-    public func flipped(_ direction: FlipDirection) throws(WebImageError) -> Image {
-        try processed(by: [.flip(direction)])
-    }
-
-    /// Returns this image tinted; see ``ImageProcessor/tint(_:mode:)``.
-    public func tinted(_ color: Color, mode: BlendMode = .sourceIn) throws(WebImageError) -> Image {
-        try processed(by: [.tint(color, mode: mode)])
-    }
-
-    /// Returns this image blurred; see ``ImageProcessor/blur(radius:)``.
-    public func blurred(radius: Double) throws(WebImageError) -> Image {
-        try processed(by: [.blur(radius: radius)])
-    }
-
     /// Returns another image with this one drawn in a rectangle of it.
     ///
     /// Both keep their size in points: if their scales differ, this image is resampled. The result has the other image's

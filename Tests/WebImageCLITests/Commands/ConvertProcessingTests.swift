@@ -23,8 +23,8 @@ import WebImage
         #expect(
             try await largestDifference(converted("--rotate", "90"), expected(.rotate(clockwise: .degrees(90)))) == 0)
         #expect(try await converted("--rotate", "-90").pixels.size == PixelSize(width: 48, height: 64))
-        #expect(try await largestDifference(converted("--flip", "h"), expected(.flip(.horizontal))) == 0)
-        #expect(try await largestDifference(converted("--flip", "v"), expected(.flip(.vertical))) == 0)
+        #expect(try await largestDifference(converted("--flip", "h"), expected(.flip(horizontally: true))) == 0)
+        #expect(try await largestDifference(converted("--flip", "v"), expected(.flip(vertically: true))) == 0)
     }
 
     @Test func takesColorOutAndPutsOneIn() async throws {
@@ -56,7 +56,7 @@ import WebImage
         #expect(frames.loopCount == 3)
         #expect(frames.frames.map(\.duration) == [0.2, 0.2, 0.5])
         let last = try frames.makeFrameReader().frame(at: 2, cancellation: nil)
-        #expect(try largestDifference(Image(pixels: last), expected(.grayscale(), .flip(.horizontal))) == 0)
+        #expect(try largestDifference(Image(pixels: last), expected(.grayscale(), .flip(horizontally: true))) == 0)
     }
 
     @Test(arguments: [

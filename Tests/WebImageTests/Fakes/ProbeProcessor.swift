@@ -12,11 +12,12 @@ struct ProbeProcessor: PixelProcessor {
 
     var runCount: Int { probe.runs.withLock { $0 } }
 
-    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
+    func process(_ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+    {
         probe.runs.withLock { $0 += 1 }
         probe.started.yield()
-        if probe.isHeld.withLock({ $0 }) { probe.wait(for: context.cancellation) }
-        try context.cancellation?.check()
+        if probe.isHeld.withLock({ $0 }) { probe.wait(for: cancellation) }
+        try cancellation?.check()
         if let failure { throw .processing(identifier: identifier.description, reason: failure) }
         var result = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
         result.withUnsafeMutableBytes { bytes in

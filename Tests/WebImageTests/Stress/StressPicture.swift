@@ -77,8 +77,9 @@ struct StressMark: PixelProcessor {
 
     var identifier: ProcessorIdentifier { ProcessorIdentifier("mark", ["bit": "\(bit)", "broken": "\(isBroken)"]) }
 
-    func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-        try context.cancellation?.check()
+    func process(_ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer
+    {
+        try cancellation?.check()
         guard !isBroken else { throw .processing(identifier: identifier.description, reason: .failed("broken")) }
         var result = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
         result.withUnsafeMutableBytes { bytes in
