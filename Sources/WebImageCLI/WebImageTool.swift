@@ -31,7 +31,7 @@ struct WebImageTool {
                 return .success
             case .usage(let command, let reason):
                 console.complain(reason)
-                console.complain("'\(command) --help' tells what it takes.")
+                console.complain("See '\(command) --help'.")
                 return .usage
             }
         }
@@ -64,11 +64,11 @@ struct WebImageTool {
               webimage COMMAND [OPTION…] …
               webimage --version
 
-            Loads pictures from servers and files, keeps them in a cache, and converts them.
+            Loads images from servers and files, caches them, and converts them.
 
             Commands:
             \(list.joined())
-            'webimage COMMAND --help' tells more. Files may be '-' for standard input and output.
+            'webimage COMMAND --help' describes a command. Files can be '-' for standard input and output.
 
             Results go to standard output, errors to standard error. The exit status is 0 if everything succeeded,
             1 if something failed, 2 if the arguments are invalid, and 128 plus the signal number if a signal ended it.

@@ -262,7 +262,7 @@ final class BusyWindowTests: GTKTestCase {
                 picture.setImage(url, manager: fixture.manager)
                 pump("the load") { fixture.loader.lastLoad(of: url) != nil }
                 fixture.loader.lastLoad(of: url)?.answer(.red)
-                waitOffMain("the decode") { fixture.manager.cachedImage(for: url) != nil }
+                waitOffMain("the decode") { fixture.manager.cachedImage(for: WebImageRequest(url)) != nil }
                 let readyFrame = window.frameCount
                 var shownFrame: Int?
                 picture.paintable.onSnapshot = { [weak picture] in
@@ -287,7 +287,7 @@ final class BusyWindowTests: GTKTestCase {
             pump("the loads") { fixture.loader.loads.count == pictures.count }
             for load in fixture.loader.loads { load.answer(.green) }
             waitOffMain("the decodes") {
-                fixture.loader.loads.allSatisfy { fixture.manager.cachedImage(for: $0.url) != nil }
+                fixture.loader.loads.allSatisfy { fixture.manager.cachedImage(for: WebImageRequest($0.url)) != nil }
             }
             let readyFrame = window.frameCount
             pump("the images") { pictures.allSatisfy { $0.image != nil } }

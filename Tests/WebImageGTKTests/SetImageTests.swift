@@ -78,7 +78,7 @@ final class SetImageTests: GTKTestCase {
             picture.setImage(early, manager: fixture.manager)
             fixture.loader.lastLoad(of: early)?.answer(.red)
             // Decoded and on its way, but the loop has not turned yet.
-            waitOffMain("the decode") { fixture.manager.cachedImage(for: early) != nil }
+            waitOffMain("the decode") { fixture.manager.cachedImage(for: WebImageRequest(early)) != nil }
             picture.setImage(late, manager: fixture.manager)
             pumpUntilIdle()
             XCTAssertNil(picture.image)

@@ -194,7 +194,7 @@ final class SlotLifeTests: GTKTestCase {
             XCTAssertEqual(load?.isCancelled, false)
             XCTAssertEqual(load?.priority, .low)
             load?.answer(.red)
-            pump("the picture in memory") { fixture.manager.cachedImage(for: url) != nil }
+            pump("the picture in memory") { fixture.manager.cachedImage(for: WebImageRequest(url)) != nil }
             pump("the end") { fixture.manager.runningOperations.isEmpty }
         }
     }
@@ -217,7 +217,7 @@ final class SlotLifeTests: GTKTestCase {
                 DelayedAnswer.shared.call = MainLoopCall.after(milliseconds: 50) { load?.answer(.red) }
             }
             XCTAssertEqual(g_application_run(pointer, 0, nil), 0)
-            XCTAssertNotNil(fixture.manager.cachedImage(for: url))
+            XCTAssertNotNil(fixture.manager.cachedImage(for: WebImageRequest(url)))
             DelayedAnswer.shared.call = nil
         }
     }

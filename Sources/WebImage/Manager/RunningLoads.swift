@@ -90,11 +90,14 @@ final class RunningLoads: Sendable {
             return Array(state.waiting.values)
         }
         // In order of priority. Among equals, the load that waited longest starts first.
-        let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }
-            .sorted { $0.priority == $1.priority ? $0.load.number < $1.load.number : $0.priority > $1.priority }
-        for (_, load) in inOrder where !load.operation.isCancelled {
-            load.operation.note(isHeldUp: false)
-            load.start()
+        // A priority may change meanwhile, so each is read once.
+        let loads = waiting.sorted { $0.number < $1.number }
+        let priorities: [LoadPriority] = loads.map(\.operation.priority)
+        for priority in LoadPriority.allCases.reversed() {
+            for index in loads.indices where priorities[index] == priority && !loads[index].operation.isCancelled {
+                loads[index].operation.note(isHeldUp: false)
+                loads[index].start()
+            }
         }
     }
 }

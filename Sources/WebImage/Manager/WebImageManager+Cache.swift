@@ -41,13 +41,8 @@ extension WebImageManager {
         return pipelines.pipeline(for: request).isInMemory(request)
     }
 
-    /// Stores an image for a URL as if it had been loaded: in memory, and on disk its bytes or the encoded image.
-    public func store(_ image: Image, data: Data? = nil, for url: URL) {
-        store(image, data: data, for: WebImageRequest(url))
-    }
-
-    /// Stores an image as a request's result: an original in memory and on disk, a variant where
-    /// ``WebImageRequest/cacheAccess`` says.
+    /// Stores an image as a request's result, as if it had been loaded: an original in memory and on disk, a variant where
+    /// ``WebImageRequest/cacheAccess`` says. On disk its bytes are stored, or the encoded image.
     ///
     /// A partial image, and one for a URL that no loader of this manager loads, is not stored.
     ///
@@ -106,14 +101,14 @@ extension WebImageManager {
 
 extension WebImageManager {
     /// The current counters: totals since the manager was created, and the work in progress.
-    public var counters: WebImageCounters {
+    package var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
         counters.running = running.count
         counters.suspended = running.waitingCount
         for pipeline in pipelines.atWork {
-            counters.picturesUnderWay += pipeline.imageJobs.count
-            counters.filesUnderWay += pipeline.byteJobs.count
+            counters.imagesInProgress += pipeline.imageJobs.count
+            counters.filesInProgress += pipeline.byteJobs.count
         }
         counters.decodingQueueDepth = pipeline.decodingQueue.waitingCount
         counters.undecodedByteCount = pipeline.undecoded.heldByteCount

@@ -29,10 +29,10 @@ extension WebImageManager {
         public var minimumProgressInterval = 0.0
         /// Where bodies are stored while they arrive and afterwards: in memory up to 8 MiB, otherwise in a temporary file.
         /// Bytes that a loader reads from this machine's disk always stay in memory.
-        public var bodyStorage = BodyStorage()
-        /// Where interrupted transfers are stored to be resumed, also after the program has ended; by default in the disk
-        /// cache's directory. Transfers of requests that do not store originals are not kept.
-        public var resumption = Resumption.besideDiskCache
+        package var bodyStorage = BodyStorage()
+        /// Whether the bytes of interrupted transfers are stored in the disk cache's directory, so that the next load resumes them,
+        /// also after a restart of the program; `true` by default. Transfers of requests that do not store originals are not stored.
+        public var resumesTransfers = true
 
         /// Whether, how often and when a failed load is retried; ``RetryPolicy/none`` by default. A request can have its own
         /// policy.
@@ -43,7 +43,7 @@ extension WebImageManager {
             set { environment.connectivity = newValue }
         }
         /// How long one load may wait for a network in total; 5 minutes by default.
-        public var connectivityTimeLimit: Duration {
+        package var connectivityTimeLimit: Duration {
             get { environment.connectivityTimeLimit }
             set { environment.connectivityTimeLimit = newValue }
         }
@@ -61,7 +61,7 @@ extension WebImageManager {
         public var headers: [String: String] = [:]
         /// The names of header fields that are not part of cache keys, in addition to
         /// ``WebImageRequest/headersIgnoredByCacheKey``; empty by default.
-        public var headersIgnoredByCacheKey: Set<String> = []
+        package var headersIgnoredByCacheKey: Set<String> = []
         /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the request's,
         /// which take precedence. It is called for each request, also for those that a cache answers. If it changes
         /// credentials, the cache key changes.
@@ -74,7 +74,7 @@ extension WebImageManager {
         public var idleTimeout: Duration?
         /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the loader's
         /// limit. See ``WebImageRequest/totalTimeout``.
-        public var totalTimeout: Duration?
+        package var totalTimeout: Duration?
         /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses the URL.
         public var cacheKeyFilter: (@Sendable (URL) -> String)?
         /// Changes each request before it is used, above all its options; `nil` by default. It runs on the calling thread, also
@@ -88,8 +88,8 @@ extension WebImageManager {
         public var transformsVectors = true
         /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
         /// decoded at a smaller size, under a cache key of its own. No limit by default.
-        public var decodedByteLimit: Int?
-        /// Whether a larger picture in memory is scaled down for a request for a smaller one, and a smaller one is the preview
+        package var decodedByteLimit: Int?
+        /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the preview
         /// of a larger; `true` by default.
         public var reusesVariants = true
         /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews. The time

@@ -15,44 +15,33 @@ extension WebImageManager {
     ///
     /// The load starts with the iteration. It is cancelled if the iteration ends early, by `break` or by cancelling the task.
     /// After the task is cancelled, the iteration still delivers ``LoadEvent/finished(_:)`` with ``WebImageError/cancelled``.
-    public func events(for request: WebImageRequest) -> LoadEvents { LoadEvents(manager: self, request: request) }
+    ///
+    /// Each iteration is a separate load.
+    public func events(for request: WebImageRequest) -> some AsyncSequence<LoadEvent, Never> & Sendable {
+        LoadEvents(manager: self, request: request)
+    }
 }
 
-/// The events of a load. Each iteration is a separate load.
-public struct LoadEvents: AsyncSequence, Sendable {
+private struct LoadEvents: AsyncSequence, Sendable {
     let manager: WebImageManager
     let request: WebImageRequest
 
     /// Starts the load.
-    public func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
         let inbox = EventInbox()
         let callbacks = WebImageOperation.Callbacks(
             DirectCallbackQueue(), progress: { inbox.put(LoadProgress(received: $0, expected: $1)) },
             preview: { inbox.put($0) }, completion: { inbox.end($0) })
-        let operation = manager.start(
-            manager.prepared(request), callbacks)
+        let operation = manager.start(manager.prepared(request), callbacks)
         return Iterator(session: LoadSession(operation: operation, inbox: inbox))
     }
 
-    /// Reads the events of one load.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         let session: LoadSession
 
-        /// The attempts at a loader so far; see ``WebImageOperation/attempts``.
-        public var attempts: [LoadAttempt] { session.operation.attempts }
+        mutating func next() async -> LoadEvent? { await next(isolation: nil) }
 
-        /// Returns the next event; `nil` after ``LoadEvent/finished(_:)``.
-        public mutating func next() async -> LoadEvent? {
-            let session = session
-            return await withTaskCancellationHandler {
-                await session.inbox.next()
-            } onCancel: {
-                session.operation.cancel()
-            }
-        }
-
-        /// Returns the next event; `nil` after ``LoadEvent/finished(_:)``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> LoadEvent? {
+        mutating func next(isolation actor: isolated (any Actor)?) async -> LoadEvent? {
             let session = session
             return await withTaskCancellationHandler(
                 operation: { await session.inbox.next() }, onCancel: { session.operation.cancel() }, isolation: actor)

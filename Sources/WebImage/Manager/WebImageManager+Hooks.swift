@@ -54,7 +54,5 @@ extension WebImageManager {
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
         >(nil)
 
-        /// Creates hooks that change nothing.
-        public init() {}
     }
 }

@@ -172,7 +172,7 @@ extension WebImageManager {
         return noteAnswer(image, to: request, pipeline)
     }
 
-    /// Like ``cachedImage(for:)-(WebImageRequest)``, for a view, which loads the image after a miss: both count as one request.
+    /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.
     package func imageBeforeLoad(for request: WebImageRequest) -> Image? {
         let request = prepared(request)
         guard let (pipeline, context) = place(of: request) else { return nil }
@@ -203,7 +203,7 @@ extension WebImageManager {
         case .success(let response):
             if response.origin == .remote { blockList.remove(request.url) }
             configuration.log.write(response.origin == .remote ? .info : .debug) {
-                "Loaded \(request.displayURL) (\(response.origin.rawValue))"
+                "Loaded \(request.displayURL) (\(response.origin))"
             }
         case .failure(let error):
             note(error, of: request)

@@ -1,5 +1,5 @@
 import Dispatch
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImageCore
 
 /// Loads images from memory, from the disk cache, or through a loader from the network or a file.
@@ -49,15 +49,12 @@ public final class WebImageManager: Sendable {
         return context.request.options.contains(.queryDiskSync) ? pipeline.responseFromDisk(for: context)?.image : nil
     }
 
-    /// Returns the full-size image of `url` in memory; `nil` if there is none.
-    public func cachedImage(for url: URL) -> Image? { cachedImage(for: WebImageRequest(url)) }
-
-    /// Loads an image and calls the completion.
+    /// Starts to load an image, and calls the completion with the result.
     ///
     /// - Parameters:
     ///   - request: what to load.
     ///   - callbackQueue: where the callbacks run, one at a time; by default the request's queue, or else the manager's. They
-    ///     never run inside this call, even if the image is in memory. ``cachedImage(for:)-(WebImageRequest)`` returns such an
+    ///     never run inside this call, even if the image is in memory. ``cachedImage(for:)`` returns such an
     ///     image at once.
     ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected). Only
     ///     bytes from a loader count. Progress starts again with each further attempt at a loader;
@@ -80,6 +77,15 @@ public final class WebImageManager: Sendable {
             request, WebImageOperation.Callbacks(queue, progress: progress, preview: preview, completion: completion),
             mayBlock: true)
     }
+
+    /// Starts to load an image. ``WebImageOperation/response`` waits for the result.
+    ///
+    /// ```swift
+    /// let operation = manager.load(request)
+    /// operation.priority = .high
+    /// let response = try await operation.response
+    /// ```
+    public func load(_ request: WebImageRequest) -> WebImageOperation { load(request) { _ in } }
 
     /// Cancels all loads in progress. Each completion receives ``WebImageError/cancelled``. Does not cancel
     /// ``data(for:method:body:)``, which is cancelled with its task.

@@ -66,7 +66,7 @@ public final class WebImageOperation: Sendable {
     private struct Storage {
         var isCancelled = false
         var isHeldUp = false
-        var response: WebImageResponse?
+        var result: Result<WebImageResponse, WebImageError>?
         var priority: LoadPriority
         var subscription: (any LoaderTask)?
         var progressHandler: ProgressHandler?
@@ -122,9 +122,6 @@ public final class WebImageOperation: Sendable {
                 completionHandler: callbacks.completion))
     }
 
-    /// The options of the request.
-    public var options: WebImageOptions { request.options }
-
     /// The current state.
     public var state: State {
         storage.withLock { storage in
@@ -134,14 +131,35 @@ public final class WebImageOperation: Sendable {
         }
     }
 
-    /// The response; `nil` before the end and after a failure.
-    public var response: WebImageResponse? { storage.withLock { $0.response } }
+    /// The response, as soon as the load has ended.
+    ///
+    /// Cancelling the task that waits cancels the load, as ``cancel()`` does, for all that wait for this operation. Any number of
+    /// tasks can wait. They continue right before the completion is called.
+    ///
+    /// - Throws: the error of the load; ``WebImageError/cancelled`` if the load or the task was cancelled.
+    public var response: WebImageResponse {
+        get async throws(WebImageError) {
+            let ended: Result<WebImageResponse, WebImageError> = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    whenEnded { [self] in
+                        continuation.resume(returning: result ?? Result.failure(WebImageError.cancelled))
+                    }
+                }
+            } onCancel: {
+                cancel()
+            }
+            return try ended.get()
+        }
+    }
+
+    /// The result; `nil` before the end.
+    package var result: Result<WebImageResponse, WebImageError>? { storage.withLock { $0.result } }
 
     /// Whether the completion has been called, or is being called.
-    public var isFinished: Bool { storage.withLock { $0.isEnded } }
+    package var isFinished: Bool { storage.withLock { $0.isEnded } }
 
     /// Whether ``cancel()`` was called before the end.
-    public var isCancelled: Bool { storage.withLock { $0.isCancelled } }
+    package var isCancelled: Bool { storage.withLock { $0.isCancelled } }
 
     /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for an image
     /// from memory or disk. If work is shared, each operation has all its attempts.
@@ -286,8 +304,8 @@ public final class WebImageOperation: Sendable {
             if case .success(var response) = result {
                 response.attempts = storage.attempts
                 result = .success(response)
-                storage.response = response
             }
+            storage.result = result
             return storage.end(with: result)
         }
         guard let ending else { return }

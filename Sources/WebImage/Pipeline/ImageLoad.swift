@@ -9,6 +9,7 @@ import WebImageLoading
 /// ```
 ///  start ─► memory? ─► variant on disk? ─► make ─┬─► with processors: image job of the input ─► process ──┐
 ///                                                ├─► larger variant in memory ─► scale down ──────────────┼─► finish
+///                                                ├─► the request's closure ─► scale down ─────────────────┤
 ///                                                └─► bytes job ─► decode ─► store ────────────────────────┘
 /// ```
 final class ImageLoad: Sendable {
@@ -76,6 +77,7 @@ final class ImageLoad: Sendable {
     // MARK: Bytes
 
     func load(from sources: ByteSources) {
+        if let provider = context.imageProvider { return callClosure(of: provider, sources) }
         let watch = cache.watch(context.key)
         let previews = context.request.options.previews.map { ArrivingPreviews(for: self, $0) }
         job.run { priority in

@@ -135,8 +135,16 @@ final class LoadContext: Sendable {
 
     /// Whether the request may use the network.
     var mayUseNetwork: Bool {
-        !(loader is DataProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
+        !(loader is RequestProvider) && !["file", "data"].contains(request.url.scheme?.lowercased())
             && byteSources.contains(.loader)
+    }
+
+    /// The closure of a request that returns an image; `nil` for other requests.
+    var imageProvider: RequestProvider? {
+        guard !request.hasStandardDetails, let provider = loader as? RequestProvider, provider.givesImage else {
+            return nil
+        }
+        return provider
     }
 
     // MARK: Decoding

@@ -47,7 +47,7 @@ final class Pipeline: Sendable {
         self.originals = originals.map(CacheAdapter.pipelineCache) ?? cache
         loaders = configuration.loaders
         codecs = configuration.codecs
-        partialBodies = configuration.resumption.store(for: self.originals.base)
+        partialBodies = configuration.resumesTransfers ? (self.originals.base as? ImageCache)?.disk?.partialBodies : nil
         self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
         self.undecoded = undecoded
         counters = other?.counters ?? PipelineCounters()
@@ -265,29 +265,9 @@ extension LoaderRequest {
     func hasHeader(_ name: String) -> Bool { headers.keys.contains { $0.lowercased() == name } }
 }
 
-extension WebImageManager.Configuration {
-    /// Where interrupted transfers are kept to be resumed.
-    public enum Resumption: Sendable {
-        /// In the disk cache's directory; nowhere without a disk cache.
-        case besideDiskCache
-        /// In a store of its own.
-        case store(PartialBodyStore)
-        /// Nowhere: interrupted transfers start again.
-        case off
-
-        func store(for cache: any ImageCaching) -> PartialBodyStore? {
-            switch self {
-            case .off: nil
-            case .store(let store): store
-            case .besideDiskCache: (cache as? ImageCache)?.disk?.partialBodies
-            }
-        }
-    }
-}
-
 extension DiskCache {
     /// The store of interrupted transfers in this cache's directory.
-    public var partialBodies: PartialBodyStore {
+    package var partialBodies: PartialBodyStore {
         var configuration = PartialBodyStore.Configuration(
             directory: self.configuration.directory.appending(path: "partial"))
         configuration.freeSpaceFloor = self.configuration.freeSpaceFloor

@@ -26,7 +26,7 @@ public enum Placeholder: Sendable {
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``, and
     ///   ``WebImageError/processing(identifier:reason:url:)`` for an invalid color.
-    public func image(
+    package func image(
         for request: WebImageRequest, manager: WebImageManager = .shared
     ) throws(WebImageError) -> Image? {
         switch self {
@@ -39,7 +39,7 @@ public enum Placeholder: Sendable {
     /// Returns the image to show without a request; `nil` for placeholders that depend on one.
     ///
     /// - Throws: the same errors as ``image(for:manager:)``.
-    public func image() throws(WebImageError) -> Image? {
+    package func image() throws(WebImageError) -> Image? {
         switch self {
         case .image(let image): image
         case .color(let color): try Image(color: color, size: PointSize(width: 1, height: 1))
@@ -52,10 +52,10 @@ public enum Placeholder: Sendable {
 
 extension WebImageManager {
     /// Returns the largest image of a request's URL in memory, in any size and without processors; `nil` if there is none. This
-    /// does not read the disk. ``cachedImage(for:)-(WebImageRequest)`` returns the exact image.
+    /// does not read the disk. ``cachedImage(for:)`` returns the exact image.
     ///
     /// Other sizes than the request's are found only if this manager has put them into memory.
-    public func cachedVariant(of request: WebImageRequest) -> Image? {
+    package func cachedVariant(of request: WebImageRequest) -> Image? {
         var request = prepared(request)
         request.processors = []
         guard let (pipeline, context) = place(of: request) else { return nil }

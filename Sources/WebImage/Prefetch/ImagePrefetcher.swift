@@ -21,34 +21,29 @@ public final class ImagePrefetcher: Sendable {
         case memory
     }
 
-    /// The configuration of a prefetcher.
-    public struct Configuration: Sendable {
-        /// Where images are put; ``Destination/memory`` by default.
-        public var destination = Destination.memory
-        /// The number of images that load at once; 3 by default.
-        public var maximumConcurrentCount = 3
-        /// The priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests are ignored.
-        public var priority = LoadPriority.low
-        /// The queue for progress and completions; `nil`, the default, uses the manager's queue.
-        public var callbackQueue: (any CallbackQueue)?
-
-        /// Creates the default configuration.
-        public init() {}
-    }
-
-    /// The prefetcher's configuration.
-    public let configuration: Configuration
+    package let destination: Destination
+    private let priority: LoadPriority
     private let manager: WebImageManager
     private let callbackQueue: any CallbackQueue
     private let idleHandler: Int
     private let schedule: Schedule
 
     /// Creates a prefetcher that loads through `manager`.
-    public init(manager: WebImageManager = .shared, configuration: Configuration = Configuration()) {
+    ///
+    /// - Parameters:
+    ///   - destination: where images are put; ``Destination/memory`` by default.
+    ///   - maximumConcurrentCount: the number of images that load at once; 3 by default.
+    ///   - priority: the priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests are ignored.
+    ///   - callbackQueue: the queue for progress and completions; `nil`, the default, uses the manager's queue.
+    public init(
+        manager: WebImageManager = .shared, destination: Destination = .memory, maximumConcurrentCount: Int = 3,
+        priority: LoadPriority = .low, callbackQueue: (any CallbackQueue)? = nil
+    ) {
         self.manager = manager
-        self.configuration = configuration
-        callbackQueue = configuration.callbackQueue ?? manager.callbackQueue
-        let schedule = Schedule(manager, configuration)
+        self.destination = destination
+        self.priority = priority
+        self.callbackQueue = callbackQueue ?? manager.callbackQueue
+        let schedule = Schedule(manager, maximumConcurrentCount: maximumConcurrentCount)
         self.schedule = schedule
         idleHandler = manager.running.addIdleHandler { [weak schedule] in schedule?.startNext() }
     }
@@ -80,20 +75,12 @@ public final class ImagePrefetcher: Sendable {
         return batch
     }
 
-    /// Starts to load the images at `urls` at full size; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
+    /// Starts to load the images at `urls` at full size, like ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
     @discardableResult
     public func prefetch(
         _ urls: [URL], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
         completion: @escaping @Sendable (PrefetchProgress) -> Void
     ) -> PrefetchBatch { prefetch(urls.map { WebImageRequest($0) }, progress: progress, completion: completion) }
-
-    /// Starts to load a batch; see ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
-    @discardableResult
-    public func prefetch(_ requests: [WebImageRequest]) -> PrefetchBatch { prefetch(requests) { _ in } }
-
-    /// Starts to load the images at `urls` at full size.
-    @discardableResult
-    public func prefetch(_ urls: [URL]) -> PrefetchBatch { prefetch(urls) { _ in } }
 
     /// Loads a batch and returns when it has ended. Cancelling the task cancels the batch.
     public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {
@@ -117,12 +104,12 @@ public final class ImagePrefetcher: Sendable {
 
     private func prefetching(_ request: WebImageRequest) -> WebImageRequest {
         var request = request
-        request.priority = configuration.priority
+        request.priority = priority
         request.options.subtract([
             .progressive, .progressiveBlur, .queryDiskSync, .queryMemoryData,
         ])
         if !request.hasStandardDetails { request.lowResolutionURL = nil }
-        if configuration.destination == .disk { request.options.insert(.ignoreDecoding) }
+        if destination == .disk { request.options.insert(.ignoreDecoding) }
         return request
     }
 }

@@ -11,8 +11,7 @@ public struct PrefetchProgress: Sendable, Hashable {
     /// Whether the batch was cancelled.
     public var isCancelled = false
 
-    /// Creates the progress of a batch that has not started.
-    public init(total: Int) { self.total = total }
+    package init(total: Int) { self.total = total }
 
     /// The number of images that were loaded, skipped or failed.
     public var finished: Int { loaded + skipped + failed }

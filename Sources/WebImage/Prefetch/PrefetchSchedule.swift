@@ -13,12 +13,12 @@ extension ImagePrefetcher {
         }
 
         private let manager: WebImageManager
-        private let configuration: Configuration
+        private let maximumConcurrentCount: Int
         private let state = Lock(State())
 
-        init(_ manager: WebImageManager, _ configuration: Configuration) {
+        init(_ manager: WebImageManager, maximumConcurrentCount: Int) {
             self.manager = manager
-            self.configuration = configuration
+            self.maximumConcurrentCount = max(1, maximumConcurrentCount)
         }
 
         var isPaused: Bool {
@@ -60,7 +60,7 @@ extension ImagePrefetcher {
             }
         }
 
-        private var limit: Int { manager.running.hasWanted ? 1 : max(1, configuration.maximumConcurrentCount) }
+        private var limit: Int { manager.running.hasWanted ? 1 : maximumConcurrentCount }
 
         private func lookAgain() -> Bool {
             state.withLock { state in

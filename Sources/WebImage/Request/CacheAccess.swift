@@ -13,8 +13,7 @@ public struct CacheAccess: Sendable, Hashable {
         self.store = store
     }
 
-    /// Creates an access that reads and writes `tiers`.
-    public init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
+    private init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
 
     /// Memory only.
     public static let memory = CacheAccess(.memory)

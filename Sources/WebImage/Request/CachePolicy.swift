@@ -15,7 +15,7 @@
 ///
 /// Loaders without HTTP give the rules nothing to work with. Under ``http`` and ``refresh``, what they load is loaded each
 /// time. Under ``offline``, files on this machine's disk are available.
-public enum CachePolicy: String, Sendable, Hashable, Codable, CaseIterable {
+public enum CachePolicy: Sendable, Hashable, CaseIterable {
     /// Uses the cached copy regardless of age: memory, then disk, then the loader. The default, as in every image library,
     /// because an image's URL is expected to change with its content.
     case cacheFirst

@@ -25,7 +25,7 @@ struct RequestDetails: Sendable {
     var alternatives: [URL] = []
     var waitsForConnectivity = false
     var lowResolutionURL: URL?
-    var provider: DataProvider?
+    var provider: RequestProvider?
 
     var cache: (any ImageCaching)?
     var originalCache: (any ImageCaching)?
@@ -34,7 +34,7 @@ struct RequestDetails: Sendable {
     var cacheAccess = CacheAccess.memory
     var originalCacheAccess = CacheAccess.disk
     var cacheKeyFilter: (@Sendable (URL) -> String)?
-    var serializer: WebImageRequest.Serializer?
+    var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)?
 
     var decodingLimits: DecodingLimits?
     var decodedByteLimit: Int?

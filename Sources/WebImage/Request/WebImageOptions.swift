@@ -31,7 +31,7 @@ extension WebImageOptions {
     /// they are `nil`. With ``queryDiskSync`` the call blocks until they are read.
     public static let queryMemoryData = WebImageOptions(rawValue: 1 << 3)
     /// If memory does not have the image, the disk is read and the file decoded within the call, so that
-    /// ``WebImageManager/cachedImage(for:)-(WebImageRequest)`` finds it too: **the call blocks for that time**. `async` functions
+    /// ``WebImageManager/cachedImage(for:)`` finds it too: **the call blocks for that time**. `async` functions
     /// ignore this, because they must not block.
     public static let queryDiskSync = WebImageOptions(rawValue: 1 << 4)
 }

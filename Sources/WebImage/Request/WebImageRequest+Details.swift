@@ -21,7 +21,7 @@ extension WebImageRequest {
     }
 
     /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by default. They
-    /// are not part of the cache key. Those of ``WebImageManager/Configuration/headersIgnoredByCacheKey`` apply as well.
+    /// are not part of the cache key.
     public var headersIgnoredByCacheKey: Set<String> {
         get { box?.details.headersIgnoredByCacheKey ?? [] }
         set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
@@ -107,7 +107,7 @@ extension WebImageRequest {
     }
 
     /// Whether the load waits for a network instead of failing without one; `false` by default. The wait does not count as an
-    /// attempt of ``retryPolicy``. After ``WebImageManager/Configuration/connectivityTimeLimit`` the load fails with
+    /// attempt of ``retryPolicy``. After 5 minutes without one the load fails with
     /// ``WebImageError/TimeoutReason/offline``. Loads from servers on this machine do not wait.
     ///
     /// Combine this with a retry policy, because name servers may become available a moment after the network.
@@ -168,10 +168,6 @@ extension WebImageRequest {
 
 /// Properties for caching.
 extension WebImageRequest {
-    /// Returns the bytes to store on disk, given an image, the bytes it came with, if any, and its key; `nil` leaves the choice
-    /// to the cache. It runs on a decoding thread.
-    public typealias Serializer = @Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?
-
     /// The tiers for the image as requested; ``CacheAccess/memory`` by default, since it can be made again from the original.
     ///
     /// With the disk tier, thumbnails and processed images are stored there too, encoded, and read without the original.
@@ -195,9 +191,11 @@ extension WebImageRequest {
         set { changeDetails { $0.cacheKeyFilter = newValue } }
     }
 
-    /// Returns the bytes to store on disk in place of the original or encoded ones; `nil` by default.
+    /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, the bytes it came with, if any,
+    /// and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
+    ///
     /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
-    public var serializer: Serializer? {
+    public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)? {
         get { details.serializer }
         set { changeDetails { $0.serializer = newValue } }
     }

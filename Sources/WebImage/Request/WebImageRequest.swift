@@ -65,7 +65,7 @@ public struct WebImageRequest: Sendable {
 
     /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for cookies,
     /// stored credentials and certificates.
-    public init(_ request: LoaderRequest, options: WebImageOptions = []) {
+    package init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
             idleTimeout: request.idleTimeout)

@@ -1,5 +1,5 @@
 /// Where an image came from.
-public enum ImageOrigin: String, Sendable, Hashable, Codable, CaseIterable {
+public enum ImageOrigin: Sendable, Hashable {
     /// There is no image.
     case none
     /// From memory, within the call that requested it.

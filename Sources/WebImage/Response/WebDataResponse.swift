@@ -14,17 +14,17 @@ public struct WebDataResponse: Sendable {
     /// Where the response came from.
     public var origin: ImageOrigin
     /// Whether the body came from the cache, and the server has just confirmed that it is current.
-    public var isConfirmed: Bool
+    package var isConfirmed: Bool
     /// Whether a cached response was served that is no longer fresh, because the server allows that or because the policy does
     /// not ask the server.
-    public var isStale: Bool
+    package var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
     /// What happened during the load.
-    public var trace: LoadTrace
+    package var trace: LoadTrace
 
     /// Returns the value of the last field with this name, in any case.
-    public func headerValue(_ name: String) -> String? {
+    package func headerValue(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.last { $0.name.lowercased() == wanted }?.value
     }

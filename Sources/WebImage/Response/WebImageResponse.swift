@@ -42,8 +42,7 @@ public struct WebImageResponse: Sendable {
         return recorder.trace(from: start)
     }
 
-    /// Creates a response.
-    public init(
+    package init(
         image: Image, url: URL, origin: ImageOrigin, data: Data? = nil, metrics: LoaderMetrics? = nil
     ) {
         self.image = image

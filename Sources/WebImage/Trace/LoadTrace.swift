@@ -5,15 +5,14 @@
 /// let response = try await manager.response(for: request)
 /// for entry in response.trace.entries { print(entry) }
 /// ```
-public struct LoadTrace: Sendable, Hashable, Codable {
+public struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
     public var entries: [Entry]
 
-    /// Creates a trace.
-    public init(entries: [Entry] = []) { self.entries = entries }
+    package init(entries: [Entry] = []) { self.entries = entries }
 
     /// A stage of a load.
-    public enum Stage: String, Sendable, Hashable, Codable, CaseIterable {
+    package enum Stage: String, Sendable, Hashable, CaseIterable {
         /// A look-up in memory.
         case memory
         /// A look-up on disk.
@@ -35,9 +34,9 @@ public struct LoadTrace: Sendable, Hashable, Codable {
     }
 
     /// An entry of a trace.
-    public struct Entry: Sendable, Hashable, Codable {
+    public struct Entry: Sendable, Hashable {
         /// The stage.
-        public var stage: Stage
+        package var stage: Stage
         /// When it started, in seconds from the start of the request; negative for shared work that was already in progress.
         public var start: Double
         /// How long it took, in seconds; 0 if that is not measured.
@@ -45,8 +44,7 @@ public struct LoadTrace: Sendable, Hashable, Codable {
         /// What happened, as a text for people. It may change between versions.
         public var message: String
 
-        /// Creates an entry.
-        public init(stage: Stage, start: Double, duration: Double = 0, message: String) {
+        package init(stage: Stage, start: Double, duration: Double = 0, message: String) {
             self.stage = stage
             self.start = start
             self.duration = duration

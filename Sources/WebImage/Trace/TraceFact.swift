@@ -27,6 +27,7 @@ enum TraceFact: Sendable {
     case processed(String)
     case failed(WebImageError)
     case invalidated(count: Int)
+    case provided
 }
 
 extension TraceFact {
@@ -36,34 +37,36 @@ extension TraceFact {
 extension TraceFact: CustomStringConvertible {
     var description: String {
         switch self {
-        case .memoryAnswered: "the picture is in memory"
-        case .memoryShown: "the picture in memory is shown until the server has answered"
-        case .noDisk: "the disk cache has no part in it"
+        case .memoryAnswered: "the image is in memory"
+        case .memoryShown: "the image in memory is a preview until the server has responded"
+        case .noDisk: "the disk cache is not used"
         case .diskRead(0, _): "nothing is stored"
         case .diskRead(let count, let byteCount):
-            "\(byteCount.map { "\($0) bytes are" } ?? "something is") stored"
-                + (count > 1 ? ", one of \(count) answers for this URL" : "")
-        case .decided(let decision, let policy): "\(policy.rawValue): \(decision.words)"
+            (byteCount.map { "\($0) bytes are stored" } ?? "a response is stored")
+                + (count > 1 ? ", one of \(count) responses for this URL" : "")
+        case .decided(let decision, let policy): "\(policy): \(decision.words)"
         case .answered(let answer, let conditions): answer.words(conditions: conditions)
         case .triedAgain(let attempts): attempts.words
-        case .confirmed: "the server has confirmed what is stored"
+        case .confirmed: "the server confirmed that the stored response is current"
         case .unconfirmed:
-            "the server has confirmed something else than what is stored: it is asked again for all of it"
-        case .standsIn: "what is stored stands in for the server's answer"
-        case .stored(let byteCount): "\(byteCount) bytes go to the disk cache"
-        case .notStored(let obstacle): "not on disk: \(obstacle)"
-        case .keptDespite(let obstacle): "on disk only for requests that do not go by HTTP: \(obstacle)"
-        case .errorStored(let status): "status \(status) is kept as the answer, as long as it is fresh"
-        case .removed(let status): "status \(status): what was stored goes"
+            "the server confirmed a response that is not the stored one; loading the whole response"
+        case .standsIn: "the stored response is used, because the server failed"
+        case .stored(let byteCount): "storing \(byteCount) bytes on disk"
+        case .notStored(let obstacle): "not stored on disk: \(obstacle)"
+        case .keptDespite(let obstacle): "stored on disk only for policies that ignore HTTP: \(obstacle)"
+        case .errorStored(let status): "status \(status) is cached while it is fresh"
+        case .removed(let status): "status \(status): removing the stored response"
         case .decoded(let size, let format): "\(size)\(format.map { " \($0.name)" } ?? "")"
-        case .variantRead(let byteCount): "the very picture is stored, \(byteCount) bytes"
-        case .notDecoded(let info): "left undecoded: \(info.size) \(info.format.name)"
-        case .reused(let larger, let size): "\(size), made of the \(larger) that memory has"
+        case .variantRead(let byteCount): "the image is stored at this size, \(byteCount) bytes"
+        case .notDecoded(let info): "not decoded: \(info.size) \(info.format.name)"
+        case .reused(let larger, let size): "\(size), scaled down from \(larger) in memory"
         case .processed(let identifier): identifier
         case .failed(let error): error.description
         case .invalidated(let count):
             count == 1
-                ? "what was stored for the URL is out of date" : "what was stored for \(count) URLs is out of date"
+                ? "the stored response for the URL is out of date"
+                : "the stored responses for \(count) URLs are out of date"
+        case .provided: "the request's closure returned the image"
         }
     }
 }
@@ -71,19 +74,19 @@ extension TraceFact: CustomStringConvertible {
 extension HTTPCachePolicy.Decision {
     fileprivate var words: String {
         switch self {
-        case .serve(_, let reason): "answered from the cache: \(reason)"
+        case .serve(_, let reason): "served from the cache: \(reason)"
         case .serveAndRevalidate(_, let question, let reason):
-            "shown from the cache while the server is asked: \(reason)\(question.words)"
-        case .revalidate(_, let question, let reason): "the server is asked: \(reason)\(question.words)"
-        case .load(let reason): "loaded: \(reason)"
-        case .fail(let reason): "no server may be asked: \(reason)"
+            "served from the cache and revalidating: \(reason)\(question.words)"
+        case .revalidate(_, let question, let reason): "revalidating: \(reason)\(question.words)"
+        case .load(let reason): "loading: \(reason)"
+        case .fail(let reason): "not allowed to use the network: \(reason)"
         }
     }
 }
 
 extension HTTPCachePolicy.Revalidation {
     fileprivate var words: String {
-        conditions.isEmpty ? "; without anything to ask by, for all of it" : ""
+        conditions.isEmpty ? "; no validator, so the whole response is loaded" : ""
     }
 }
 
@@ -91,7 +94,7 @@ extension LoaderAnswer {
     fileprivate func words(conditions: [HTTPField]) -> String {
         var words =
             conditions.isEmpty
-            ? "" : "asked with " + conditions.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "; "
+            ? "" : "sent " + conditions.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "; "
         switch body {
         case .success(let data):
             words += head?.statusCode.map { "status \($0), \(data.count) bytes" } ?? "\(data.count) bytes"
@@ -103,7 +106,7 @@ extension LoaderAnswer {
             words += redirectCount == 1 ? ", after a redirect" : ", after \(redirectCount) redirects"
         }
         if let version = exchange.httpVersion { words += ", \(version.rawValue)" }
-        return words + (exchange.isConnectionReused ? ", on a connection that was there" : ", on a new connection")
+        return words + (exchange.isConnectionReused ? ", on an existing connection" : ", on a new connection")
     }
 }
 
@@ -118,8 +121,8 @@ extension [LoadAttempt] {
         case .none: break
         case .backoff(let duration): words += " after a wait of \(duration.words)"
         case .retryAfter(let duration):
-            words += " after a wait of \(duration.words), as the server wants it (Retry-After)"
-        case .connectivity: words += " after a wait for a network"
+            words += " after a wait of \(duration.words), as the server asked for (Retry-After)"
+        case .connectivity: words += " after waiting for a network"
         }
         if let failed, let error = failed.error { words += "; attempt \(failed.number): \(error)" }
         return words

@@ -11,36 +11,36 @@ extension EncodingRequest {
         /// - Parameter canBeProgressive: whether `--progressive` selects progressive JPEG.
         init(in parser: OptionParser, canBeProgressive: Bool) {
             format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
-            quality = parser.option("quality", value: "0…100", help: "Of JPEG and lossy WebP; 85 unless given")
-            lossless = parser.flag("lossless", help: "Keep every pixel in WebP")
+            quality = parser.option("quality", value: "0…100", help: "Quality of JPEG and lossy WebP; 85 by default")
+            lossless = parser.flag("lossless", help: "Lossless WebP")
             progressive =
                 canBeProgressive
-                ? parser.flag("progressive", help: "Write JPEG in scans, each finer than the last") : nil
-            optimized = parser.flag("optimize", help: "Make JPEG's codes for this picture: shorter, slower")
+                ? parser.flag("progressive", help: "Progressive JPEG") : nil
+            optimized = parser.flag("optimize", help: "Optimize the Huffman codes of JPEG; smaller, slower")
             chroma = parser.option(
-                "chroma", value: "444|422|420", help: "How much colour JPEG keeps; 420 below a quality of 90, else 444")
-            level = parser.option("level", value: "0…12", help: "How hard PNG is compressed; 4 unless given")
+                "chroma", value: "444|422|420", help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
+            level = parser.option("level", value: "0…12", help: "Compression level of PNG; 4 by default")
             filter = parser.option(
-                "filter", value: "NAME", help: "PNG's: adaptive (default), none, sub, up, average or paeth")
-            effort = parser.option("effort", value: "0…6", help: "How hard WebP is compressed; 4 unless given")
+                "filter", value: "NAME", help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
+            effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
             alphaQuality = parser.option(
-                "alpha-quality", value: "0…100", help: "Of transparency in lossy WebP; 100 unless given")
+                "alpha-quality", value: "0…100", help: "Quality of transparency in lossy WebP; 100 by default")
             dithering = parser.option(
-                "dither", value: "NAME", help: "GIF's: none, ordered or floyd-steinberg (default)")
+                "dither", value: "NAME", help: "GIF dithering: none, ordered or floyd-steinberg (default)")
             palette = parser.option(
-                "palette", value: "frame|global", help: "A GIF palette for each frame, or one for all")
-            colors = parser.option("colors", value: "2…256", help: "Of a GIF palette; 256 unless given")
+                "palette", value: "frame|global", help: "One GIF palette per frame (default), or one for all frames")
+            colors = parser.option("colors", value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
             loop = parser.option(
-                "loop", value: "N", help: "Play an animation N times; 0 for ever; as it did unless given")
-            wholeFrames = parser.flag("whole-frames", help: "Write all of each frame, not what changes")
-            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counted from 1")
+                "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
+            wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
+            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counting from 1")
             firstFrame = parser.flag("first-frame", help: "Write only the first frame")
             maximum = parser.option(
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
             background = parser.option(
                 "background", value: "#rrggbb",
-                help: "What lies behind transparent pixels in JPEG and GIF; white unless given")
+                help: "Color behind transparent pixels in JPEG and GIF; white by default")
         }
 
         func request(from parser: OptionParser, isResized: Bool) throws(ArgumentError) -> EncodingRequest {
@@ -108,7 +108,7 @@ extension EncodingRequest {
                 request.frameNumber = 1
             }
             if request.frameNumber != nil, loop.value != nil || wholeFrames.isSet {
-                throw parser.error("a single frame is no animation: --loop and --whole-frames have nothing to do")
+                throw parser.error("--loop and --whole-frames need an animation, not a single frame")
             }
         }
     }

@@ -18,7 +18,7 @@ extension OptionParser {
         guard output == OutputFile.standardOutput else { return }
         if inputs.count > 1 { throw error("standard output ('-') takes one image; name a directory") }
         if let text = texts.first(where: \.isGiven) {
-            throw error("--\(text.name) prints to standard output, where the image goes; name a file")
+            throw error("--\(text.name) prints to standard output, where the image is written; name a file")
         }
         if isatty(STDOUT_FILENO) == 1 { throw error("the image would fill the terminal with bytes; name a file") }
     }
@@ -91,7 +91,7 @@ extension OptionParser {
         guard hasAlpha || digits.utf8.count == 6, digits.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
             let number = Int(hasAlpha ? digits : digits + "ff", radix: 16)
         else {
-            throw error("--\(name) takes a colour as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
+            throw error("--\(name) takes a color as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
         }
         func level(_ shift: Int) -> Double { Double(number >> shift & 0xFF) / 255 }
         return Color(red: level(24), green: level(16), blue: level(8), alpha: level(0))
@@ -151,7 +151,7 @@ extension OptionParser {
             }
             let value = parts[1].drop { $0 == " " || $0 == "\t" }
             guard !value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) else {
-                throw error("--header \(name): the value holds a control character")
+                throw error("--header \(name): the value contains a control character")
             }
             headers = headers.filter { $0.key.lowercased() != name.lowercased() }
             headers[String(name)] = String(value)

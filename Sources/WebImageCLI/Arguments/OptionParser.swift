@@ -3,7 +3,7 @@ internal import CWebImageGLib
 /// Declares the arguments of a command and parses them with GLib's option parser (`GOptionContext`).
 ///
 /// ```swift
-/// let parser = OptionParser(command: "webimage get", summary: "Loads pictures.", operands: "URL|FILE…")
+/// let parser = OptionParser(command: "webimage get", summary: "Loads images.", operands: "URL|FILE…")
 /// let size = parser.option("size", value: "WxH", help: "…")
 /// let inputs = try parser.parse(arguments)
 /// size.value
@@ -79,7 +79,7 @@ final class OptionParser {
     ///
     /// - Throws: ``ArgumentError/usage(command:reason:)``; ``ArgumentError/help(_:)`` for `--help`.
     func parse(_ arguments: [String]) throws(ArgumentError) -> [String] {
-        let help = flag("help", letter: "h", help: "Print this and exit")
+        let help = flag("help", letter: "h", help: "Print this help and exit")
         let rest = Option()
         let rows =
             declarations
@@ -124,7 +124,7 @@ final class OptionParser {
             let reason = unknownOption(in: arguments, failure.pointee) ?? String(cString: failure.pointee.message)
             throw .usage(command: command, reason: reason)
         }
-        guard isParsed else { throw .usage(command: command, reason: "the arguments can't be read") }
+        guard isParsed else { throw .usage(command: command, reason: "the arguments cannot be read") }
         if help.isSet, let text = g_option_context_get_help(context, 1, nil) {
             defer { g_free(text) }
             throw .help(String(cString: text))

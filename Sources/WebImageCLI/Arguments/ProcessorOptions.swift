@@ -8,13 +8,14 @@ struct ProcessorOptions {
 
     init(in parser: OptionParser) {
         rotation = parser.option(
-            "rotate", value: "DEGREES", help: "Turn it clockwise; between quarters it grows, with clear corners")
-        flip = parser.option("flip", value: "h|v", help: "Mirror it, left to right or top to bottom")
-        grayscale = parser.flag("grayscale", help: "Take the colour out")
+            "rotate", value: "DEGREES", help: "Rotate clockwise; the image grows, with transparent corners")
+        flip = parser.option("flip", value: "h|v", help: "Mirror horizontally or vertically")
+        grayscale = parser.flag("grayscale", help: "Remove the color")
         tint = parser.option(
-            "tint", value: "#rrggbb[aa]", help: "Put this colour in place of its own; alpha mixes them")
-        blur = parser.option("blur", value: "R", help: "Blur it; R pixels are about twice a Gaussian's deviation")
-        radius = parser.option("round", value: "R", help: "Round its corners, with a radius of R pixels")
+            "tint", value: "#rrggbb[aa]", help: "Tint with this color; alpha blends it with the original")
+        blur = parser.option(
+            "blur", value: "R", help: "Blur with a radius of R pixels, about twice a Gaussian's deviation")
+        radius = parser.option("round", value: "R", help: "Round the corners with a radius of R pixels")
     }
 
     /// Returns the processors for the given options, in order of their application.

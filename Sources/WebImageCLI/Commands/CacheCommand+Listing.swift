@@ -33,9 +33,9 @@ extension DiskCache.Statistics {
         var lines = [
             "\(directory): \(entries), \(ByteCount(Int(byteCount)))",
             "  values    \(count - files.count) in \(segmentCount) (\(ByteCount(Int(segments.byteCount))), "
-                + "\(ByteCount(Int(segments.liveByteCount))) of them in use), \(files.count) in files of their own "
+                + "\(ByteCount(Int(segments.liveByteCount))) in use), \(files.count) in separate files "
                 + "(\(ByteCount(Int(files.byteCount)))); index \(ByteCount(Int(indexByteCount)))",
-            "  look-ups  \(lookUps), of which \(hits) found something\(rate); \(evicted) evicted",
+            "  look-ups  \(lookUps), \(CacheCommand.counted(hits, "hit", "hits"))\(rate); \(evicted) evicted",
         ]
         if let oldestCreation, let newestCreation, let oldestAccess, let newestAccess {
             lines.append(

@@ -5,7 +5,7 @@ internal import WebImage
 /// `webimage cache`: lists and changes the contents of the disk cache.
 struct CacheCommand: Command {
     static let name = "cache"
-    static let summary = "Look into the disk cache, or clean it"
+    static let summary = "Inspect or clean the disk cache"
 
     /// The action to perform.
     enum Action {
@@ -38,27 +38,26 @@ struct CacheCommand: Command {
             command: "webimage cache", summary: Self.summary + ".", operands: "ACTION",
             details: """
                 Actions:
-                  stats        how many entries there are, how large, how old and where they are, and how many
-                               look-ups found something
-                  list         the entries, in the order in which they were stored: size, age, last use, expiry
+                  stats        print the number, size, age and place of the entries, and the hit rate
+                  list         print the entries in the order they were stored: size, age, last use, expiry
                   get KEY      write the bytes of an entry to --output, or to standard output
                   remove KEY…  remove entries
-                  clear        remove everything
-                  trim [SIZE]  remove what is too old, and the least recently used down to SIZE bytes (or 500K,
-                               20M, 1G), --count entries and --age days, or to the cache's own limits
+                  clear        remove all entries
+                  trim [SIZE]  remove expired entries, and then the least recently used down to SIZE bytes (or
+                               500K, 20M, 1G), --count entries and --age days, or to the cache's own limits
 
-                An entry's key is the URL its picture came from; 'list' prints it. No action makes a cache
-                where --cache-dir names none.
+                The key of an entry is the URL of its image; 'list' prints it. No action creates a cache.
                 """)
         let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
-        let output = parser.option("output", letter: "o", value: "FILE", help: "Where 'get' writes")
-        let count = parser.option("count", value: "N", help: "How many entries 'trim' leaves")
-        let age = parser.option("age", value: "DAYS", help: "How long 'trim' leaves what nobody uses")
+        let output = parser.option("output", letter: "o", value: "FILE", help: "The file that 'get' writes")
+        let count = parser.option("count", value: "N", help: "The number of entries that 'trim' leaves")
+        let age = parser.option(
+            "age", value: "DAYS", help: "The time since the last use after which 'trim' removes an entry")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object a line")
+        let json = parser.flag("json", help: "Print one JSON object per line")
         let operands = try parser.parse(arguments)
 
-        if directory.value?.isEmpty == true { throw parser.error("--cache-dir names no directory") }
+        if directory.value?.isEmpty == true { throw parser.error("--cache-dir takes a directory") }
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
         isJSON = json.isSet
         isQuiet = quiet.isSet
@@ -97,7 +96,7 @@ struct CacheCommand: Command {
                 throw parser.error("'trim' takes a size such as 500K, 20M or 1G, not '\(operands[0])'")
             }
             return .trim(Limits(size: Int64(size), count: limits.count, age: limits.age))
-        case ("stats", _), ("list", _), ("clear", _): throw parser.error("'\(name)' takes nothing more")
+        case ("stats", _), ("list", _), ("clear", _): throw parser.error("'\(name)' takes no arguments")
         case ("get", _): throw parser.error("'get' takes one key")
         case ("remove", _): throw parser.error("'remove' takes a key")
         case ("trim", _): throw parser.error("'trim' takes one size")

@@ -5,10 +5,10 @@ internal import WebImageCore
 /// `webimage convert`: converts files to another size, format or quality; also rotates, blurs and tints.
 struct ConvertCommand: Command {
     static let name = "convert"
-    static let summary = "Write pictures in another size, format or quality"
+    static let summary = "Convert images to another size, format or quality"
 
     let inputs: [ImageInput]
-    let output: PictureOutput
+    let output: ImageOutput
     let isJSON: Bool
     /// Whether to print a line for each written image, which is the case if the command line does not name the files.
     let printsLines: Bool
@@ -19,28 +19,29 @@ struct ConvertCommand: Command {
         let parser = OptionParser(
             command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT | IN… --output DIR",
             details: """
-                OUT's extension tells the format unless --format does; with DIR each image keeps its own format, or
-                becomes PNG where that can't be written. OUT appears whole or not at all, and may be IN. With DIR the
-                names are those of the inputs, and no input is replaced. '-' stands for standard input and output.
+                The format is that of --format, or else of OUT's extension. With DIR each image keeps its format, or
+                becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
+                With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
+                output.
 
-                An animation stays one in GIF, PNG and WebP, with its durations; in JPEG it becomes the first frame.
-                Scaling comes first, then --rotate, --flip, --grayscale, --tint, --blur and --round, of an animation in
-                every frame. What is written is sRGB, stands upright and has no metadata. An option that OUT's format
-                does not have is an error; with DIR and without --format it has no effect then.
+                Animations stay animated in GIF, PNG and WebP, with their durations; JPEG gets the first frame. Images
+                are scaled first, then processed with --rotate, --flip, --grayscale, --tint, --blur and --round, every
+                frame of an animation. The result is sRGB, upright, and without metadata. An option that OUT's format
+                does not support is an error; with DIR and without --format it has no effect.
 
-                With --json an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
+                --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
                 error (null, or code and message).
                 """)
         let directory = parser.option(
             "output", letter: "o", value: "FILE|DIR",
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
-        let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels, never larger than it is")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit unless given")
+        let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels; never enlarges")
+        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit by default")
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; an image whose file exists fails")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object a line")
+        let json = parser.flag("json", help: "Print one JSON object per line")
 
         var operands = try parser.parse(arguments)
         let path: String
@@ -62,20 +63,20 @@ struct ConvertCommand: Command {
         processors = try processing.processors(from: parser)
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
         request.isRequired = true
-        output = try PictureOutput(
+        output = try ImageOutput(
             path: path, inputs: operands, encoding: request, replaces: !noClobber.isSet,
             mayReplaceInput: true, parser: parser)
         guard output.isDirectory || output.format != nil else {
-            throw parser.error("'\(path)' does not tell the format; use --format \(ImageFormat.writableNames)")
+            throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
         if let format = output.format, !ImageFormat.writable.contains(format) {
-            throw parser.error("\(format) can't be written, only \(ImageFormat.writableNames)")
+            throw parser.error("\(format) cannot be written, only \(ImageFormat.writableNames)")
         }
     }
 
     private static func input(_ text: String, _ parser: OptionParser) throws(ArgumentError) -> ImageInput {
         guard let input = try? ImageInput(text), input.isFile || input.isStandardInput else {
-            throw parser.error("\(text) is no file; 'webimage get URL --output FILE' converts what it loads")
+            throw parser.error("\(text) is not a file; use 'webimage get URL --output FILE' to convert a loaded image")
         }
         return input
     }

@@ -4,7 +4,7 @@ internal import WebImage
 /// `webimage get`: loads images, several concurrently, and optionally writes them to files.
 struct GetCommand: Command {
     static let name = "get"
-    static let summary = "Load pictures into the cache, or into files"
+    static let summary = "Load images into the cache or into files"
 
     let inputs: [String]
     let isJSON: Bool
@@ -12,40 +12,39 @@ struct GetCommand: Command {
     let explains: Bool
     let thumbnail: Thumbnail?
     let source: SourceOptions
-    let output: PictureOutput?
+    let output: ImageOutput?
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
             command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
             details: """
-                Each picture gives a line on standard output as soon as it is there, not in the order of the
-                arguments; with --json an object: url, source (memory, disk, network, file, data, stdin or none), format,
-                width, height, frames, bytes (of the file as it came), milliseconds, path, error (null, or code and
-                message). '-' stands for standard input, and with --output for standard output.
+                Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
+                the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
+                height, frames, bytes (of the original file), milliseconds, path, error (null, or code and message).
+                '-' is standard input, and with --output standard output.
 
-                With --output the file's bytes are written as they came; with --size, --format or another option of
-                encoding (see 'webimage convert --help') the picture is encoded anew: in the format given, or that of
-                FILE's extension, or its own, or PNG (JPEG with --quality) where that won't do. Where that format does
-                not have the option and no FILE or --format told so before, it has no effect. A file appears whole or
-                not at all.
+                --output writes the original bytes. With --size, --format or another encoding option (see 'webimage
+                convert --help') the image is encoded again. The format is that of --format, of FILE's extension, or
+                the image's own, or else PNG (JPEG with --quality). If the format is not known beforehand, an option
+                that it does not support has no effect. A file is written completely or not at all.
 
-                --policy http goes by the server's word on how long a picture is good, and asks whether it still is;
-                refresh asks each time; reload loads each time; cacheOnly takes whatever is stored; offline takes what
-                the server does not forbid. With --explain lines follow that say what happened when, and why; with
-                --json they are in trace: stage, start and duration in milliseconds, message.
+                --policy http follows the server's rules for caching and revalidates stale images; refresh always
+                revalidates; reload always loads; cacheOnly uses cached images of any age; offline uses cached images
+                unless the server forbids it. --explain prints what happened, when and why; with --json this is in
+                trace: stage, start and duration in milliseconds, message.
                 """)
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR",
-            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several pictures)")
-        let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels, never larger than it is")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit unless given")
+            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several images)")
+        let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels; never enlarges")
+        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit by default")
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
-        let concurrency = parser.option("concurrency", value: "N", help: "Load so many at once; 6 unless given")
-        let explain = parser.flag("explain", help: "Tell what happened, stage by stage, and why")
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; an image whose file exists fails")
+        let concurrency = parser.option("concurrency", value: "N", help: "Number of concurrent loads; 6 by default")
+        let explain = parser.flag("explain", help: "Explain each stage of the load")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object a line")
+        let json = parser.flag("json", help: "Print one JSON object per line")
 
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
@@ -61,7 +60,7 @@ struct GetCommand: Command {
         self.source = options
         var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
         if let path = output.value {
-            self.output = try PictureOutput(
+            self.output = try ImageOutput(
                 path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
         } else {
             if noClobber.isSet { throw parser.error("--no-clobber needs --output") }

@@ -4,7 +4,7 @@ internal import WebImage
 /// `webimage info`: prints the properties of files.
 struct InfoCommand: Command {
     static let name = "info"
-    static let summary = "Describe pictures"
+    static let summary = "Describe images"
 
     let inputs: [String]
     let isJSON: Bool
@@ -15,17 +15,17 @@ struct InfoCommand: Command {
         let parser = OptionParser(
             command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
             details: """
-                Each gives a line, in the order of the arguments; with --json an object: url, format, width, height
-                (upright, in pixels), frames, loopCount (0 means for ever, null that it does not move), durations
-                (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null if it has none),
-                bytes, error (null, or code and message).
+                Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
+                format, width, height (upright, in pixels), frames, loopCount (0 is forever, null is not animated),
+                durations (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null
+                without a name), bytes, error (null, or code and message).
 
-                A URL is loaded as 'webimage get' does, and cached; a file is not decoded. '-' stands for standard input.
-                With --quiet only the exit status tells whether all are images.
+                URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
+                --quiet only the exit status tells whether all are images.
                 """)
         let source = SourceOptions.Declaration(in: parser)
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object a line")
+        let json = parser.flag("json", help: "Print one JSON object per line")
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
@@ -88,11 +88,11 @@ struct InfoReport {
         var facts = ["\(info.format)", "\(info.size)"]
         if info.frameCount > 1 { facts.append("\(info.frameCount) frames\(durations(info.frameDurations))") }
         if let loopCount = info.loopCount {
-            facts.append(loopCount == 0 ? "plays for ever" : "plays \(loopCount) times")
+            facts.append(loopCount == 0 ? "plays forever" : "plays \(loopCount) times")
         }
         if info.hasAlpha { facts.append("alpha") }
         if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
-        if info.hasColorProfile { facts.append("colour profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
+        if info.hasColorProfile { facts.append("color profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
         if let byteCount { facts.append("\(ByteCount(byteCount))") }
         return facts.joined(separator: ", ")
     }

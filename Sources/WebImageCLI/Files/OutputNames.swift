@@ -25,7 +25,7 @@ struct OutputNames {
         /// The URL, or else the image; for bytes that are written unchanged.
         case own
         /// The image, regardless of the URL.
-        case picture
+        case image
         /// The requested format.
         case format(ImageFormat)
     }
@@ -35,7 +35,7 @@ struct OutputNames {
         let wantedExtension: String? =
             switch ending {
             case .own: ownExtension
-            case .picture: nil
+            case .image: nil
             case .format(let format): format.fileExtension
             }
         var candidate = stem

@@ -42,22 +42,22 @@ struct SourceOptions: Sendable {
             noCache = parser.flag("no-cache", help: "Use no disk cache")
             policy = parser.option(
                 "policy", value: "NAME",
-                help: "Who answers: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
-            header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
+                help: "Cache policy: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
+            header = parser.option("header", value: "'K: V'", help: "Send this header; can be given several times")
             user = parser.option(
-                "user", value: "NAME:PASSWORD", help: "Show this to servers that ask for it (Basic or Digest)")
-            cookies = parser.flag("cookies", help: "Keep the cookies that servers set, for the length of the run")
+                "user", value: "NAME:PASSWORD", help: "Credentials for HTTP authentication (Basic or Digest)")
+            cookies = parser.flag("cookies", help: "Store the cookies that servers set until the run ends")
             insecure = parser.flag(
-                "insecure", help: "Take any certificate: whoever is on the way can read and change all")
+                "insecure", help: "Accept invalid certificates. Insecure: allows interception")
             authorities = parser.option(
-                "cacert", value: "FILE", help: "Trust the authorities in this PEM file, and not the system's")
+                "cacert", value: "FILE", help: "Trust the authorities in this PEM file instead of the system's")
             idleTimeout = parser.option(
                 "idle-timeout", alias: "timeout", value: "SECONDS",
                 help: "Fail if no data arrives for this long; 15 by default (also --timeout)")
             maxTime = parser.option(
                 "max-time", value: "SECONDS", help: "Fail when an image takes longer to load; no limit by default")
             retries = parser.option(
-                "retries", value: "N", help: "Try again so often what may succeed later; 0 unless given")
+                "retries", value: "N", help: "Retries after an error that may be temporary; 0 by default")
         }
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
@@ -70,8 +70,8 @@ struct SourceOptions: Sendable {
                 options.cache = nil
             }
             if let text = policy.value {
-                guard let policy = CachePolicy(rawValue: text) else {
-                    let names = CachePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+                guard let policy = CachePolicy.allCases.first(where: { "\($0)" == text }) else {
+                    let names = CachePolicy.allCases.map { "\($0)" }.joined(separator: ", ")
                     throw parser.error("--policy takes one of \(names), not '\(text)'")
                 }
                 options.policy = policy

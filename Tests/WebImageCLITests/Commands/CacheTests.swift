@@ -60,7 +60,7 @@ import WebImageTestSupport
 
         let text = try await tool.run("cache", "stats").output
         #expect(text.contains("2 entries"))
-        #expect(text.contains("4, of which 1 found something (25 %)"))
+        #expect(text.contains("4, 1 hit (25 %)"))
         #expect(text.contains("2 in 1 segment (") && text.contains("1 entry evicted"))
     }
 

@@ -60,8 +60,8 @@ import WebImageTestSupport
         let run = try await tool.run("get", address, "--policy", "refresh", "--explain")
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.output.contains(", disk, "))
-        #expect(run.output.contains("transfer: asked with If-None-Match: "))
-        #expect(run.output.contains("validation: the server has confirmed what is stored"))
+        #expect(run.output.contains("transfer: sent If-None-Match: "))
+        #expect(run.output.contains("validation: the server confirmed that the stored response is current"))
         #expect(try await server.accessLog().map(\.status) == [200, 304])
 
         let explained = try await tool.run("get", address, "--policy", "offline", "--explain", "--json")
@@ -71,7 +71,7 @@ import WebImageTestSupport
 
         let failed = try await tool.run("get", url("/none"), "--policy", "cacheOnly", "--explain")
         #expect(failed.status == 1)
-        #expect(failed.output.contains("policy: cacheOnly: no server may be asked: nothing is stored"))
+        #expect(failed.output.contains("policy: cacheOnly: not allowed to use the network: nothing is stored"))
     }
 
     private struct ExplainedObject: Decodable {

@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(object.durations == [100, 100])
         #expect(
             try await tool.run("info", path).output
-                == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in all, plays for ever, 85 B\n")
+                == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in all, plays forever, 85 B\n")
     }
 
     @Test func tellsTheShortestAndTheLongestFrame() async throws {
@@ -65,7 +65,7 @@ import WebImageTestSupport
             .deletingLastPathComponent().appending(path: "Fixtures/color/p3.jpg").path
         let run = try await tool.run("info", "--json", path)
         #expect(try run.object(InfoObject.self).colorProfileName == "test")
-        #expect(try await tool.run("info", path).output == "\(path): jpeg, 31×23, colour profile test, 1.6 KiB\n")
+        #expect(try await tool.run("info", path).output == "\(path): jpeg, 31×23, color profile test, 1.6 KiB\n")
     }
 
     @Test func describesWithoutDecoding() async throws {

@@ -32,7 +32,7 @@ import WebImageTestSupport
     }
 
     private func expectNothingCached(for url: URL, sourceLocation: SourceLocation = #_sourceLocation) async {
-        #expect(manager.cachedImage(for: url) == nil, sourceLocation: sourceLocation)
+        #expect(manager.cachedImage(for: WebImageRequest(url)) == nil, sourceLocation: sourceLocation)
         let disk = manager.imageCache.disk
         #expect(await disk?.contains(url.absoluteString) == false, sourceLocation: sourceLocation)
     }

@@ -57,7 +57,7 @@ import WebImageTestSupport
     @Test func itCanBeTurnedOff() async throws {
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         let request = WebImageRequest(try server.url("/a.png"))
-        let manager = makeManager { $0.resumption = .off }
+        let manager = makeManager { $0.resumesTransfers = false }
         try await interrupt(manager, request, after: 1_000_000)
         _ = try await manager.response(for: request)
         #expect(try await server.accessLog().map(\.range) == [nil, nil])

@@ -239,14 +239,14 @@ import WebImageTestSupport
         fixture.time.advance(seconds: 60)
         await #expect(throws: WebImageError.self) { try await load { $0.refuse(status) } }
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
     @Test func aServerInTroubleLeavesWhatIsStored() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 60)
         await #expect(throws: WebImageError.httpStatus(code: 503, url: url)) { try await load { $0.refuse(503) } }
-        #expect(fixture.manager.cachedImage(for: url) != nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) != nil)
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) != nil)
     }
 

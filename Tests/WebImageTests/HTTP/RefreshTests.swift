@@ -35,7 +35,7 @@ import WebImageTestSupport
             try answer(load)
             isAnswered = true
         }
-        while let event = await iterator.next() {
+        while let event = await iterator.next(isolation: nil) {
             switch event {
             case .progress: break
             case .preview(let image):
@@ -111,7 +111,7 @@ import WebImageTestSupport
                 load.answer(Data("<html>".utf8), status: 200, "ETag: \"2\"")
             }
         }
-        #expect(SolidPicture(1).matches(try #require(fixture.manager.cachedImage(for: url))))
+        #expect(SolidPicture(1).matches(try #require(fixture.manager.cachedImage(for: WebImageRequest(url)))))
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(1).png()))
     }

@@ -33,7 +33,7 @@ import WebImageTestSupport
         }
         #expect(fixture.loader.loadCount == 2)
         let image = try SolidPicture(1).image()
-        fixture.manager.store(image, for: url)
+        fixture.manager.store(image, for: WebImageRequest(url))
         #expect(try await fixture.manager.response(for: asking).origin == .memoryCache, "memory still answers")
         #expect(fixture.manager.isBlocked(url), "only a load takes it off")
     }

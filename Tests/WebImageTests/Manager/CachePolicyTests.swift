@@ -47,7 +47,7 @@ import WebImageTestSupport
         let response = try await fixture.load(request, answeringWith: SolidPicture(2))
         #expect(response.origin == .remote)
 
-        let inMemory = try #require(fixture.manager.cachedImage(for: url))
+        let inMemory = try #require(fixture.manager.cachedImage(for: WebImageRequest(url)))
         #expect(SolidPicture(2).matches(inMemory))
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(2).png()))
     }
@@ -125,7 +125,7 @@ import WebImageTestSupport
         #expect(reloaded.origin == .remote)
         decoder.release()
         #expect(try await results.wait(for: 1)[0].get().origin == .diskCache)
-        let inMemory = try #require(fixture.manager.cachedImage(for: url))
+        let inMemory = try #require(fixture.manager.cachedImage(for: WebImageRequest(url)))
         #expect(SolidPicture(2).matches(inMemory))
     }
 }

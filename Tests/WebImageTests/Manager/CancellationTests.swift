@@ -103,7 +103,7 @@ import WebImageTestSupport
         try await decoder.cancellations.first()
         _ = await results.wait(for: 1)
         #expect(results.errors == [.cancelled])
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
     @Test func cancelsEverything() async throws {
@@ -162,6 +162,24 @@ import WebImageTestSupport
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(4))
         #expect(response.origin == .remote)
         #expect(fixture.loader.loadCount == 2)
+    }
+
+    @Test func cancellingATaskThatWaitsForTheResponseCancelsTheLoad() async throws {
+        let operation = fixture.manager.load(WebImageRequest(url))
+        let load = try await fixture.nextLoad()
+        let tasks = (0..<2).map { _ in Task { try await operation.response } }
+        tasks[0].cancel()
+        for task in tasks { await #expect(throws: WebImageError.cancelled) { try await task.value } }
+        #expect(operation.state == .cancelled)
+        try await load.cancellations.first()
+    }
+
+    @Test func theResponseIsThereForEveryTaskThatWaits() async throws {
+        let operation = fixture.manager.load(WebImageRequest(url))
+        async let early = operation.response
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(try await early.origin == .remote)
+        #expect(SolidPicture(1).matches(try await operation.response.image))
     }
 }
 

@@ -34,7 +34,7 @@ import WebImageTestSupport
     }
 
     private func expectNothingCached() async {
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
     }
 
@@ -60,7 +60,7 @@ import WebImageTestSupport
         let image = try await loaded
         #expect(image.isPartial)
         #expect(image.pixels.size == PixelSize(width: 64, height: 64))
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
     }
 

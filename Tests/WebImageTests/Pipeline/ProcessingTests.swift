@@ -41,7 +41,7 @@ import WebImage
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         _ = try await fixture.load(WebImageRequest(url, processors: [first, second]), answeringWith: SolidPicture(5))
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first])) == nil)
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
     @Test func goesOnFromAStepThatMemoryHas() async throws {

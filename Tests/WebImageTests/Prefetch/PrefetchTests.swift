@@ -8,12 +8,8 @@ import WebImageTestSupport
 
     init() throws { fixture = try ManagerFixture() }
 
-    private func prefetcher(
-        _ change: (inout ImagePrefetcher.Configuration) -> Void = { _ in }
-    ) -> ImagePrefetcher {
-        var configuration = ImagePrefetcher.Configuration()
-        change(&configuration)
-        return ImagePrefetcher(manager: fixture.manager, configuration: configuration)
+    private func prefetcher(maximumConcurrentCount: Int = 3) -> ImagePrefetcher {
+        ImagePrefetcher(manager: fixture.manager, maximumConcurrentCount: maximumConcurrentCount)
     }
 
     private func requests(_ names: String...) throws -> [WebImageRequest] {
@@ -21,7 +17,7 @@ import WebImageTestSupport
     }
 
     @Test func bringsPicturesIntoMemoryAndTellsHowFarItIs() async throws {
-        let prefetcher = prefetcher { $0.maximumConcurrentCount = 1 }
+        let prefetcher = prefetcher(maximumConcurrentCount: 1)
         let requests = try requests("a", "b")
         _ = try await fixture.load(requests[0], answeringWith: SolidPicture(1))
         let (told, ended) = (Lock<[PrefetchProgress]>([]), Countdown())
@@ -42,9 +38,7 @@ import WebImageTestSupport
     @Test func bringsFilesToTheDiskWithoutDecodingThem() async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
-        var configuration = ImagePrefetcher.Configuration()
-        configuration.destination = .disk
-        let prefetcher = ImagePrefetcher(manager: fixture.manager, configuration: configuration)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager, destination: .disk)
         let url = try ManagerFixture.url("a")
         // Two sizes of one file are one.
         let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: $0, height: $0))) }
@@ -59,7 +53,7 @@ import WebImageTestSupport
 
     @Test func callsBackOnItsQueue() async throws {
         let queue = ManualCallbackQueue()
-        let prefetcher = prefetcher { $0.callbackQueue = queue }
+        let prefetcher = ImagePrefetcher(manager: fixture.manager, callbackQueue: queue)
         let calls = Lock<[String]>([])
         prefetcher.prefetch(
             try requests("a"), progress: { _ in calls.withLock { $0.append("progress") } },
@@ -89,7 +83,7 @@ import WebImageTestSupport
     }
 
     @Test func loadsAFewAtATime() async throws {
-        let prefetcher = prefetcher { $0.maximumConcurrentCount = 2 }
+        let prefetcher = prefetcher(maximumConcurrentCount: 2)
         let ended = Countdown()
         prefetcher.prefetch(try requests("a", "b", "c", "d")) { _ in ended.signal() }
         let first = try await fixture.nextLoad()
@@ -115,7 +109,7 @@ import WebImageTestSupport
     }
 
     @Test func cancellingABatchCompletesItAndLeavesOthers() async throws {
-        let prefetcher = prefetcher { $0.maximumConcurrentCount = 1 }
+        let prefetcher = prefetcher(maximumConcurrentCount: 1)
         let (first, second) = (Lock<PrefetchProgress?>(nil), Lock<PrefetchProgress?>(nil))
         let ends = [Countdown(), Countdown()]
         let batch = prefetcher.prefetch(try requests("a", "b", "c")) { progress in
@@ -200,7 +194,7 @@ import WebImageTestSupport
         fixture.manager.load(WebImageRequest(try ManagerFixture.url("visible")), completion: results.note)
         let visible = try await fixture.nextLoad()
         let prefetcher = prefetcher()
-        prefetcher.prefetch(try requests("a", "b", "c"))
+        prefetcher.prefetch(try requests("a", "b", "c")) { _ in }
         _ = try await fixture.nextLoad()
         #expect(fixture.loader.loadCount == 2)
         try visible.answer(SolidPicture(1).png())

@@ -57,7 +57,7 @@ import WebImageTestSupport
         #expect(previews.allSatisfy { $0.isPartial && $0.pixels.size == PixelSize(width: 96, height: 96) })
         #expect(previews.count >= 2)
         #expect(!result.image.isPartial)
-        #expect(fixture.manager.cachedImage(for: url)?.isPartial == false)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url))?.isPartial == false)
         #expect(fixture.manager.counters.previews >= 2)
     }
 
@@ -187,7 +187,7 @@ import WebImageTestSupport
             Issue.record("ended with \(String(describing: error))")
             return
         }
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
     @Test func aSlowProcessorIsNotStoppedByWhatArrives() async throws {

@@ -20,7 +20,7 @@ import WebImageTestSupport
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(fixture.manager.cachedImage(for: request) != nil)
         #expect(other.image(inMemoryFor: request.cacheKey) != nil)
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
         #expect(await fixture.cache.disk?.contains(request.cacheKey.description) == false)
     }
 
@@ -156,7 +156,7 @@ import WebImageTestSupport
         _ = try await fixture.load(request, answeringWith: SolidPicture(3))
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)
-        #expect(fixture.manager.cachedImage(for: url) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
         // Nor is anything looked for.
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(4))
         #expect(try await SolidPicture(5).matches(fixture.load(request, answeringWith: SolidPicture(5)).image))

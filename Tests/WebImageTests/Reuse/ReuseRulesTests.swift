@@ -94,13 +94,13 @@ import WebImageTestSupport
     }
 
     @Test func whatAProgramStoresEndsWhatWasMadeOfItsLast() async throws {
-        fixture.manager.store(try first.image(), data: try first.png(), for: url)
+        fixture.manager.store(try first.image(), data: try first.png(), for: WebImageRequest(url))
         var processed = request(nil)
         processed.processors = [ProbeProcessor(name: "a", red: 0)]
         for wanted in [processed, request(20)] {
             #expect(first.matches(try await fixture.manager.response(for: wanted).image))
         }
-        fixture.manager.store(try second.image(), data: try second.png(), for: url)
+        fixture.manager.store(try second.image(), data: try second.png(), for: WebImageRequest(url))
         for wanted in [processed, request(20)] {
             #expect(fixture.manager.cachedImage(for: wanted) == nil)
             #expect(second.matches(try await fixture.manager.response(for: wanted).image))
@@ -111,15 +111,15 @@ import WebImageTestSupport
         _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         var part = try second.image()
         part.isPartial = true
-        fixture.manager.store(part, for: url)
-        #expect(fixture.manager.cachedImage(for: url).map(first.matches) == true)
+        fixture.manager.store(part, for: WebImageRequest(url))
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)).map(first.matches) == true)
     }
 
     @Test func whatIsMadeOfAPictureIsNotKeptLonger() async throws {
         let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         let fixture = try ManagerFixture { $0.cache = cache }
         let end = Date(timeIntervalSinceNow: 1000)
-        fixture.manager.store(try first.image(), for: url)
+        fixture.manager.store(try first.image(), for: WebImageRequest(url))
         cache.memory.set(try first.image(), for: WebImageRequest(url).cacheKey, expiration: .date(end))
         var processed = request(nil)
         processed.processors = [ProbeProcessor(name: "a", red: 0)]

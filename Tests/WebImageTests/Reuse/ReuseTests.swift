@@ -162,7 +162,7 @@ import WebImageTestSupport
 
     @Test func whatAProgramStoresServesEverySize() async throws {
         let fixture = try ManagerFixture(hasDisk: false)
-        fixture.manager.store(try picture.image(), for: url)
+        fixture.manager.store(try picture.image(), for: WebImageRequest(url))
         let response = try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly))
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
     }

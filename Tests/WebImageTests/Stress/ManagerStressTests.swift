@@ -53,7 +53,7 @@ import WebImageTestSupport
         #expect(run.source.runningCount == 0, report)
         #expect(run.manager.runningOperations.isEmpty && !run.manager.isRunning, report)
         #expect(counters.running == 0 && counters.suspended == 0, report)
-        #expect(counters.picturesUnderWay == 0 && counters.filesUnderWay == 0, report)
+        #expect(counters.imagesInProgress == 0 && counters.filesInProgress == 0, report)
         #expect(counters.undecodedByteCount == 0, report)
         #expect(run.livingOperationCount == 0, report)
         #expect(run.leftFiles == [], report)

@@ -69,9 +69,9 @@ final class StressRecord: Sendable {
         if isEnded { letGo() }
     }
 
-    private func read(_ events: LoadEvents) async {
+    private func read(_ events: some AsyncSequence<LoadEvent, Never>) async {
         var iterator = events.makeAsyncIterator()
-        while let event = await iterator.next() {
+        while let event = await iterator.next(isolation: nil) {
             switch event {
             case .progress(let received, let expected):
                 noteProgress(received, expected)

@@ -77,9 +77,7 @@ final class StressRun: Sendable {
         try FileManager.default.createDirectory(at: directory.url("bodies"), withIntermediateDirectories: true)
         manager = WebImageManager(configuration: configuration)
         prefetchers = [ImagePrefetcher.Destination.memory, .disk].map { [manager] destination in
-            var configuration = ImagePrefetcher.Configuration()
-            configuration.destination = destination
-            return ImagePrefetcher(manager: manager, configuration: configuration)
+            ImagePrefetcher(manager: manager, destination: destination)
         }
     }
 
@@ -143,7 +141,7 @@ final class StressRun: Sendable {
         let ended = Countdown(prefetchers.count * 2)
         for prefetcher in prefetchers {
             for _ in 0..<2 {
-                let isForDisk = prefetcher.configuration.destination == .disk
+                let isForDisk = prefetcher.destination == .disk
                 let numbers = (0..<24).map { _ in Int.random(in: 0..<StressPlan.numberCount, using: &random) }
                     .filter { !source.neverEnds($0) && !(isForDisk && source.mayBeCutUnnoticed($0)) }
                 let variants: [StressVariant] = [.whole, .fitted, .marked]

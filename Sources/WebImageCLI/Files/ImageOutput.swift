@@ -3,7 +3,7 @@ internal import Glibc
 internal import WebImage
 
 /// The destination and encoding of images written by `get` and `convert`.
-struct PictureOutput: Sendable {
+struct ImageOutput: Sendable {
     private enum Target {
         case file(String)
         case directory(String, names: [OutputNames.Name])
@@ -35,7 +35,7 @@ struct PictureOutput: Sendable {
             if encoding.isNeeded { encoding.format = encoding.format ?? ImageFormat(fileName: path) }
         } else {
             let ending: OutputNames.Ending =
-                if let format = encoding.format { .format(format) } else if encoding.isNeeded { .picture } else { .own }
+                if let format = encoding.format { .format(format) } else if encoding.isNeeded { .image } else { .own }
             var names = OutputNames()
             // An input that is not a URL fails before its name is used.
             target = .directory(path, names: inputs.map { names.name(for: $0?.url, ending: ending) })
