@@ -1,3 +1,5 @@
+import WebImageCore
+
 /// What a manager has done since it was created, and what is in progress; see ``WebImageManager/counters``.
 package struct WebImageCounters: Sendable, Hashable {
     /// Requested loads.
@@ -34,5 +36,32 @@ package struct WebImageCounters: Sendable, Hashable {
     package var hitRate: Double? {
         let hits = memoryHits + diskHits + reusedVariants
         return hits + loads == 0 ? nil : Double(hits) / Double(hits + loads)
+    }
+}
+
+/// The counters that the pipelines of a manager share.
+final class PipelineCounters: Sendable {
+    private let counts = Lock(WebImageCounters())
+
+    var current: WebImageCounters { counts.withLock { $0 } }
+
+    func change(_ body: (inout WebImageCounters) -> Void) { counts.withLock { body(&$0) } }
+}
+
+extension WebImageCounters {
+    /// Counts a result as it is delivered. If a cancellation came first, that is the result.
+    mutating func count(_ result: Result<WebImageResponse, WebImageError>) {
+        switch result {
+        case .failure(.cancelled): cancellations += 1
+        case .failure: failures += 1
+        case .success(let response):
+            switch response.origin {
+            case .memoryCache where response.isReduced: reusedVariants += 1
+            case .memoryCache, .memoryCacheFast: memoryHits += 1
+            case .diskCache: diskHits += 1
+            case .remote: loads += 1
+            case .none: break
+            }
+        }
     }
 }

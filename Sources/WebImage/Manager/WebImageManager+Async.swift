@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import WebImageCore
+public import WebImageLoading
 
 extension WebImageManager {
     /// Loads the image at `url` at its full size.
@@ -45,4 +46,78 @@ private struct OperationTask: LoaderTask {
     let operation: WebImageOperation
 
     func cancel() { operation.cancel() }
+}
+
+extension WebImageManager {
+    /// Loads data of any kind through the same disk cache and the same loaders as images.
+    ///
+    /// ```swift
+    /// var request = WebImageRequest(url)
+    /// request.cachePolicy = .http
+    /// let answer = try await manager.data(for: request)
+    /// ```
+    ///
+    /// Responses with any status and any content type are returned, not thrown as errors.
+    ///
+    /// Under ``CachePolicy/http`` the manager is a private cache (RFC 9111). It stores responses that may be stored, and serves
+    /// them for GET and HEAD as the rules allow. A stale response with `stale-while-revalidate` is returned at once and
+    /// revalidated afterwards. Other policies work as for images.
+    ///
+    /// Requests with `Range` or with their own conditions bypass the cache. Methods other than GET and HEAD go to the loader.
+    /// Afterwards the stored responses for the URLs they change are removed.
+    ///
+    /// - Parameters:
+    ///   - request: the URL and the cache policy. Properties that concern images, such as size, scale and processors, are
+    ///     ignored.
+    ///   - method: the HTTP method; GET by default.
+    ///   - body: the body to send, for methods that have one.
+    /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not ask the
+    ///   server; ``WebImageError/cancelled`` if the task was cancelled.
+    public func data(
+        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
+    ) async throws(WebImageError) -> WebDataResponse {
+        let call = LoadContext.Call(method: method, body: body)
+        guard let (pipeline, context) = place(of: prepared(request), call: call) else {
+            throw ImageLoaderGroup.error(forUnloadable: request.url)
+        }
+        let (waiter, task) = (Waiter<Result<WebDataResponse, WebImageError>>(), DeferredTask())
+        let (recorder, start) = (TraceRecorder(), ContinuousClock.now)
+        @Sendable func response(of bytes: LoadedBytes) -> WebDataResponse {
+            WebDataResponse(bytes, context, now: pipeline.now, trace: recorder.trace(from: start))
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waiter.attach(continuation)
+                let subscription = pipeline.joinData(for: context) { event in
+                    switch event {
+                    case .news(let news): if let trace = news.trace { recorder.include(trace) }
+                    // The server is asked nevertheless, for later requests.
+                    case .provisional(let bytes, _):
+                        if context.request.cachePolicy == .http { waiter.resume(.success(response(of: bytes))) }
+                    case .finished(let result): waiter.resume(result.map(response))
+                    }
+                }
+                if let subscription { task.attach(subscription) }
+            }
+        } onCancel: {
+            if waiter.resume(.failure(.cancelled)) { task.cancel() }
+        }
+        return try result.get()
+    }
+}
+
+extension WebDataResponse {
+    fileprivate init(_ bytes: LoadedBytes, _ context: LoadContext, now: Date, trace: LoadTrace) {
+        let stored = bytes.record.response
+        let isFromCache = bytes.origin != .remote
+        let isFresh = stored.map { Freshness(of: $0, now: now).isFresh } ?? true
+        let storedURL = stored?.finalURL.flatMap { URL(string: $0) } ?? context.request.url
+        self.init(
+            data: context.call?.method == .head ? Data() : bytes.data,
+            statusCode: isFromCache ? stored?.statusCode : bytes.head?.statusCode,
+            headers: (isFromCache ? stored?.headers(servedAt: now) : bytes.head?.headers) ?? [],
+            url: isFromCache ? storedURL : bytes.head?.url ?? context.request.url, origin: bytes.origin,
+            isConfirmed: bytes.isConfirmed, isStale: isFromCache && !bytes.isConfirmed && !isFresh,
+            metrics: bytes.metrics, trace: trace)
+    }
 }

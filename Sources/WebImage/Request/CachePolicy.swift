@@ -1,3 +1,5 @@
+public import WebImageCaching
+
 /// Which of memory, disk and server may answer a request.
 ///
 /// | | memory | disk | server |
@@ -37,4 +39,29 @@ public enum CachePolicy: Sendable, Hashable, CaseIterable {
     /// Like ``http`` without a server. Stored responses are used however stale, unless the server forbids exactly that
     /// (`must-revalidate`, `no-cache`). Then, or if nothing is stored, the load fails with ``WebImageError/notInCache(key:)``.
     case offline
+}
+
+/// The cache tiers that a request reads and writes.
+public struct CacheAccess: Sendable, Hashable {
+    /// The tiers to read.
+    public var query: ImageCache.Tiers
+    /// The tiers to write.
+    public var store: ImageCache.Tiers
+
+    /// Creates an access that reads `query` and writes `store`.
+    public init(query: ImageCache.Tiers, store: ImageCache.Tiers) {
+        self.query = query
+        self.store = store
+    }
+
+    private init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
+
+    /// Memory only.
+    public static let memory = CacheAccess(.memory)
+    /// Disk only.
+    public static let disk = CacheAccess(.disk)
+    /// Memory and disk.
+    public static let all = CacheAccess(.all)
+    /// Neither memory nor disk.
+    public static let none = CacheAccess([])
 }

@@ -1,3 +1,6 @@
+internal import WebImage
+internal import WebImageCore
+
 /// A command of `webimage`.
 @MainActor
 protocol Command {
@@ -21,4 +24,39 @@ enum ExitStatus: Int32 {
     case failure = 1
     /// The arguments were invalid; nothing was done.
     case usage = 2
+}
+
+/// Runs `body` for each index, at most `limit` concurrently, and passes on each result as soon as it is available.
+@MainActor
+func runConcurrently<Output: Sendable>(
+    over indices: Range<Int>, atMost limit: Int, _ body: @escaping @Sendable (Int) async -> Output,
+    onResult: (Int, Output) -> Void
+) async {
+    await withTaskGroup(of: (Int, Output).self) { group in
+        var waiting = indices.makeIterator()
+        func startNext() {
+            guard let index = waiting.next() else { return }
+            group.addTask { (index, await body(index)) }
+        }
+        for _ in 0..<limit { startNext() }
+        for await (index, output) in group {
+            onResult(index, output)
+            startNext()
+        }
+    }
+}
+
+/// Runs blocking work on its own threads instead of Swift's cooperative ones.
+enum BlockingWork {
+    private static let queue = WorkQueue(label: "webimage.tool", threadCount: PlatformThread.processorCount)
+
+    /// Runs `body` on a thread that may block.
+    static func run<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(WebImageError) -> Result
+    ) async throws(WebImageError) -> Result {
+        let result: Swift.Result<Result, WebImageError> = await withCheckedContinuation { continuation in
+            queue.submit { continuation.resume(returning: Swift.Result(catching: body)) }
+        }
+        return try result.get()
+    }
 }

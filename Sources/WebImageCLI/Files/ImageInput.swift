@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImage
 
 /// An input of a command: a URL, a file path, or `-` for standard input.
@@ -48,4 +49,46 @@ struct ImageInput: Sendable {
     private static func hasScheme(_ text: String) -> Bool {
         text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\/|[Dd][Aa][Tt][Aa]:/) != nil
     }
+}
+
+/// An image from standard input.
+enum StandardInput {
+    /// The name in errors.
+    static let name = "standard input"
+
+    /// A request for the image, which is not cached and can be loaded once.
+    static var request: WebImageRequest {
+        var request = WebImageRequest(id: "stdin", isCacheable: false) { try await bytes() }
+        request.cachePolicy = .reload
+        return request
+    }
+
+    /// Reads to the end, on a thread that may block.
+    ///
+    /// - Throws: ``WebImageError/file(path:errno:)``, with `ENODATA` for no bytes at all, with `EFBIG` for more than a
+    ///   file may have.
+    static func bytes() async throws(WebImageError) -> Data {
+        try await BlockingWork.run { () throws(WebImageError) in
+            var data = Data()
+            var piece = [UInt8](repeating: 0, count: 1 << 20)
+            while true {
+                let count = read(STDIN_FILENO, &piece, piece.count)
+                if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EAGAIN {
+                    // Another process that shares it may have made it nonblocking.
+                    var request = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+                    poll(&request, 1, -1)
+                    continue
+                }
+                guard count >= 0 else { throw .file(path: name, errno: errno) }
+                guard count > 0 else { break }
+                data.append(contentsOf: piece[..<count])
+                guard data.count <= byteLimit else { throw .file(path: name, errno: EFBIG) }
+            }
+            guard !data.isEmpty else { throw .file(path: name, errno: ENODATA) }
+            return data
+        }
+    }
+
+    private static let byteLimit = FileLoader().maximumByteCount
 }

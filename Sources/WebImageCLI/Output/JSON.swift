@@ -1,3 +1,5 @@
+internal import WebImage
+
 /// A JSON value (RFC 8259), which is written on one line; the fields of an object keep their order.
 enum JSON: Sendable {
     /// A field of an object.
@@ -56,5 +58,25 @@ enum JSON: Sendable {
 extension JSON: ExpressibleByDictionaryLiteral {
     init(dictionaryLiteral fields: (String, JSON)...) {
         self = .object(fields.map { Field(name: $0.0, value: $0.1) })
+    }
+}
+
+extension WebImageError {
+    /// `{"code":…,"message":…}`.
+    var json: JSON { ["code": .integer(code), "message": .string(description)] }
+
+    /// The description, preceded by the subject unless it contains it.
+    func description(about subject: String) -> String {
+        // Neither contains the password of a URL.
+        let subject = ImageInput.displayName(of: subject)
+        return description.contains(subject) ? description : "\(subject): \(description)"
+    }
+}
+
+extension Duration {
+    /// The duration in milliseconds, with fractions.
+    var milliseconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) * 1e3 + Double(attoseconds) / 1e15
     }
 }

@@ -42,7 +42,7 @@ import WebImage
 
     @Test func usesTheExtensionOfAnotherFormat() {
         #expect(names("http://h/a.png", "http://h/a.gif", ending: .format(.webp)) == ["a.webp", "a-2.webp"])
-        #expect(names("http://h/a.png", ending: .picture) == ["a.jpg"])
+        #expect(names("http://h/a.png", ending: .image) == ["a.jpg"])
     }
 
     @Test func shortensWhatNoFileSystemTakes() {

@@ -35,7 +35,9 @@ import WebImageTestSupport
         try await fixture.nextLoad().answer(picture.png())
         _ = try await fixture.result().get()
         let manager = fixture.manager.manager
-        #expect(manager.cachedImage(for: WebImageRequest(fixture.url)) != nil && manager.cachedImage(for: WebImageRequest(second)) == nil)
+        #expect(
+            manager.cachedImage(for: WebImageRequest(fixture.url)) != nil
+                && manager.cachedImage(for: WebImageRequest(second)) == nil)
         let disk = try #require(fixture.manager.cache.disk)
         await disk.flush()
         #expect(try await disk.data(for: WebImageRequest(fixture.url).cacheKey.source) == picture.png())
