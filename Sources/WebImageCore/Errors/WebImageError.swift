@@ -273,11 +273,6 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
 }
 
 extension WebImageError {
-    /// The error for a block of memory that the system could not allocate.
-    package static func outOfMemory(byteCount: Int) -> WebImageError {
-        .outOfResources(reason: .memory(byteCount: byteCount))
-    }
-
     /// The URL that the error is about; `nil` for errors without one, such as ``cancelled``, or where it is not known.
     public var url: URL? {
         switch self {

@@ -154,7 +154,7 @@ import WebImageTestSupport
         let trace = try await manager.response(for: request()).trace
         #expect(
             trace.entries.contains { $0.stage == .transfer && $0.message.contains("If-None-Match: \"1\"; status 304") })
-        #expect(trace.entries.contains { $0.message.contains("on a connection that was there") })
+        #expect(trace.entries.contains { $0.message.contains("on an existing connection") })
     }
 
     @Test func nginxConfirmsItsFiles() async throws {
