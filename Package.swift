@@ -14,10 +14,12 @@ let hasMap = hasViews && !leftOut.contains("map")
 let hasDrawing = !leftOut.contains("drawing")
 
 // WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
-// sets it.
+// sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
 let added = Context.environment["WEBIMAGE_WITH"] ?? ""
-guard added.isEmpty || added == "peers" else { fatalError("WEBIMAGE_WITH names '\(added)'; it knows only peers") }
-let hasPeers = !added.isEmpty
+guard ["", "peers", "fuzzing"].contains(added) else {
+    fatalError("WEBIMAGE_WITH names '\(added)'; it knows only peers and fuzzing")
+}
+let hasPeers = added == "peers"
 
 // ThreadSanitizer does not know the futex behind Synchronization.Mutex and reports false races; see Lock.swift.
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
@@ -121,6 +123,14 @@ var targets: [Target] = [
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]
+
+// Fuzzing is a package of its own, whose targets share code that uses declarations of this package.
+if added == "fuzzing" {
+    products.append(.library(name: "FuzzSupport", targets: ["FuzzSupport"]))
+    targets.append(
+        .target(
+            name: "FuzzSupport", dependencies: ["WebImageCoding", "WebImageCore"], path: "Fuzzing/Sources/FuzzSupport"))
+}
 
 if hasPeers {
     targets.append(

@@ -6,21 +6,17 @@ import PackageDescription
 // `swift build --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library`: libFuzzer brings the main function.
 func fuzzer(_ name: String) -> Target {
     .executableTarget(
-        name: name, dependencies: ["FuzzSupport", .product(name: "WebImageCoding", package: "swift-web-image")])
+        name: name,
+        dependencies: [
+            .product(name: "FuzzSupport", package: "swift-web-image"),
+            .product(name: "WebImageCoding", package: "swift-web-image"),
+        ])
 }
 
 let package = Package(
     name: "swift-web-image-fuzzing",
     dependencies: [.package(name: "swift-web-image", path: "..")],
     targets: [
-        .target(
-            name: "FuzzSupport",
-            dependencies: [
-                .product(name: "WebImageCoding", package: "swift-web-image"),
-                .product(name: "WebImageCore", package: "swift-web-image"),
-            ],
-            // Sees the package's own declarations, as the tests do.
-            swiftSettings: [.unsafeFlags(["-package-name", "swift_web_image"])]),
         fuzzer("FuzzJPEG"),
         fuzzer("FuzzPNG"),
         fuzzer("FuzzGIF"),

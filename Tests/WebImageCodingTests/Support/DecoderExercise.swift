@@ -4,7 +4,7 @@ import WebImageCore
 
 /// Decodes an input in all ways and compares the results that must be equal, whatever the input is.
 ///
-/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it does not use internal declarations.
+/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it uses no internal declarations.
 struct DecoderExercise {
     let decoder: any ImageDecoder
     let input: Data
