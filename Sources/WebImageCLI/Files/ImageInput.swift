@@ -19,6 +19,7 @@ struct ImageInput: Sendable {
             return
         }
         guard Self.hasScheme(text) else {
+            if text.isEmpty || Self.namesHost(text), access(text, F_OK) != 0 { throw .invalidURL(text) }
             url = URL(filePath: text, directoryHint: .notDirectory).absoluteURL
             return
         }
@@ -43,6 +44,13 @@ struct ImageInput: Sendable {
         case "data": "data"
         default: "network"
         }
+    }
+
+    /// Whether a text without a scheme is more likely a URL than a path: `127.0.0.1:8080/a.jpg`, `localhost/a.jpg`, `www.example.org`.
+    private static func namesHost(_ text: String) -> Bool {
+        let address =
+            /(localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/
+        return text.prefix { $0 != "/" }.wholeMatch(of: address) != nil
     }
 
     /// Whether the text starts with `scheme://` (RFC 3986, 3.1) or `data:`; paths may contain colons, too.

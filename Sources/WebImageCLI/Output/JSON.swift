@@ -69,7 +69,8 @@ extension WebImageError {
     func description(about subject: String) -> String {
         // Neither contains the password of a URL.
         let subject = ImageInput.displayName(of: subject)
-        return description.contains(subject) ? description : "\(subject): \(description)"
+        return description.contains(subject) || url?.absoluteString == subject
+            ? description : "\(subject): \(description)"
     }
 }
 

@@ -92,6 +92,23 @@ import WebImageTestSupport
         #expect(run.errors.contains("missing.png: No such file"))
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:8091/a.jpg", "Did you mean http://127.0.0.1:8091/a.jpg?"),
+        ("www.example.org", "Did you mean https://www.example.org?"),
+        ("localhost:80", "Did you mean http://localhost:80?"), ("", "No URL was given."),
+        ("folder.d/a.jpg", "folder.d/a.jpg: No such file or directory."),
+    ])
+    func saysWhatWasProbablyMeantByATextThatIsNoURL(text: String, message: String) async throws {
+        let run = try await tool.run("get", text)
+        #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
+    }
+
+    @Test func namesAnEmptyFileOnce() async throws {
+        let path = try tool.write(Data(), to: "empty.png")
+        let run = try await tool.run("get", "file://" + path)
+        #expect(run.errors == "webimage: \(path): the file is empty.\n")
+    }
+
     @Test func failsWhereTheOutputCanNotBeWritten() async throws {
         let path = try tool.write(TestPicture().data(.png), to: "a.png")
         let run = try await tool.run("get", "--json", path, "-o", "a.png/b.png")
