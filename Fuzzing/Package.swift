@@ -6,11 +6,7 @@ import PackageDescription
 // `swift build --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library`: libFuzzer brings the main function.
 func fuzzer(_ name: String) -> Target {
     .executableTarget(
-        name: name,
-        dependencies: [
-            .product(name: "FuzzSupport", package: "swift-web-image"),
-            .product(name: "WebImageCoding", package: "swift-web-image"),
-        ])
+        name: name, dependencies: [.product(name: "FuzzSupport", package: "swift-web-image")])
 }
 
 let package = Package(

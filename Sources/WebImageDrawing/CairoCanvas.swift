@@ -35,7 +35,7 @@ enum CairoCanvas {
 
     static func check(_ size: PixelSize) throws(WebImageError) {
         guard max(size.width, size.height) <= maximumDimension else {
-            throw .processing(identifier: "drawing", reason: .canvasTooLarge(size, maximumDimension: maximumDimension))
+            throw .drawing(.canvasTooLarge(size, maximumDimension: maximumDimension))
         }
         try DecodingLimits.default.check(size)
     }
@@ -46,13 +46,12 @@ enum CairoCanvas {
             // Products such as 100 × 1.1 are slightly too large.
             let length = (points * scale - 1e-6).rounded(.up)
             guard length >= 1, length <= Double(Int32.max) else {
-                throw .processing(
-                    identifier: "drawing", reason: .invalidParameter(name: name, value: points.description))
+                throw .drawing(.invalidParameter(name: name, value: points.description))
             }
             return Int(length)
         }
         guard scale > 0, scale.isFinite else {
-            throw .processing(identifier: "drawing", reason: .invalidParameter(name: "scale", value: scale.description))
+            throw .drawing(.invalidParameter(name: "scale", value: scale.description))
         }
         return PixelSize(width: try pixels(size.width, "width"), height: try pixels(size.height, "height"))
     }
@@ -64,7 +63,7 @@ enum CairoCanvas {
     ) throws(WebImageError) -> PixelBuffer {
         let scale = context.scale
         guard scale > 0, scale.isFinite else {
-            throw .processing(identifier: "drawing", reason: .invalidParameter(name: "scale", value: scale.description))
+            throw .drawing(.invalidParameter(name: "scale", value: scale.description))
         }
         return try pixels(
             background.size,
@@ -109,7 +108,7 @@ enum CairoCanvas {
             } catch let error as WebImageError {
                 throw error
             } catch {
-                throw .processing(identifier: "drawing", reason: .failed(String(describing: error)))
+                throw .drawing(.failed(String(describing: error)))
             }
             try context.finish()
             cairo_surface_flush(surface)
@@ -146,7 +145,7 @@ enum CairoStatus {
     static func check(_ status: cairo_status_t) throws(WebImageError) {
         guard status != CAIRO_STATUS_SUCCESS else { return }
         let message = cairo_status_to_string(status).map { String(cString: $0) } ?? "unknown"
-        throw .processing(identifier: "drawing", reason: .failed("\(message) (cairo status \(Int(status.rawValue)))"))
+        throw .drawing(.failed("\(message) (cairo status \(Int(status.rawValue)))"))
     }
 }
 
@@ -182,5 +181,12 @@ extension BlendMode {
         case .color: CAIRO_OPERATOR_HSL_COLOR
         case .luminosity: CAIRO_OPERATOR_HSL_LUMINOSITY
         }
+    }
+}
+
+extension WebImageError {
+    /// The error of a drawing that failed.
+    package static func drawing(_ reason: ProcessingFailure) -> WebImageError {
+        .processing(identifier: "drawing", reason: reason)
     }
 }

@@ -109,7 +109,7 @@ extension DrawingContext {
         guard check(x, "line width"), check(y, "line width") else { return false }
         let isEndless = !dashes.isEmpty && !dashes.contains { $0 > 0 }
         if isEndless {
-            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: "dash", value: "0")))
+            fail(.drawing(.invalidParameter(name: "dash", value: "0")))
             return false
         }
         cairo_set_line_width(cairo, width)

@@ -56,7 +56,7 @@ public struct DrawingContext: ~Copyable {
     /// Restores the transform and clip of the last ``save()``.
     package func restore() {
         guard isIntact else { return }
-        guard state.depth > 0 else { return fail(.processing(identifier: "drawing", reason: .unbalancedRestore)) }
+        guard state.depth > 0 else { return fail(.drawing(.unbalancedRestore)) }
         state.depth -= 1
         cairo_restore(cairo)
     }
@@ -108,7 +108,7 @@ public struct DrawingContext: ~Copyable {
     func check(_ value: Double, _ name: String, allowsZero: Bool = true) -> Bool {
         let isUsable = abs(value) <= Self.largestNumber && (allowsZero || value != 0)
         if !isUsable {
-            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: name, value: value.description)))
+            fail(.drawing(.invalidParameter(name: name, value: value.description)))
         }
         return isUsable
     }
@@ -116,7 +116,7 @@ public struct DrawingContext: ~Copyable {
     /// Like the function above, for a length.
     func checkLength(_ value: Double, _ name: String) -> Bool {
         if value < 0 {
-            fail(.processing(identifier: "drawing", reason: .invalidParameter(name: name, value: value.description)))
+            fail(.drawing(.invalidParameter(name: name, value: value.description)))
         }
         return check(value, name) && value >= 0
     }

@@ -121,9 +121,7 @@ extension DrawingContext {
         let height = fontSize * longest
         guard height <= TextLayout.largestFontSize else {
             fail(
-                .processing(
-                    identifier: "drawing",
-                    reason: .invalidParameter(name: "font size in pixels", value: height.description)))
+                .drawing(.invalidParameter(name: "font size in pixels", value: height.description)))
             return false
         }
         // The direction in which the transform shrinks most.
@@ -167,13 +165,13 @@ extension Image {
     ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
         guard let text = Self.colored(emoji) else {
-            throw .processing(identifier: "drawing", reason: .notAnEmoji(emoji))
+            throw .drawing(.notAnEmoji(emoji))
         }
         // Bitmap fonts have only one size, so any size works.
         let layout = try TextLayout(StyledText(text, font: Font("emoji", size: 128)))
         let ink = layout.inkRect
         guard layout.isInColor, ink.width > 0, ink.height > 0 else {
-            throw .processing(identifier: "drawing", reason: .noFont(emoji: emoji))
+            throw .drawing(.noFont(emoji: emoji))
         }
         try self.init(size: PointSize(width: size, height: size), scale: scale) { context in
             let factor = size / max(ink.width, ink.height)
@@ -218,7 +216,7 @@ final class TextLayout {
     init(_ text: StyledText) throws(WebImageError) {
         try Self.check(text)
         fontSize = text.font.size
-        guard cwi_has_fonts() else { throw .processing(identifier: "drawing", reason: .noFont(emoji: nil)) }
+        guard cwi_has_fonts() else { throw .drawing(.noFont(emoji: nil)) }
         let context = pango_font_map_create_context(pango_cairo_font_map_get_default())
         defer { g_object_unref(UnsafeMutableRawPointer(context)) }
         pango_context_set_round_glyph_positions(context, 0)
@@ -301,17 +299,14 @@ final class TextLayout {
     private static func check(_ text: StyledText) throws(WebImageError) {
         let size = text.font.size
         guard size >= smallestFontSize, size <= largestFontSize else {
-            throw .processing(
-                identifier: "drawing", reason: .invalidParameter(name: "font size", value: size.description))
+            throw .drawing(.invalidParameter(name: "font size", value: size.description))
         }
         if let width = text.wrappingWidth, !(width > 0 && width <= lengthLimit) {
-            throw .processing(
-                identifier: "drawing", reason: .invalidParameter(name: "wrapping width", value: width.description))
+            throw .drawing(.invalidParameter(name: "wrapping width", value: width.description))
         }
         let limit = Int(min(lengthLimit / size, 100_000))
         guard text.string.utf8.count <= limit else {
-            throw .processing(
-                identifier: "drawing", reason: .textTooLong(byteCount: text.string.utf8.count, limit: limit))
+            throw .drawing(.textTooLong(byteCount: text.string.utf8.count, limit: limit))
         }
     }
 

@@ -173,7 +173,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.notInCache(key: "a")) {
             try Image(size: size) { _ in throw WebImageError.notInCache(key: "a") }
         }
-        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .failed("mine"))) {
+        #expect(throws: WebImageError.drawing(.failed("mine"))) {
             try Image(size: size) { _ in throw Failure.mine }
         }
     }
@@ -248,8 +248,7 @@ import WebImageTestSupport
         let path = Path(PointRect(x: 0, y: 0, width: 1, height: 1))
         let size = PointSize(width: 1, height: 1)
         #expect(
-            throws: WebImageError.processing(
-                identifier: "drawing", reason: .invalidParameter(name: "scale", value: "0.0"))
+            throws: WebImageError.drawing(.invalidParameter(name: "scale", value: "0.0"))
         ) {
             try Image(size: size) { $0.scale(x: 0, y: 1) }
         }
@@ -259,7 +258,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) {
             try Image(size: size) { $0.stroke(path, with: .color(.black), width: -1) }
         }
-        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .unbalancedRestore)) {
+        #expect(throws: WebImageError.drawing(.unbalancedRestore)) {
             try Image(size: size) { context in
                 context.save()
                 context.restore()

@@ -50,7 +50,7 @@ import WebImageProcessing
 
     @Test func throwsErrors() throws {
         let image = try gradient(PixelSize(width: 2, height: 2), scale: 1)
-        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .failed("full"))) {
+        #expect(throws: WebImageError.drawing(.failed("full"))) {
             try image.processed(by: [.draw(id: "x") { _, _ in throw Failure.full }])
         }
         let cancellation = Cancellation()

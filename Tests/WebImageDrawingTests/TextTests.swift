@@ -100,8 +100,7 @@ import WebImageCore
     @Test func rejectsTextsThatAreTooLong() {
         let long = StyledText(String(repeating: "x", count: 200_000), font: font)
         #expect(
-            throws: WebImageError.processing(
-                identifier: "drawing", reason: .textTooLong(byteCount: 200_000, limit: 12_500))
+            throws: WebImageError.drawing(.textTooLong(byteCount: 200_000, limit: 12_500))
         ) {
             try Image(text: long)
         }
@@ -160,7 +159,7 @@ import WebImageCore
 
     @Test(arguments: ["", "a", "7", "😀😀", "é", "\u{0}", "\u{FE0F}"])
     func rejectsOtherTexts(text: String) {
-        #expect(throws: WebImageError.processing(identifier: "drawing", reason: .notAnEmoji(text))) {
+        #expect(throws: WebImageError.drawing(.notAnEmoji(text))) {
             try Image(emoji: text, size: 10)
         }
     }

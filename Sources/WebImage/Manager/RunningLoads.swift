@@ -91,13 +91,18 @@ final class RunningLoads: Sendable {
         }
         // In order of priority. Among equals, the load that waited longest starts first.
         // A priority may change meanwhile, so each is read once.
-        let loads = waiting.sorted { $0.number < $1.number }
-        let priorities: [LoadPriority] = loads.map(\.operation.priority)
-        for priority in LoadPriority.allCases.reversed() {
-            for index in loads.indices where priorities[index] == priority && !loads[index].operation.isCancelled {
-                loads[index].operation.note(isHeldUp: false)
-                loads[index].start()
-            }
+        let inOrder = waiting.map { (priority: $0.operation.priority, load: $0) }.sorted(by: Self.precedes)
+        for (_, load) in inOrder where !load.operation.isCancelled {
+            load.operation.note(isHeldUp: false)
+            load.start()
         }
     }
+
+    // Not a closure, whose types took the compiler seconds to find.
+    private static func precedes(_ first: PrioritizedLoad, _ second: PrioritizedLoad) -> Bool {
+        guard first.priority == second.priority else { return first.priority > second.priority }
+        return first.load.number < second.load.number
+    }
+
+    private typealias PrioritizedLoad = (priority: LoadPriority, load: Waiting)
 }

@@ -80,27 +80,20 @@ extension WebImageManager {
         guard let (pipeline, context) = place(of: prepared(request), call: call) else {
             throw ImageLoaderGroup.error(forUnloadable: request.url)
         }
-        let (waiter, task) = (Waiter<Result<WebDataResponse, WebImageError>>(), DeferredTask())
         let (recorder, start) = (TraceRecorder(), ContinuousClock.now)
         @Sendable func response(of bytes: LoadedBytes) -> WebDataResponse {
             WebDataResponse(bytes, context, now: pipeline.now, trace: recorder.trace(from: start))
         }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                waiter.attach(continuation)
-                let subscription = pipeline.joinData(for: context) { event in
-                    switch event {
-                    case .news(let news): if let trace = news.trace { recorder.include(trace) }
-                    // The server is asked nevertheless, for later requests.
-                    case .provisional(let bytes, _):
-                        if context.request.cachePolicy == .http { waiter.resume(.success(response(of: bytes))) }
-                    case .finished(let result): waiter.resume(result.map(response))
-                    }
+        let result: Result<WebDataResponse, WebImageError> = await DeferredTask.result { finish in
+            pipeline.joinData(for: context) { event in
+                switch event {
+                case .news(let news): if let trace = news.trace { recorder.include(trace) }
+                // The server is asked nevertheless, for later requests.
+                case .provisional(let bytes, _):
+                    if context.request.cachePolicy == .http { finish(.success(response(of: bytes))) }
+                case .finished(let result): finish(result.map(response))
                 }
-                if let subscription { task.attach(subscription) }
             }
-        } onCancel: {
-            if waiter.resume(.failure(.cancelled)) { task.cancel() }
         }
         return try result.get()
     }

@@ -117,7 +117,9 @@ final class RequestProvider: ImageLoader {
         run(
             priority: priority,
             { [self] in
-                guard case .image(let closure) = content else { throw WebImageError.cancelled }
+                guard case .image(let closure) = content else {
+                    throw WebImageError.custom(reason: .provider, id: id, message: "it returns data, not an image")
+                }
                 return try await closure()
             }, completion: completion)
     }

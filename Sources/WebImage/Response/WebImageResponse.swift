@@ -69,7 +69,7 @@ public enum ImageOrigin: Sendable, Hashable {
 
 /// A response from ``WebImageManager/data(for:method:body:)``, from the server or from the cache.
 public struct WebDataResponse: Sendable {
-    /// The body; empty if there is none, as after a HEAD request.
+    /// The body; empty for a response without one, such as to a HEAD request.
     public var data: Data
     /// The status, also of an error; `nil` from a loader without HTTP, and for bytes that were stored without a head.
     public var statusCode: Int?

@@ -102,8 +102,8 @@ extension WebImageError {
         let example = "Write it in full, such as https://example.org/image.jpg."
         let shown = CredentialRedaction.removingAll(from: text)
         let isPlain = !shown.isEmpty && shown == text && !text.contains("://") && !text.utf8.contains { $0 <= 0x20 }
-        if text.hasPrefix("/"), !text.hasPrefix("//"), let url = URL(filePath: text) as URL? {
-            return "For a file, write \(url.absoluteString)."
+        if text.hasPrefix("/"), !text.hasPrefix("//") {
+            return "For a file, write \(URL(filePath: text).absoluteString)."
         }
         let host = text.prefix { $0 != "/" }
         guard isPlain, !text.hasPrefix("/"), host.contains(where: { $0 == "." || $0 == ":" }) else { return example }

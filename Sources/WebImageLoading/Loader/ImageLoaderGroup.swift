@@ -52,7 +52,7 @@ public final class ImageLoaderGroup: ImageLoader, ExpressibleByArrayLiteral {
 
     /// Loads with the loader for the URL; see ``ImageLoader/load(_:priority:handler:)``.
     ///
-    /// If there is none, reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or ``WebImageError/invalidURL(_:reason:)`` for a
+    /// Without such a loader, reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or ``WebImageError/invalidURL(_:reason:)`` for a
     /// URL without a scheme and for an invalid http or https URL.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

@@ -110,7 +110,7 @@ enum StrongValidator: Codable, Equatable {
     /// The date exactly as the server sent it.
     case lastModified(String)
 
-    /// Returns the strong validator of a response; `nil` if there is none.
+    /// Returns the strong validator of a response; `nil` for a response without a strong one.
     ///
     /// A date does not count if there is an entity tag, even a weak one (13.1.5).
     init?(_ headers: [HTTPField]) {

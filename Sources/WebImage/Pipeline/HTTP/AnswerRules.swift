@@ -132,7 +132,7 @@ struct LoaderAnswer: Sendable {
     /// The URL of the last attempt, without user information.
     var url: URL
 
-    /// The status of a complete response; `nil` if there is none, or only a part of one.
+    /// The status of a complete response; `nil` without a response or for a partial one.
     var statusCode: Int? {
         if case .failure = body, !isRefused { return nil }
         return head?.statusCode
