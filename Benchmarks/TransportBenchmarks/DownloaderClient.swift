@@ -10,7 +10,7 @@ extension TransportClient {
         configuration.maximumConnectionsPerHost = connectionCount
         configuration.maximumConnections = connectionCount
         configuration.proxy = .none
-        if let authority { configuration.certificateAuthorities = .file(authority) }
+        if let authority { configuration.authorities = .file(authority) }
         let downloader = ImageDownloader(configuration: configuration)
         run { url, completion in
             let body = Lock(Data())
@@ -20,7 +20,7 @@ extension TransportClient {
                     body.withLock { $0.reserveCapacity(Int(response.expectedByteCount ?? 0)) }
                 case .bytes(let bytes):
                     body.withLock { $0.append(bytes) }
-                case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics:
+                case .report, .refused:
                     break
                 case .finished(.success):
                     completion(.success(body.withLock { $0 }))

@@ -209,7 +209,7 @@ final class NetworkActivityIndicatorTests: GTKTestCase {
             NetworkActivityIndicator(spinner, of: activity)
             weak let second = NetworkActivityIndicator.attached(to: spinner)
             pump("the first one's end") { first == nil }
-            activity.increment()
+            activity.change(by: 1)
             pump("the spinner") { isSpinning(spinner) }
             window.close()
             pump("the second one's end") { second == nil }

@@ -31,8 +31,7 @@ final class LoadRecording: Sendable {
             case .refused(let response):
                 if !state.metrics.isEmpty { state.isInOrder = false }
                 state.refused.append(response)
-            case .metrics(let metrics): state.metrics.append(metrics)
-            case .queued, .started, .retrying, .waited, .attemptFailed: break
+            case .report: if let metrics = event.metrics { state.metrics.append(metrics) }
             case .finished(let result): state.results.append(result)
             }
         }
@@ -40,7 +39,7 @@ final class LoadRecording: Sendable {
         case .bytes: firstBytes.signal()
         case .finished: ended.signal()
         case .response: responded.signal()
-        case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics: break
+        case .report, .refused: break
         }
     }
 

@@ -5,7 +5,7 @@ import WebImage
 @main
 enum Program {
     static func main() async throws {
-        ImageLoaderGroup.shared.add(ArchiveLoader())
+        ImageLoaderGroup.shared.loaders.append(ArchiveLoader())
         let path = URL(fileURLWithPath: CommandLine.arguments[1]).path
         for name in try Archive(path: path).names() {
             var components = URLComponents()

@@ -164,7 +164,7 @@ public final class WebImageOperation: Sendable {
 
     /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for an image
     /// from memory or disk. If work is shared, each operation has all its attempts.
-    public var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
+    package var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
 
     /// The priority. A change applies to the work in every queue where it waits.
     public var priority: LoadPriority {

@@ -82,11 +82,7 @@ final class BodyReceiver: Sendable {
 
     private func receive(_ event: LoaderEvent) {
         switch event {
-        case .queued: state.withLock { $0.activity }?.setActive(false)
-        case .started: noteStart()
-        case .retrying(let retry): startAgain(retry)
-        case .waited(let duration): noteWait(duration)
-        case .attemptFailed(let error): noteFailure(error)
+        case .report(let report): note(report.content)
         case .response(let response):
             // A loader without a queue may not report the start of another attempt.
             if state.withLock({ $0.failureTime != nil }) { noteStart() }
@@ -105,10 +101,19 @@ final class BodyReceiver: Sendable {
         case .refused(let response):
             note(response)
             state.withLock { $0.isRefused = true }
-        case .metrics(let metrics):
-            state.withLock { $0.metrics = metrics }
         case .finished(let result):
             end(result)
+        }
+    }
+
+    private func note(_ report: LoaderReport.Content) {
+        switch report {
+        case .queued: state.withLock { $0.activity }?.setActive(false)
+        case .started: noteStart()
+        case .retrying(let retry): startAgain(retry)
+        case .waited(let duration): noteWait(duration)
+        case .attemptFailed(let error): noteFailure(error)
+        case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         }
     }
 

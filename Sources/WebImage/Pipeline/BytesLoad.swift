@@ -28,7 +28,7 @@ final class BytesLoad: Sendable {
         self.context = context
         self.sources = sources
         request = pipeline.loaderRequest(for: context)
-        rules = pipeline.rules(for: context, headers: context.loader.requestHeaders(for: request))
+        rules = pipeline.rules(for: context, headers: context.loader.headersSent(for: request))
     }
 
     var originals: any PipelineCache { pipeline.originals }

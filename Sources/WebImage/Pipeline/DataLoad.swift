@@ -69,7 +69,7 @@ extension Pipeline {
         var urls: [URL] = []
         for (index, redirect) in head.redirects.enumerated() {
             urls += HTTPCachePolicy.urlsInvalidated(
-                byMethod: method.rawValue, of: index == 0 ? url : redirect.url, statusCode: redirect.statusCode,
+                byMethod: method.name, of: index == 0 ? url : redirect.url, statusCode: redirect.statusCode,
                 headers: redirect.headers)
             // From here on it is a GET.
             if redirect.statusCode == 303 || method == .post && [301, 302].contains(redirect.statusCode) {
@@ -78,7 +78,7 @@ extension Pipeline {
         }
         return urls
             + HTTPCachePolicy.urlsInvalidated(
-                byMethod: method.rawValue, of: head.redirects.isEmpty ? url : head.url,
+                byMethod: method.name, of: head.redirects.isEmpty ? url : head.url,
                 statusCode: head.statusCode ?? 0, headers: head.headers)
     }
 }

@@ -58,7 +58,7 @@ final class LoaderActivity: Sendable {
             guard !state.hasEnded, !state.counters.contains(where: { $0 === counter }) else { return }
             state.counters.append(counter)
             // Under the lock, so that the end comes later. It calls nothing back.
-            if state.isActive { counter.increment() }
+            if state.isActive { counter.change(by: 1) }
         }
     }
 
@@ -67,13 +67,13 @@ final class LoaderActivity: Sendable {
         state.withLock { state in
             guard !state.hasEnded, state.isActive != isActive else { return }
             state.isActive = isActive
-            for counter in state.counters { if isActive { counter.increment() } else { counter.decrement() } }
+            for counter in state.counters { counter.change(by: isActive ? 1 : -1) }
         }
     }
 
     func end() {
         state.withLock { state in
-            if state.isActive { for counter in state.counters { counter.decrement() } }
+            if state.isActive { for counter in state.counters { counter.change(by: -1) } }
             (state.hasEnded, state.counters) = (true, [])
         }
     }

@@ -188,7 +188,7 @@ extension Pipeline {
     func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
         let headers =
             comparesHeaders
-            ? context.loader.requestHeaders(for: loaderRequest(for: context))
+            ? context.loader.headersSent(for: loaderRequest(for: context))
             : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
         return rules(for: context, headers: headers)
     }
@@ -196,7 +196,7 @@ extension Pipeline {
     func rules(for context: LoadContext, headers: [HTTPField]) -> AnswerRules {
         AnswerRules(
             policy: context.request.cachePolicy,
-            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).rawValue, headers: headers),
+            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).name, headers: headers),
             usesCookieJar: context.request.handlesCookies, wantsImage: context.call == nil)
     }
 
@@ -221,7 +221,7 @@ extension Pipeline {
         let loader = retrying(context.loader)
         let alternatives = context.request.alternatives
         guard !alternatives.isEmpty else { return loader }
-        let others = alternatives.map { retrying(loaders.loader(for: $0) ?? loaders) }
+        let others = alternatives.map { retrying(loaders.loader(for: $0) ?? loaders.asLoader) }
         return AlternativesLoader(
             loader, alternatives: alternatives, strategy: strategy, environment: environment
         ) { url in

@@ -15,7 +15,7 @@ public struct WebImageResponse: Sendable {
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     public var metrics: LoaderMetrics?
     /// The attempts at a loader; empty for an image that needed none.
-    public var attempts: [LoadAttempt] = []
+    package var attempts: [LoadAttempt] = []
     /// The information in the file's header, if ``WebImageOptions/ignoreDecoding`` left it undecoded; otherwise `nil`.
     public var info: ImageInfo?
     /// The values of the request; see ``WebImageRequest/userInfo``.

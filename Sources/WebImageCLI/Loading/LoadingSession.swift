@@ -65,7 +65,7 @@ final class LoadingSession: Sendable {
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .queued, .started, .retrying, .waited, .attemptFailed, .response, .refused, .metrics: break
+                case .report, .response, .refused: break
                 case .bytes(let bytes): body.withLock { $0.append(bytes) }
                 case .finished(let result): continuation.resume(returning: result)
                 }
@@ -89,7 +89,7 @@ extension SourceOptions {
             configuration.idleTimeout = idleTimeout
         }
         configuration.totalTimeout = totalTimeout
-        if let authorities { configuration.certificateAuthorities = .file(authorities) }
+        if let authorities { configuration.authorities = .file(authorities) }
         return ImageDownloader(configuration: configuration)
     }
 }

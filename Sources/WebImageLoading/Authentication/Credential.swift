@@ -79,7 +79,7 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     /// Whether a proxy asks, not the server.
     public var isProxy: Bool
     /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the password.
-    public var scheme: String
+    package var scheme: String
     /// The server's name for the protected area; `nil` for none.
     public var realm: String?
     /// The number of credentials refused for this load so far.

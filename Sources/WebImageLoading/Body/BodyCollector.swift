@@ -1,5 +1,5 @@
 internal import CWebImageSystem
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
 package import WebImageCore
 
@@ -222,17 +222,17 @@ package final class BodyCollector: Sendable {
 }
 
 /// Where the bodies of loads are stored.
-public struct BodyStorage: Sendable {
+package struct BodyStorage: Sendable {
     /// The longest body stored in memory, in bytes; 8 MiB by default.
     ///
     /// Longer bodies go to a temporary file without a name, and are returned as `Data` mapped from it. Nearly all
     /// images on the web are shorter. With this limit 32 concurrent transfers use at most 256 MiB.
-    public var memoryByteLimit = 8 << 20
+    package var memoryByteLimit = 8 << 20
     /// The directory of temporary files; `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
-    public var temporaryDirectory: URL
+    package var temporaryDirectory: URL
 
     /// Creates the default configuration.
-    public init() {
+    package init() {
         let path = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         temporaryDirectory = URL(filePath: path.isEmpty ? "/var/tmp" : path, directoryHint: .isDirectory)
     }

@@ -13,10 +13,32 @@ public final class CookieJar: Sendable {
     init(transport: any HTTPTransport) { self.transport = transport }
 
     /// Returns all cookies that have not expired.
-    public func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
+    package func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
 
     /// Inserts a cookie; it replaces one with the same name, domain and path. A cookie for a whole public suffix is accepted too.
-    public func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
+    ///
+    /// - Parameters:
+    ///   - domain: the host.
+    ///   - includesSubdomains: whether it is also sent to subdomains of `domain`.
+    ///   - path: the path below which it is sent.
+    ///   - isSecure: whether it is sent only over https, and to this machine.
+    ///   - expires: `nil` for a session cookie, which lasts as long as the jar.
+    /// - Returns: `false` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
+    ///   with `/`. Then nothing is inserted.
+    @discardableResult
+    public func insert(
+        name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
+        isSecure: Bool = false, expires: Date? = nil
+    ) async -> Bool {
+        let cookie = Cookie(
+            name: name, value: value, domain: domain, includesSubdomains: includesSubdomains, path: path,
+            isSecure: isSecure, expires: expires)
+        guard let cookie else { return false }
+        await insert(cookie)
+        return true
+    }
+
+    package func insert(_ cookie: Cookie) async { await withStore { $0.insert([cookie]) } }
 
     /// Removes a cookie.
     package func remove(_ cookie: Cookie) async { await withStore { $0.remove([cookie]) } }
@@ -113,27 +135,27 @@ private enum CookieFile {
 }
 
 /// A cookie in a ``CookieJar`` (RFC 6265 §5.3).
-public struct Cookie: Sendable, Hashable {
+package struct Cookie: Sendable, Hashable {
     /// The name.
-    public var name: String
+    package var name: String
     /// The value.
-    public var value: String
+    package var value: String
     /// The host, without a leading dot.
-    public var domain: String
+    package var domain: String
     /// Whether it is also sent to subdomains of ``domain``.
     package var includesSubdomains: Bool
     /// The path below which it is sent.
-    public var path: String
+    package var path: String
     /// Whether it is sent only over https, and to this machine.
-    public var isSecure: Bool
+    package var isSecure: Bool
     /// Whether scripts of web pages should not see it. It has no effect here.
     package var isHTTPOnly: Bool
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
-    public var expires: Date?
+    package var expires: Date?
 
     /// Creates a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
     /// with `/`.
-    public init?(
+    package init?(
         name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
         isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil
     ) {

@@ -27,9 +27,9 @@ final class Download: TransferReceiver {
         self.state = Lock(state)
         self.scheduler = scheduler
         self.handler = handler
-        responseModifier = environment.configuration.hooks.responseModifier
-        redirectHandler = environment.configuration.hooks.redirectHandler
-        decryption = environment.configuration.hooks.decryptor.map { decryptor in
+        responseModifier = environment.configuration.responseModifier
+        redirectHandler = environment.configuration.redirectHandler
+        decryption = environment.configuration.decryptor.map { decryptor in
             let decryption = BodyDecryption(decryptor, storage: environment.configuration.bodyStorage)
             decryption.attach(DownloadTask(id: id, scheduler: scheduler))
             return decryption
@@ -62,7 +62,7 @@ final class Download: TransferReceiver {
     func begin() -> Bool { state.withLock { $0.record.begin() } }
 
     /// Tells the handler that the load has left the queue.
-    func reportStart() { if !isFinished.load(ordering: .acquiring) { handler(.started) } }
+    func reportStart() { if !isFinished.load(ordering: .acquiring) { handler(.report(.started)) } }
 
     /// Records that the load waits for another slot.
     func wait() { state.withLock { $0.record.wait() } }
@@ -197,7 +197,7 @@ final class Download: TransferReceiver {
             return (state.refusedResponse, metrics)
         }
         if case .failure(.httpStatus) = result, let refused { handler(.refused(refused)) }
-        handler(.metrics(metrics))
+        handler(.report(.metrics(metrics)))
         handler(.finished(result))
     }
 }

@@ -13,7 +13,7 @@ final class DownloadScheduler: Sendable {
         var bucket: TokenBucket?
         /// Whether ``startWaiting(_:)`` is due once there is a token.
         var isAwaitingToken = false
-        /// The loads whose request has not passed the hooks.
+        /// The loads whose request has not passed the request modifier.
         var preparing: [TransferID: Preparation] = [:]
         var downloads: [TransferID: Download] = [:]
         /// The number of running loads as reported to the ``NetworkActivity``.
@@ -70,7 +70,7 @@ final class DownloadScheduler: Sendable {
     func submit(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> DownloadTask {
-        handler(.queued)
+        handler(.report(.queued))
         let id = state.withLock { state in
             state.lastID += 1
             state.preparing[TransferID(rawValue: state.lastID)] = Preparation(priority: priority)
@@ -81,7 +81,7 @@ final class DownloadScheduler: Sendable {
             state.withLock { _ = $0.preparing.removeValue(forKey: id) }
             // There is no other thread than the caller's.
             handler(.finished(.failure(.outOfResources(reason: .thread, url: request.url.separatedFromUserInfo.url))))
-        } else if environment.configuration.hooks.changeRequests {
+        } else if environment.configuration.requestModifier != nil {
             transport.perform { [self] in admit(id, request, record, handler) }
         } else {
             admit(id, request, record, handler)
@@ -89,7 +89,7 @@ final class DownloadScheduler: Sendable {
         return DownloadTask(id: id, scheduler: self)
     }
 
-    /// Passes the request to the hooks, then queues it.
+    /// Passes the request to the modifier, then queues it.
     private func admit(
         _ id: TransferID, _ request: LoaderRequest, _ record: DownloadRecord,
         _ handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -110,7 +110,7 @@ final class DownloadScheduler: Sendable {
             }
             if !isAdmitted { throw .cancelled }
         } catch {
-            // A load that was cancelled meanwhile ends as cancelled, whatever the hooks return.
+            // A load that was cancelled meanwhile ends as cancelled, whatever the modifier returns.
             let isWanted = state.withLock { $0.preparing.removeValue(forKey: id) != nil }
             transport.perform { handler(.finished(.failure(isWanted ? error : .cancelled))) }
         }

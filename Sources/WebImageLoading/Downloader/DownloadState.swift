@@ -73,7 +73,7 @@ final class DownloadState {
             throw .invalidRequest(reason: .invalidHeader(name: "Authorization"), url: url)
         }
         guard request.body == nil || !request.method.forbidsBody else {
-            throw .invalidRequest(reason: .unsupportedMethod(request.method.rawValue, hasBody: true), url: url)
+            throw .invalidRequest(reason: .unsupportedMethod(request.method.name, hasBody: true), url: url)
         }
         hop = Hop(url: url, origin: origin, headers: headers, method: request.method, content: request.body)
         self.request = request

@@ -3,19 +3,28 @@ public import WebImageCore
 
 extension ImageDownloader {
     /// The settings of a downloader.
+    ///
+    /// Closures may change requests, responses and bodies:
+    ///
+    ///     load ─► requestModifier ─► queue ─► server ─► responseModifier ─► status, type ─► decryptor ─► caller
+    ///                                           └─► redirectHandler
+    ///
+    /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under a lock, or on
+    /// the thread that calls ``ImageDownloader/load(_:priority:handler:)``.
     public struct Configuration: Sendable {
         /// The limit on concurrent transfers per host and port; 6, as in browsers with HTTP/1.1. At least 1.
         public var maximumConnectionsPerHost = 6
         /// The limit on concurrent transfers in total; 32. At least 1.
         public var maximumConnections = 32
-        /// The average number of transfers that may start per second; `nil`, the default, sets no limit.
+        /// The average number of transfers that may start per second; `nil`, the default, sets no limit. After a pause, 25 may start
+        /// at once.
         ///
         /// Then a cell that scrolls past quickly never reaches the network, and a burst of requests does not overload a server. Loads
         /// that wait keep their priority and can be cancelled. The wait does not count against any time limit. Only the start of a
         /// load counts, not its redirects and authentication attempts. A retry counts again.
         public var maximumTransfersPerSecond: Double?
         /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
-        public var transferBurst = 25
+        package var transferBurst = 25
         /// The time limit for connecting, including name lookup and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
         /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not count.
@@ -50,12 +59,34 @@ extension ImageDownloader {
         ///
         /// Parameters and case are ignored, and a response without a type is accepted.
         public var acceptableContentTypes: Set<String>?
-        /// The closures that may change requests, responses and bodies; none by default.
-        public var hooks = Hooks()
-        /// Where the body is stored for the ``Hooks/decryptor``, which needs it whole.
+        /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the request: the load
+        /// fails with ``WebImageError/BlockReason/hook``.
+        ///
+        /// Called once for each load, on the network thread. Redirects keep the headers, as far as the next origin may get them.
+        /// ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
+        public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
+        /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was. `nil` denies the
+        /// redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
+        ///
+        /// Called on the network thread for each redirect that is allowed otherwise; without a handler these are followed. The
+        /// response has the URL, status and headers of the redirect. After a 303, and after a 301 or 302 to a POST, the next request
+        /// is a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
+        public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
+        /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses the response:
+        /// the load fails with ``WebImageError/ResponseFailure/refused``.
+        ///
+        /// Called on the network thread before the status and the type are checked. Status and headers can be changed, the URL and the
+        /// length can't.
+        public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
+        /// Returns the image file for a body; `nil` fails with ``WebImageError/ResponseFailure/decryption``.
+        ///
+        /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the length of the
+        /// body is not announced.
+        public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
+        /// Where the body is stored for the ``decryptor``, which needs it whole.
         package var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
-        public var maximumRedirects = 10
+        package var maximumRedirects = 10
         /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.
         public var allowsInsecureRedirects = false
         /// The credential for servers that ask for one, if the request has none.
@@ -70,8 +101,15 @@ extension ImageDownloader {
         /// takes; the load has no connection meanwhile. Cancelling the load cancels the task.
         public var authenticationHandler:
             (@Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?)?
-        /// The authorities that sign servers' certificates; the system's.
-        public var certificateAuthorities = CertificateAuthorities.system
+        /// The authorities that sign servers' certificates, as PEM data; `nil`, the default, are the system's.
+        ///
+        /// They are trusted **instead of** the system's: a downloader for a private service should trust no others. For both, append
+        /// to the content of the system's file, `/etc/ssl/certs/ca-certificates.crt`.
+        public var certificateAuthorities: Data? {
+            get { if case .pem(let data) = authorities { data } else { nil } }
+            set { authorities = newValue.map { .pem($0) } ?? .system }
+        }
+        package var authorities = CertificateAuthorities.system
         /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts. None by default.
         ///
         /// A key is the SHA-256 of its DER form in base64, with or without curl's prefix `sha256//`. One of a host's keys must be the
@@ -85,10 +123,10 @@ extension ImageDownloader {
         public var addressPolicy = AddressPolicy()
         /// The addresses of hosts, by name, used instead of a lookup; none. The address policy applies to them too.
         package var hostAddresses: [String: [String]] = [:]
-        /// The latest version of HTTP to offer; HTTP/2, over TLS, with all requests on one connection.
+        /// The latest version of HTTP to offer: 1, 2 or 3. By default 2, over TLS, with all requests on one connection.
         ///
         /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it; without it every load fails with ``WebImageError/transport(code:message:url:)``.
-        public var maximumHTTPVersion = LoaderMetrics.HTTPVersion.http2
+        public var maximumHTTPVersion = 2
         /// The header fields of each request; a request's own fields take precedence. By default `User-Agent`, an `Accept` that prefers
         /// images, and `Accept-Encoding: identity`, since images are compressed already.
         ///
@@ -98,7 +136,7 @@ extension ImageDownloader {
         /// libcurl does not report a coded stream without its end.
         ///
         /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of the request's own:
-        /// after a redirect, and where ``LoaderRequest/isForAnotherOrigin`` is set, as for alternatives.
+        /// after a redirect, and for an alternative of a request's URL.
         public var headers = Self.defaultHeaders
         /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
@@ -202,60 +240,12 @@ struct TokenBucket {
     var wait: Duration { max(.milliseconds(1), .seconds((1 - tokens) / rate)) }
 }
 
-extension ImageDownloader {
-    /// The closures that may change requests, responses and bodies.
-    ///
-    ///     load ─► headersFilter ─► requestModifier ─► queue ─► server ─► responseModifier ─► status, type ─► decryptor ─► caller
-    ///                                                            └─► redirectHandler
-    ///
-    /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under a lock, or on
-    /// the thread that calls ``ImageDownloader/load(_:priority:handler:)``. ``ImageDownloader/requestHeaders(for:)`` also calls the
-    /// first two, on its caller's thread.
-    public struct Hooks: Sendable {
-        /// Returns the headers to send to a URL; gets the downloader's and the request's headers combined.
-        ///
-        /// Called once for each load. Redirects keep the result, as far as the next origin may get it.
-        public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
-
-        /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the request: the load
-        /// fails with ``WebImageError/BlockReason/hook``. Not called for redirects.
-        public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
-
-        /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses the response:
-        /// the load fails with ``WebImageError/ResponseFailure/refused``.
-        ///
-        /// Called before the status and the type are checked. Status and headers can be changed, the URL and the length can't.
-        public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
-
-        /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was. `nil` denies the
-        /// redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
-        ///
-        /// Called for each redirect that is allowed otherwise; without a handler these are followed. The response has the URL, status
-        /// and headers of the redirect. After a 303, and after a 301 or 302 to a POST, the next request is
-        /// a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
-        public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
-
-        /// Returns the image file for a body; `nil` fails with ``WebImageError/ResponseFailure/decryption``.
-        ///
-        /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the length of the
-        /// body is not announced.
-        public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
-
-        /// Creates hooks that change nothing.
-        public init() {}
-
-        /// Whether a hook is called before a request is queued.
-        var changeRequests: Bool { headersFilter != nil || requestModifier != nil }
-    }
-}
-
 extension ImageDownloader.Configuration {
-    /// Returns the request with the downloader's headers and the changes of the hooks.
+    /// Returns the request with the downloader's headers and the changes of the ``requestModifier``.
     func prepared(_ request: LoaderRequest) throws(WebImageError) -> LoaderRequest {
         var request = request
         request.headers = completeHeaders(of: request)
-        if let filter = hooks.headersFilter { request.headers = filter(request.url, request.headers) }
-        guard let modifier = hooks.requestModifier else { return request }
+        guard let modifier = requestModifier else { return request }
         guard let modified = modifier(request) else {
             throw .blocked(reason: .hook, url: request.url.separatedFromUserInfo.url)
         }
@@ -317,11 +307,10 @@ extension TransferHead {
 }
 
 /// The authorities that sign valid server certificates.
-public enum CertificateAuthorities: Sendable {
+package enum CertificateAuthorities: Sendable {
     /// The system's: `/etc/ssl/certs/ca-certificates.crt`, or libcurl's default if that file is missing.
     case system
-    /// The authorities in a PEM file, **instead of** the system's: a downloader for a private service should trust no others. For both,
-    /// append to a copy of the system's file.
+    /// The authorities in a PEM file, instead of the system's.
     case file(String)
     /// The authorities in PEM data, instead of the system's.
     case pem(Data)

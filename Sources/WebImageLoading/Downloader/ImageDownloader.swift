@@ -10,7 +10,7 @@ public import WebImageCore
 ///
 /// Handlers are called on the downloader's network thread, and block all its transfers until they return. A released downloader
 /// finishes its loads; its thread then ends.
-public final class ImageDownloader: ImageLoader {
+public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()
 
@@ -26,8 +26,8 @@ public final class ImageDownloader: ImageLoader {
     public convenience init(configuration: Configuration = Configuration()) {
         var transport = CurlTransport.Configuration(
             connectTimeout: configuration.connectTimeout)
-        transport.maximumHTTPVersion = configuration.maximumHTTPVersion
-        transport.certificateAuthorities = configuration.certificateAuthorities
+        transport.maximumHTTPVersion = LoaderMetrics.HTTPVersion(major: configuration.maximumHTTPVersion)
+        transport.certificateAuthorities = configuration.authorities
         let policy = configuration.addressPolicy
         if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.objection(to: $0) } }
         self.init(configuration: configuration, transport: CurlTransport(transport))
@@ -45,8 +45,8 @@ public final class ImageDownloader: ImageLoader {
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool { HTTPOrigin.isHTTP(url) }
 
-    /// Returns the request's and the downloader's header fields, after the ``Hooks`` that change requests. Cookies and credentials are
-    /// missing: the transport adds them. For a request that a hook refuses, returns the fields before the hook.
+    /// Returns the request's and the downloader's header fields, after the ``Configuration/requestModifier``. Cookies and credentials are
+    /// missing: the transport adds them. For a request that it refuses, returns the fields before it.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         let prepared = try? configuration.prepared(request)
         return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields

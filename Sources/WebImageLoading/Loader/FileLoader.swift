@@ -1,11 +1,11 @@
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
-public import WebImageCore
+package import WebImageCore
 
 /// Loads `file:` URLs, piece by piece, on its own threads.
 ///
 /// Only regular files are read, also through symbolic links: a named pipe or a device could block forever.
-public final class FileLoader: ImageLoader {
+package final class FileLoader: ImageLoader {
     /// The largest file accepted, in bytes; larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
@@ -15,13 +15,13 @@ public final class FileLoader: ImageLoader {
     /// Creates a loader.
     ///
     /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader.
-    public init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
+    package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
     /// Whether the scheme is `file`.
-    public func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "file" }
+    package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "file" }
 
     /// `false`: files on the disk need no copy there.
-    public func isCacheable(_ url: URL) -> Bool { false }
+    package func isCacheable(_ url: URL) -> Bool { false }
 
     /// Starts to read; see ``ImageLoader/load(_:priority:handler:)``.
     ///
@@ -29,7 +29,7 @@ public final class FileLoader: ImageLoader {
     /// regular file, ``WebImageError/ResponseFailure/emptyBody``, ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``, and
     /// ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks while it is read. A paused load blocks no thread. A
     /// task that is released while paused closes its file and reports nothing more.
-    public func load(
+    package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let reading = FileReading(

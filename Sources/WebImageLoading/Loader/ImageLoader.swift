@@ -9,13 +9,10 @@ public protocol ImageLoader: Sendable {
     /// Whether data loaded from `url` should be stored in the disk cache; `false` for data that is already on disk.
     func isCacheable(_ url: URL) -> Bool
 
-    /// Returns the header fields that the loader would send for `request`, except those of the connection. They are
-    /// compared with the `Vary` field of the response. Called on any thread, so it must not access network or disk.
-    ///
-    /// The default returns the request's own fields, for loaders that add none.
-    func requestHeaders(for request: LoaderRequest) -> [HTTPField]
-
     /// Starts a load and returns immediately. May be called on any thread.
+    ///
+    /// A loader with credentials or header fields of its own must send them only to the servers that they are for: the URL
+    /// may be an alternative of the request's, on another origin.
     ///
     /// - Parameter handler: receives the events on a thread of the loader, one at a time. The last is `.finished`,
     ///   exactly once, also after a cancellation (then with ``WebImageError/cancelled``). The handler must return soon,
@@ -29,22 +26,21 @@ extension ImageLoader {
     /// Returns `true`: data from the network is cached.
     public func isCacheable(_ url: URL) -> Bool { true }
 
-    /// Returns the request's own fields, sorted by name.
-    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { request.headers.sortedFields }
+    /// Returns the header fields that the loader would send for `request`, except those of the connection. They are
+    /// compared with the `Vary` field of the response. For a custom loader, these are the request's own fields.
+    package func headersSent(for request: LoaderRequest) -> [HTTPField] {
+        (self as? any HeaderReporting)?.requestHeaders(for: request) ?? request.headers.sortedFields
+    }
+}
+
+/// A loader that adds header fields to requests, or wraps another one that may.
+package protocol HeaderReporting {
+    /// Returns the header fields that the loader would send. Called on any thread, so it must not access network or disk.
+    func requestHeaders(for request: LoaderRequest) -> [HTTPField]
 }
 
 /// What a loader reports. The same events pass from the transport through all loaders that wrap others to the pipeline.
 public enum LoaderEvent: Sendable {
-    /// The load waits in a queue. Only loaders with a queue send this and ``started``.
-    case queued
-    /// The transfer starts.
-    case started
-    /// An attempt failed, and another one follows. Everything received so far is void.
-    case retrying(LoaderRetry)
-    /// The wait for a network connection ended after this time.
-    case waited(Duration)
-    /// The last attempt failed with an error that differs from the one at the end.
-    case attemptFailed(WebImageError)
     /// The response has started; sent once, before any bytes.
     case response(LoaderResponse)
     /// The next bytes of the body.
@@ -52,18 +48,48 @@ public enum LoaderEvent: Sendable {
     /// The head of an error response; at most once, right before the metrics and the end, which is then
     /// ``WebImageError/httpStatus(code:url:)``. Its body is not delivered.
     case refused(LoaderResponse)
-    /// The metrics of the transfer, for a loader that has any; once, right before the end.
-    case metrics(LoaderMetrics)
+    /// Queueing, attempts and metrics of the library's loaders. A loader that wraps another one passes it on.
+    case report(LoaderReport)
     /// The end: the body is complete and its length verified, or the error.
     case finished(Result<Void, WebImageError>)
 }
 
+/// What the library's loaders report to each other; see ``LoaderEvent/report(_:)``.
+public struct LoaderReport: Sendable {
+    package enum Content: Sendable {
+        /// The load waits in a queue. Only loaders with a queue send this and ``started``.
+        case queued
+        /// The transfer starts.
+        case started
+        /// An attempt failed, and another one follows. Everything received so far is void.
+        case retrying(LoaderRetry)
+        /// The wait for a network connection ended after this time.
+        case waited(Duration)
+        /// The last attempt failed with an error that differs from the one at the end.
+        case attemptFailed(WebImageError)
+        /// The metrics of the transfer, for a loader that has any; once, right before the end.
+        case metrics(LoaderMetrics)
+    }
+
+    package let content: Content
+}
+
+extension LoaderEvent {
+    /// Returns a report of the library's loaders.
+    package static func report(_ content: LoaderReport.Content) -> Self { .report(LoaderReport(content: content)) }
+
+    /// The metrics that the event reports.
+    package var metrics: LoaderMetrics? {
+        if case .report(let report) = self, case .metrics(let metrics) = report.content { metrics } else { nil }
+    }
+}
+
 /// A failed attempt, and the next one.
-public struct LoaderRetry: Sendable {
+package struct LoaderRetry: Sendable {
     /// Why the attempt failed.
-    public var error: WebImageError
+    package var error: WebImageError
     /// What the next attempt loads: the same URL or an alternative.
-    public var url: URL
+    package var url: URL
     /// What the next attempt waits for.
     package var wait: LoadAttempt.Wait
 

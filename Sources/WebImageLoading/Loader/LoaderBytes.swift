@@ -38,7 +38,7 @@ public struct LoaderBytes: AsyncSequence, Sendable {
     let session: Session
 
     /// The metrics of the transfer; `nil` until its last piece has arrived, and for loaders without metrics.
-    public var metrics: LoaderMetrics? { session.inbox.metrics }
+    package var metrics: LoaderMetrics? { session.inbox.metrics }
 
     /// Continues where the last iterator stopped.
     ///
@@ -123,8 +123,8 @@ final class ByteInbox: Sendable {
             case .bytes(let bytes):
                 state.pieces.append(bytes)
                 state.byteCount += bytes.count
-            case .queued, .started, .retrying, .waited, .attemptFailed, .refused: break
-            case .metrics(let metrics): state.metrics = metrics
+            case .report: if let metrics = event.metrics { state.metrics = metrics }
+            case .refused: break
             case .finished(let result): state.end = result
             }
             let head = state.headReader == nil ? nil : state.head

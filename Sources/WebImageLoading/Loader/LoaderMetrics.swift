@@ -15,7 +15,7 @@ public struct LoaderMetrics: Sendable {
     /// The time from the call of `load` to the end.
     public var totalDuration = Duration.zero
     /// The number of decoded bytes delivered to the caller.
-    public var decodedByteCount: Int64 = 0
+    package var decodedByteCount: Int64 = 0
     /// The duration of the exchanges, without the time during which the reader paused them. Counts towards
     /// ``LoaderRequest/totalTimeout``.
     package var activeDuration = Duration.zero
@@ -43,20 +43,20 @@ public struct LoaderMetrics: Sendable {
         /// The time from the start of the exchange to its end.
         public var totalDuration: Duration
         /// Whether an existing connection was reused.
-        public var isConnectionReused: Bool
+        package var isConnectionReused: Bool
         /// The HTTP version; `nil` if no head arrived.
-        public var httpVersion: HTTPVersion?
+        package var httpVersion: HTTPVersion?
         /// The address of the server, or of a proxy; `nil` if no connection was established.
-        public var remoteAddress: String?
+        package var remoteAddress: String?
         package var remotePort: Int?
         /// The size of the response's head in bytes, decompressed.
         package var headerByteCount: Int64
         /// The size of the body in bytes on the wire, that is, before content decoding.
-        public var bodyByteCount: Int64
+        package var bodyByteCount: Int64
     }
 
     /// An HTTP version.
-    public enum HTTPVersion: String, Sendable {
+    package enum HTTPVersion: String, Sendable {
         /// HTTP/1.0.
         case http1_0 = "HTTP/1.0"
         /// HTTP/1.1.
@@ -65,6 +65,9 @@ public struct LoaderMetrics: Sendable {
         case http2 = "HTTP/2"
         /// HTTP/3.
         case http3 = "HTTP/3"
+
+        /// The latest version with that major number; the nearest one for other numbers.
+        init(major: Int) { self = major < 2 ? .http1_1 : major == 2 ? .http2 : .http3 }
     }
 }
 

@@ -24,7 +24,7 @@ public struct LoaderRequest: Sendable, Hashable {
     /// The HTTP method; ``Method/get`` by default.
     public var method = Method.get
     /// The request body; `nil`, the default, sends none. Specify its type with a `Content-Type` header. A body with
-    /// ``Method/get``, ``Method/head`` or ``Method/trace`` fails with
+    /// ``Method/get``, ``Method/head`` or `TRACE` fails with
     /// ``WebImageError/RequestFailure/unsupportedMethod(_:hasBody:)``.
     public var body: Data?
     /// Whether every response is accepted. `false`, the default, reports an error for an empty body, and for statuses
@@ -34,13 +34,13 @@ public struct LoaderRequest: Sendable, Hashable {
     /// to a request without `Range` remains an error, since it could be taken for the whole. So does a 401 or 407
     /// response after an authentication handler was called and returned no credential, since the body has been
     /// discarded by then.
-    public var acceptsAnyAnswer = false
+    package var acceptsAnyAnswer = false
     /// Whether the request replaces one for another origin, such as an alternative of a `WebImageRequest`; `false` by
     /// default.
     ///
     /// The loader then adds no credentials of its own, and only those of its headers that are sent to another origin
-    /// after a redirect: Accept, Accept-Encoding, User-Agent, Range and If-Range. A custom loader must do the same.
-    public var isForAnotherOrigin = false
+    /// after a redirect: Accept, Accept-Encoding, User-Agent, Range and If-Range.
+    package var isForAnotherOrigin = false
     /// The longest time without any data; `nil`, the default, uses the loader's limit.
     public var idleTimeout: Duration?
     /// The maximum total duration of the load's transfers; `nil`, the default, uses the loader's limit. See
@@ -67,22 +67,22 @@ extension LoaderRequest {
     func refusalToChange(_ url: URL) -> WebImageError? {
         guard ![.get, .head].contains(method) || body != nil else { return nil }
         return .invalidRequest(
-            reason: .unsupportedMethod(method.rawValue, hasBody: body != nil && method.forbidsBody), url: url)
+            reason: .unsupportedMethod(method.name, hasBody: body != nil && method.forbidsBody), url: url)
     }
 
     /// An HTTP method (RFC 9110, 9). Loaders that do not use HTTP support only ``get`` and ``head``.
-    public struct Method: RawRepresentable, Sendable, Hashable {
-        /// The name as it is sent. Case matters: `get` is not `GET`.
-        public let rawValue: String
+    public struct Method: Sendable, Hashable {
+        /// The name as it is sent.
+        package let name: String
 
         /// Creates a method from its name; `nil` if that is not a token, and for `CONNECT`, which asks a proxy for a
-        /// tunnel.
-        public init?(rawValue: String) {
-            guard RequestHeaders.isToken(rawValue), rawValue != "CONNECT" else { return nil }
-            self.rawValue = rawValue
+        /// tunnel. Case matters: `get` is not `GET`.
+        public init?(_ name: String) {
+            guard RequestHeaders.isToken(name), name != "CONNECT" else { return nil }
+            self.name = name
         }
 
-        private init(known: String) { rawValue = known }
+        private init(known: String) { name = known }
 
         /// Requests head and body.
         public static let get = Self(known: "GET")
@@ -106,7 +106,7 @@ extension LoaderRequest {
 
         /// Whether repeating the request has the same effect as sending it once (9.2.2), so that a failed request can
         /// be sent again.
-        public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
+        package var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
 
         /// Whether a body has no meaning with the method.
         var forbidsBody: Bool { [.get, .head, .trace].contains(self) }

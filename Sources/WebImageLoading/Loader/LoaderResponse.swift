@@ -40,7 +40,7 @@ public struct LoaderResponse: Sendable {
     }
 
     /// Returns the value of the last field with that name, in any case.
-    public func headerValue(_ name: String) -> String? {
+    package func headerValue(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.last { $0.name.lowercased() == wanted }?.value
     }

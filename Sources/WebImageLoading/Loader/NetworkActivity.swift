@@ -6,7 +6,7 @@ internal import WebImageCore
 /// for await isActive in NetworkActivity.shared.changes() { spinner.isSpinning = isActive }
 /// ```
 ///
-/// Downloaders count their transfers; for transfers by other means, call ``increment()`` and ``decrement()``.
+/// Downloaders count their transfers; for transfers by other means, call ``change(by:)``.
 public final class NetworkActivity: Sendable {
     /// The one that downloaders report to.
     public static let shared = NetworkActivity()
@@ -48,12 +48,6 @@ public final class NetworkActivity: Sendable {
     /// How many transfers are in progress.
     public var count: Int { state.withLock { $0.count } }
 
-    /// Notes that a transfer has begun.
-    public func increment() { change(by: 1) }
-
-    /// Notes that a transfer has ended. The count never goes below 0.
-    public func decrement() { change(by: -1) }
-
     /// Whether any transfer is in progress: first the current value, then each change once the count has stayed the same for
     /// 1/30 s, or after a second in a program where it never does. A reader that falls behind gets only the latest.
     public func changes() -> AsyncStream<Bool> {
@@ -73,8 +67,8 @@ public final class NetworkActivity: Sendable {
     /// Whether a change waits to be reported or forgotten.
     package var isSettling: Bool { state.withLock { $0.settling != nil } }
 
-    /// Notes that so many transfers have begun, or ended. Calls nothing before it returns.
-    package func change(by difference: Int) {
+    /// Notes that so many transfers have begun, or ended for a negative number. The count never goes below 0.
+    public func change(by difference: Int) {
         guard difference != 0 else { return }
         let now = now()
         let begins = state.withLock { state in

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
 internal import WebImageCore
 
@@ -11,7 +11,7 @@ internal import WebImageCore
 ///  <directory>/
 ///      <SHA-256 of the request>.partial    a PartialFile, locked (flock) by the load that has it
 /// ```
-public final class PartialBodyStore: Sendable {
+package final class PartialBodyStore: Sendable {
     /// Writes bytes at an offset of a file, like `pwrite`.
     package typealias Write = @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int
 
@@ -50,7 +50,7 @@ public final class PartialBodyStore: Sendable {
     ///     changed.
     ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least recently
     ///     used are deleted first.
-    public convenience init(directory: URL, byteLimit: Int64 = 64 << 20) {
+    package convenience init(directory: URL, byteLimit: Int64 = 64 << 20) {
         var configuration = Configuration(directory: directory)
         configuration.byteLimit = byteLimit
         self.init(configuration: configuration)
@@ -68,7 +68,7 @@ public final class PartialBodyStore: Sendable {
 
     /// Deletes all bodies except those of loads in progress. Blocks while it deletes, so do not call it on Swift's
     /// cooperative threads.
-    public func removeAll() {
+    package func removeAll() {
         directory.withDescriptor { descriptor in
             for entry in directory.entries(in: descriptor) {
                 _ = PartialDirectory.removeUnused(entry.name, in: descriptor)

@@ -1,13 +1,34 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Resumes interrupted transfers of another loader. The bytes received before a network failure, a cancellation or the
-/// end of the process are stored in a ``PartialBodyStore``, and only the rest is requested.
-///
-/// ```swift
-/// let store = PartialBodyStore(directory: directory)
-/// let loader = ResumingLoader(ImageDownloader.shared, store: store)
-/// ```
+extension ImageLoader {
+    /// Returns a loader that resumes interrupted transfers of this one. The bytes received before a network failure, a
+    /// cancellation or the end of the process are stored on disk, and only the rest is requested.
+    ///
+    /// ```swift
+    /// let loader = ImageDownloader.shared.resuming(in: directory)
+    /// ```
+    ///
+    /// A ``WebImageManager`` does so for its ``ImageDownloader``, in a folder of its disk cache.
+    ///
+    /// A custom loader must accept additional header fields (`Range`, `If-Range`), report statuses, including 206, header
+    /// fields and bodies exactly as the server sends them, and add nothing to requests that makes responses differ between
+    /// users. Stored bytes are delivered on another thread than the loader's.
+    ///
+    /// At most 256 bodies are stored, for 7 days, and none while less than 256 MiB are free. There are no errors: if the
+    /// directory cannot be used, nothing is stored. Several loaders and processes may share a directory.
+    ///
+    /// - Parameters:
+    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are not
+    ///     changed.
+    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least recently
+    ///     used are deleted first.
+    public func resuming(in directory: URL, byteLimit: Int64 = 64 << 20) -> any ImageLoader {
+        ResumingLoader(self, store: PartialBodyStore(directory: directory, byteLimit: byteLimit))
+    }
+}
+
+/// Resumes interrupted transfers of another loader; see ``ImageLoader/resuming(in:byteLimit:)``.
 ///
 /// Callers receive one complete response: status 200, the whole length, the stored bytes and then the new ones. The
 /// request has `Range` and `If-Range` fields (RFC 9110, 13.1.5 and 14.2):
@@ -22,32 +43,28 @@ public import WebImageCore
 /// servers that do not accept ranges, and `no-store` on either side. Some requests are passed to the other loader
 /// unchanged: those with a range or conditions, with cookies or stored credentials, and with a scheme other than http
 /// or https.
-public final class ResumingLoader: ImageLoader {
+package final class ResumingLoader: ImageLoader, HeaderReporting {
     package let loader: any ImageLoader
     package let store: PartialBodyStore
 
     /// Creates a loader that wraps another one.
-    ///
-    /// - Parameter loader: a custom loader must accept additional header fields (`Range`, `If-Range`), report statuses,
-    ///   including 206, header fields and bodies exactly as the server sends them, and add nothing to requests that makes
-    ///   responses differ between users.
-    public init(_ loader: any ImageLoader, store: PartialBodyStore) {
+    package init(_ loader: any ImageLoader, store: PartialBodyStore) {
         self.loader = loader
         self.store = store
     }
 
     /// Asks the wrapped loader.
-    public func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
+    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
 
     /// Asks the wrapped loader.
-    public func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
+    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
 
     /// Asks the wrapped loader.
-    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
 
     /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes are delivered on one of the store's
     /// two threads, so the handler must not block.
-    public func load(
+    package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         guard let key = scope(of: request).flatMap({ request.partialBodyKey(scope: $0) }) else {
@@ -91,8 +108,9 @@ extension ImageDownloader: ResumableLoader {
     /// Returns `nil` for a downloader whose hooks change requests, heads or bodies, or that asks for credentials during
     /// a load.
     package func resumptionScope(of request: LoaderRequest) -> String? {
-        let hooks = configuration.hooks
-        guard !hooks.changeRequests, hooks.responseModifier == nil, hooks.decryptor == nil,
+        let configuration = configuration
+        guard configuration.requestModifier == nil, configuration.responseModifier == nil,
+            configuration.decryptor == nil,
             configuration.authenticationHandler == nil
         else { return nil }
         let added = configuration.addedFields(to: request)

@@ -170,13 +170,13 @@ final class ResumingTask: LoaderTask {
         switch (phase, event) {
         case (.replaying, _), (.ended, _), (.looking, _): break
         case (.restarting, .finished): restart()
-        case (.restarting, .metrics(let metrics)): request.history?.addTransfer(metrics)
-        case (.restarting, _): break
+        case (.restarting, _): request.history?.addTransfer(event.metrics)
         case (.loading, .response(let response)): receive(response, continuing: found)
         case (.loading, .refused(let answer)) where found != nil && !hasResponse:
             // The event that follows decides; a request that is repeated was not refused.
             if let found, judge(statusCode: answer.statusCode, of: found) == .final { deliver(event) }
-        case (.loading, .metrics(let metrics)) where found != nil && !hasResponse:
+        case (.loading, .report) where found != nil && !hasResponse:
+            guard let metrics = event.metrics else { return deliver(event) }
             state.withLock { $0.heldMetrics = metrics }
         case (.loading, .finished(let result)) where found != nil && !hasResponse:
             let metrics = state.withLock { $0.heldMetrics.take() }
@@ -186,7 +186,7 @@ final class ResumingTask: LoaderTask {
                 request.history?.addTransfer(metrics)
                 return restart()
             }
-            if let metrics { deliver(.metrics(metrics)) }
+            if let metrics { deliver(.report(.metrics(metrics))) }
             deliver(event)
         case (.loading, _): deliver(event)
         }
@@ -275,18 +275,22 @@ final class ResumingTask: LoaderTask {
             handler(event)
         case .finished(let result):
             conclude(result)
-        case .retrying:
-            // What follows is another body; what is stored of this one stays.
-            let (body, handler) = state.withLock { state in
-                (state.found, state.totalByteCount, state.hasResponse) = (nil, nil, false)
-                (state.byteCount, state.nextRecord) = (0, 0)
-                return (state.body, state.handler)
-            }
-            body?.begin(nil)
-            handler?(event)
-        case .queued, .started, .waited, .attemptFailed, .response, .refused, .metrics:
+        case .report(let report):
+            if case .retrying = report.content { startAgain() }
+            state.withLock { $0.handler }?(event)
+        case .response, .refused:
             state.withLock { $0.handler }?(event)
         }
+    }
+
+    /// What follows is another body; what is stored of this one stays.
+    private func startAgain() {
+        let body = state.withLock { state in
+            (state.found, state.totalByteCount, state.hasResponse) = (nil, nil, false)
+            (state.byteCount, state.nextRecord) = (0, 0)
+            return state.body
+        }
+        body?.begin(nil)
     }
 
     /// Counts bytes; returns `nil` if they must not be delivered.

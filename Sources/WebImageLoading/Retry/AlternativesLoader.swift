@@ -4,7 +4,7 @@ package import WebImageCore
 /// Loads from the first of several URLs that succeeds.
 ///
 /// If all fail, the error is that of the request's own URL.
-package final class AlternativesLoader: ImageLoader {
+package final class AlternativesLoader: ImageLoader, HeaderReporting {
     private let loader: any ImageLoader
     private let alternatives: [URL]
     private let strategy: any RetryStrategy
@@ -12,7 +12,7 @@ package final class AlternativesLoader: ImageLoader {
     private let alternativeLoader: @Sendable (URL) -> any ImageLoader
 
     /// - Parameters:
-    ///   - strategy: limits the time in which alternatives start.
+    ///   - strategy: a ``RetryPolicy`` limits the time in which alternatives start.
     ///   - alternativeLoader: returns the loader of an alternative.
     package init(
         _ loader: any ImageLoader, alternatives: [URL], strategy: any RetryStrategy,
@@ -28,7 +28,7 @@ package final class AlternativesLoader: ImageLoader {
 
     package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
     package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
 
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -41,7 +41,7 @@ package final class AlternativesLoader: ImageLoader {
             [AlternativesTask.Source(request: request, loader: loader)]
             + alternatives.map { .init(request: request.alternative($0), loader: alternativeLoader($0)) }
         let task = AlternativesTask(
-            sources, timeLimit: strategy.timeLimit, environment.clock, priority, handler)
+            sources, timeLimit: (strategy as? RetryPolicy)?.timeLimit, environment.clock, priority, handler)
         task.startNext()
         return task
     }
@@ -118,7 +118,7 @@ private final class AlternativesTask: LoaderTask {
             return (state.index, state.task, state.priority, state.isCancelled)
         }
         if isCancelled { task.cancel() }
-        if index > 0 { handler(.started) }
+        if index > 0 { handler(.report(.started)) }
         let source = sources[index]
         let started = source.loader.load(source.request, priority: priority) { [self] event in receive(event, task) }
         task.attach(started, priority: priority)
@@ -126,12 +126,14 @@ private final class AlternativesTask: LoaderTask {
 
     private func receive(_ event: LoaderEvent, _ task: DeferredTask) {
         switch event {
-        case .queued, .started, .retrying, .waited, .attemptFailed, .response, .bytes: handler(event)
+        case .response, .bytes: handler(event)
+        case .report:
+            guard let metrics = event.metrics else { return handler(event) }
+            state.withLock { $0.metrics = metrics }
         case .refused(let response): state.withLock { $0.refused = response }
-        case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         case .finished(.success):
             task.end()
-            if let metrics = state.withLock({ $0.metrics }) { handler(.metrics(metrics)) }
+            if let metrics = state.withLock({ $0.metrics }) { handler(.report(.metrics(metrics))) }
             handler(event)
         case .finished(.failure(let error)):
             task.end()
@@ -151,12 +153,12 @@ private final class AlternativesTask: LoaderTask {
             return (failure, state.index + 1)
         }
         guard let next else {
-            if failure.error != error { handler(.attemptFailed(error)) }
+            if failure.error != error { handler(.report(.attemptFailed(error))) }
             return end(failure, afterAlternatives: state.withLock { $0.index } > 0)
         }
         history?.addTransfer(failure.metrics)
         let url = sources[next].request.url.separatedFromUserInfo.url
-        handler(.retrying(LoaderRetry(error: error, url: url)))
+        handler(.report(.retrying(LoaderRetry(error: error, url: url))))
         startNext()
     }
 
@@ -165,7 +167,7 @@ private final class AlternativesTask: LoaderTask {
         var metrics = failure.metrics
         // The transfer of the request's own URL counts already.
         if afterAlternatives { metrics?.activeDuration = .zero }
-        if let metrics { handler(.metrics(metrics)) }
+        if let metrics { handler(.report(.metrics(metrics))) }
         handler(.finished(.failure(failure.error)))
     }
 }

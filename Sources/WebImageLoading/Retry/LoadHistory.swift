@@ -1,5 +1,5 @@
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
 /// The state shared by the attempts of one load, so that time limits apply to all of them together.
 package final class LoadHistory: Sendable {
@@ -59,17 +59,17 @@ extension LoaderRequest {
 /// One attempt to load the bytes of an image.
 ///
 /// The last attempt of a load in progress has neither a duration nor an error.
-public struct LoadAttempt: Sendable, Equatable {
+package struct LoadAttempt: Sendable, Equatable {
     /// The number of the attempt, starting at 1, over all URLs of the request.
-    public var number: Int
+    package var number: Int
     /// The request's URL, or one of its alternatives.
-    public var url: URL
+    package var url: URL
     /// What the attempt waits for, or has waited for, before it starts.
     package var wait = Wait.none
     /// The duration without the wait; `nil` until the attempt has ended.
-    public var duration: Duration?
+    package var duration: Duration?
     /// The error; `nil` if the attempt has not failed.
-    public var error: WebImageError?
+    package var error: WebImageError?
 
     /// Creates an attempt that is about to start.
     package init(number: Int, url: URL, wait: Wait = .none) {

@@ -10,14 +10,6 @@ public protocol RetryStrategy: Sendable, Hashable {
     ///
     /// May be called on any thread, also under a lock: it must return soon.
     func delay(after failure: RetryFailure) -> Duration?
-
-    /// No attempt starts later than this after the first one, alternative URLs included; `nil`, the default, is no limit.
-    var timeLimit: Duration? { get }
-}
-
-extension RetryStrategy {
-    /// `nil`: no limit.
-    public var timeLimit: Duration? { nil }
 }
 
 /// A failed attempt, for a ``RetryStrategy``.
@@ -26,8 +18,8 @@ public struct RetryFailure: Sendable {
     public var attemptCount: Int
     /// Why the last one failed.
     public var error: WebImageError
-    /// The method of the request. Repeating one that is not idempotent may do harm.
-    public var method: LoaderRequest.Method
+    /// Whether the request's method is idempotent, like GET. Repeating any other request may do harm.
+    public var isIdempotent: Bool
     /// How long the server asked clients to wait (Retry-After); `nil` if it did not.
     public var retryAfter: Duration?
     /// The time since the first attempt at any URL started.
@@ -36,12 +28,12 @@ public struct RetryFailure: Sendable {
     package var random: Double
 
     package init(
-        attemptCount: Int, error: WebImageError, method: LoaderRequest.Method = .get, retryAfter: Duration? = nil,
+        attemptCount: Int, error: WebImageError, isIdempotent: Bool = true, retryAfter: Duration? = nil,
         elapsed: Duration = .zero, random: Double = 1
     ) {
         self.attemptCount = attemptCount
         self.error = error
-        self.method = method
+        self.isIdempotent = isIdempotent
         self.retryAfter = retryAfter
         self.elapsed = elapsed
         self.random = random
@@ -53,29 +45,43 @@ public struct RetryFailure: Sendable {
 ///     attempt ── fails ──► transient? attempts left? time left? ──► wait, random × backoff ──► attempt
 ///                                                                   at least Retry-After
 ///
-/// Only errors that are transient (``WebImageCore/WebImageError/isTransient``) and idempotent methods
-/// (``LoaderRequest/Method/isIdempotent``) are tried again.
+/// The longest wait doubles with each attempt. Only requests with an idempotent method are tried again, after an error that is transient
+/// (``WebImageCore/WebImageError/isTransient``). After a Retry-After of more than 60 s there is no further attempt.
 public struct RetryPolicy: RetryStrategy {
     /// The largest number of attempts for one URL, including the first; 1 never tries again.
-    public var maximumAttempts: Int
-    /// The longest wait after the first attempt; 0.5 s by default.
-    public var initialBackoff: Duration = .milliseconds(500)
+    package var maximumAttempts: Int
+    /// The longest wait after the first attempt.
+    package var initialBackoff: Duration
     /// The factor by which the longest wait grows with each attempt; 2 by default.
     package var backoffFactor = 2.0
-    /// The limit of the longest wait; 30 s by default.
-    public var maximumBackoff: Duration = .seconds(30)
+    /// The limit of the longest wait.
+    package var maximumBackoff: Duration
     /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt, because an
     /// earlier one would add to the server's load.
     package var maximumRetryAfter: Duration = .seconds(60)
-    /// No attempt starts later than this after the first one, alternative URLs included; no limit by default.
-    public var timeLimit: Duration?
+    /// No attempt starts later than this after the first one, alternative URLs included.
+    package var timeLimit: Duration?
 
     /// Creates a policy.
-    public init(maximumAttempts: Int) { self.maximumAttempts = maximumAttempts }
+    ///
+    /// - Parameters:
+    ///   - maximumAttempts: the largest number of attempts for one URL, including the first; 1 never tries again.
+    ///   - initialBackoff: the longest wait after the first attempt; 0.5 s by default.
+    ///   - maximumBackoff: the limit of the longest wait; 30 s by default.
+    ///   - timeLimit: no attempt starts later than this after the first one, alternative URLs included; no limit by default.
+    public init(
+        maximumAttempts: Int, initialBackoff: Duration = .milliseconds(500), maximumBackoff: Duration = .seconds(30),
+        timeLimit: Duration? = nil
+    ) {
+        self.maximumAttempts = maximumAttempts
+        self.initialBackoff = initialBackoff
+        self.maximumBackoff = maximumBackoff
+        self.timeLimit = timeLimit
+    }
 
     /// Returns the wait; see ``RetryStrategy/delay(after:)``.
     public func delay(after failure: RetryFailure) -> Duration? {
-        guard failure.attemptCount < maximumAttempts, failure.method.isIdempotent, failure.error.isTransient else {
+        guard failure.attemptCount < maximumAttempts, failure.isIdempotent, failure.error.isTransient else {
             return nil
         }
         if let retryAfter = failure.retryAfter, retryAfter > maximumRetryAfter { return nil }

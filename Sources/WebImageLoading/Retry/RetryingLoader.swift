@@ -12,7 +12,7 @@ package import WebImageCore
 ///             │  └─ else ─────────────────────────────────────────────────────────────────► finished
 ///             └──────────────────────────────────────────────────────────────────────────┘
 /// ```
-package final class RetryingLoader: ImageLoader {
+package final class RetryingLoader: ImageLoader, HeaderReporting {
     private let loader: any ImageLoader
     private let strategy: any RetryStrategy
     private let waitsForConnectivity: Bool
@@ -30,7 +30,7 @@ package final class RetryingLoader: ImageLoader {
 
     package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
     package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.requestHeaders(for: request) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
 
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
@@ -132,18 +132,19 @@ private final class RetryingTask: LoaderTask {
             return (state.attempt, state.priority, state.attemptCount == 1)
         }
         guard let (attempt, priority, isFirst) = start else { return end(.cancelled) }
-        if !isFirst { handler(.started) }
+        if !isFirst { handler(.report(.started)) }
         let task = loader.load(request, priority: priority) { [self] event in receive(event, attempt) }
         attempt.attach(task, priority: priority)
     }
 
     private func receive(_ event: LoaderEvent, _ attempt: DeferredTask) {
         switch event {
-        case .queued, .started, .retrying, .waited, .attemptFailed: handler(event)
+        case .report:
+            guard let metrics = event.metrics else { return handler(event) }
+            state.withLock { $0.metrics = metrics }
         case .response(let response): if !skips(response) { handler(event) }
         case .bytes: if !state.withLock({ $0.isSkipped }) { handler(event) }
         case .refused(let response): state.withLock { $0.refused = response }
-        case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         case .finished(let result):
             attempt.end()
             let (skipped, isSkipped) = state.withLock { ($0.refused, $0.isSkipped) }
@@ -175,7 +176,8 @@ private final class RetryingTask: LoaderTask {
     ) -> RetryFailure {
         let (date, random, elapsed) = (environment.date(), random ?? environment.random(), elapsed)
         return RetryFailure(
-            attemptCount: state.withLock { $0.failureCount } + 1, error: error, method: request.method,
+            attemptCount: state.withLock { $0.failureCount } + 1, error: error,
+            isIdempotent: request.method.isIdempotent,
             retryAfter: response.flatMap { RetryAfter.delay(of: $0, now: date) }, elapsed: elapsed, random: random)
     }
 
@@ -223,7 +225,7 @@ private final class RetryingTask: LoaderTask {
             } completion: { [self] isConnected in
                 let duration = environment.clock.now - start
                 history.addConnectivityWait(duration)
-                handler(.waited(duration))
+                handler(.report(.waited(duration)))
                 if isConnected { return startAttempt() }
                 let seconds = history.connectivityWaits.duration.inExactSeconds
                 end(.timedOut(reason: .offline, seconds: seconds, url: displayURL))
@@ -237,7 +239,7 @@ private final class RetryingTask: LoaderTask {
             return state.metrics
         }
         history.addTransfer(metrics)
-        handler(.retrying(retry))
+        handler(.report(.retrying(retry)))
     }
 
     /// Waits until the first of the calls to `resume`, unless the load is cancelled before.
@@ -280,7 +282,7 @@ private final class RetryingTask: LoaderTask {
         }
         guard let (refused, metrics) = last else { return }
         if case .httpStatus? = error, let refused { handler(.refused(refused)) }
-        if let metrics { handler(.metrics(metrics)) }
+        if let metrics { handler(.report(.metrics(metrics))) }
         handler(.finished(error.map { .failure($0) } ?? .success(())))
     }
 }

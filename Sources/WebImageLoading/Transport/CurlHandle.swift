@@ -125,7 +125,7 @@ extension CurlHandle {
             } else {
                 cwi_curl_set_long(easy, CURLOPT_HTTPGET, 1)
             }
-            cwi_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, method.rawValue)
+            cwi_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, method.name)
         }
     }
 }

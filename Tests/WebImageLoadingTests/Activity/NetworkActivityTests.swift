@@ -17,27 +17,27 @@ import WebImageTestSupport
     }
 
     @Test func countsAndNeverGoesBelowZero() {
-        activity.decrement()
+        activity.change(by: -1)
         #expect(activity.count == 0)
-        activity.increment()
-        activity.increment()
+        activity.change(by: 1)
+        activity.change(by: 1)
         #expect(activity.count == 2)
-        for _ in 0..<3 { activity.decrement() }
+        for _ in 0..<3 { activity.change(by: -1) }
         #expect(activity.count == 0)
-        activity.increment()
+        activity.change(by: 1)
         #expect(activity.count == 1)
     }
 
     @Test func reportsAChangeOnceItHasLasted() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
-        activity.increment()
-        activity.increment()
+        activity.change(by: 1)
+        activity.change(by: 1)
         try await settle()
         #expect(await changes.next() == true)
-        activity.decrement()
+        activity.change(by: -1)
         #expect(clock.sleeperCount == 0, "one of two transfers is left")
-        activity.decrement()
+        activity.change(by: -1)
         try await settle()
         #expect(await changes.next() == false)
     }
@@ -45,13 +45,13 @@ import WebImageTestSupport
     @Test func doesNotReportWhatIsShorter() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
-        activity.increment()
-        activity.decrement()
+        activity.change(by: 1)
+        activity.change(by: -1)
         try await settle()
         // Of the next change it is told, and of nothing before it.
-        activity.increment()
-        activity.decrement()
-        activity.increment()
+        activity.change(by: 1)
+        activity.change(by: -1)
+        activity.change(by: 1)
         try await settle()
         #expect(await changes.next() == true)
     }
@@ -59,7 +59,7 @@ import WebImageTestSupport
     @Test func waitsTheWholeTime() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
-        activity.increment()
+        activity.change(by: 1)
         try await clock.waitForSleepers()
         clock.advance(by: NetworkActivity.settlingTime - .microseconds(1))
         #expect(clock.sleeperCount == 1)
@@ -70,14 +70,14 @@ import WebImageTestSupport
     @Test func eachChangeOfTheCountStartsTheWaitAnew() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
-        activity.increment()
+        activity.change(by: 1)
         try await clock.waitForSleepers()
         clock.advance(by: NetworkActivity.settlingTime * 0.75)
-        activity.increment()
+        activity.change(by: 1)
         clock.advance(by: NetworkActivity.settlingTime * 0.75)
         try await clock.waitForSleepers()
         #expect(activity.isSettling)
-        activity.decrement()
+        activity.change(by: -1)
         clock.advance(by: NetworkActivity.settlingTime * 0.75)
         try await clock.waitForSleepers()
         #expect(activity.isSettling)
@@ -88,11 +88,11 @@ import WebImageTestSupport
     @Test func aCountThatNeverRestsIsReportedAfterASecond() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
-        activity.increment()
+        activity.change(by: 1)
         var passed = Duration.zero
         while activity.isSettling, passed < .seconds(2) {
             try await clock.waitForSleepers()
-            activity.increment()
+            activity.change(by: 1)
             clock.advance(by: .milliseconds(20))
             passed += .milliseconds(20)
             // Until it sleeps again, or has reported.
@@ -105,7 +105,7 @@ import WebImageTestSupport
     @Test func tellsALateListenerTheStateItFinds() async throws {
         var first = activity.changes().makeAsyncIterator()
         #expect(await first.next() == false)
-        activity.increment()
+        activity.change(by: 1)
         try await settle()
         #expect(await first.next() == true)
         var second = activity.changes().makeAsyncIterator()

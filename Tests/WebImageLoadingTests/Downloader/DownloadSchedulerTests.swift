@@ -231,7 +231,11 @@ import WebImageTestSupport
         for path in ["1", "2", "3"] {
             let request = LoaderRequest(url: try #require(URL(string: "http://host/\(path)")))
             let task = downloader.load(
-                request, priority: .normal, handler: { if case .started = $0 { started.withLock { $0.append(path) } } })
+                request, priority: .normal,
+                handler: { event in
+                    guard case .report(let report) = event, case .started = report.content else { return }
+                    started.withLock { $0.append(path) }
+                })
             if path == "3" { task.cancel() }
         }
         transport.runPerformed()

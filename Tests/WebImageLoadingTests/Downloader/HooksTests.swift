@@ -7,8 +7,8 @@ import WebImageTestSupport
 
 /// What hooks may change, as the server and the caller see it.
 @Suite struct HooksTests {
-    private func downloader(_ change: (inout ImageDownloader.Hooks) -> Void) -> ImageDownloader {
-        .forTests { change(&$0.hooks) }
+    private func downloader(_ change: (inout ImageDownloader.Configuration) -> Void) -> ImageDownloader {
+        .forTests(change)
     }
 
     private func echo(_ downloader: ImageDownloader, _ url: URL, headers: [String: String] = [:]) async throws
@@ -17,14 +17,14 @@ import WebImageTestSupport
         try JSONDecoder().decode([String: String].self, from: try await downloader.body(url, headers: headers))
     }
 
-    @Test func theHeadersFilterDecidesByURL() async throws {
+    @Test func theRequestModifierFiltersHeadersByURL() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = downloader { hooks in
-            hooks.headersFilter = { url, headers in
-                var headers = headers
-                if url.path() == "/echo/filtered" { headers["X-Filter"] = headers["X-Own"] }
-                headers["User-Agent"] = nil
-                return headers
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
+                var request = request
+                if request.url.path() == "/echo/filtered" { request.headers["X-Filter"] = request.headers["X-Own"] }
+                request.headers["User-Agent"] = nil
+                return request
             }
         }
         let filtered = try await echo(downloader, faults.url("/echo/filtered"), headers: ["X-Own": "own"])
@@ -36,8 +36,8 @@ import WebImageTestSupport
     @Test func theRequestModifierChangesURLAndHeaders() async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.otherOriginURL("/echo/modified")
-        let downloader = downloader { hooks in
-            hooks.requestModifier = { request in
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
                 var request = request
                 request.url = target
                 request.headers["X-Agent"] = request.headers["User-Agent"]
@@ -65,8 +65,8 @@ import WebImageTestSupport
     }
 
     @Test func aModifiedRequestIsCheckedLikeAnyOther() async throws {
-        let downloader = downloader { hooks in
-            hooks.requestModifier = { request in
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
                 var request = request
                 request.headers["X-A"] = "a\r\nX-Injected: 1"
                 return request
@@ -78,8 +78,8 @@ import WebImageTestSupport
 
     @Test func aHeadRequestBringsTheHeadAlone() async throws {
         let nginx = try SharedServers.nginx.get()
-        let downloader = downloader { hooks in
-            hooks.requestModifier = { request in
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
                 var request = request
                 if request.url.query() == "head" { request.method = .head }
                 return request
@@ -96,8 +96,8 @@ import WebImageTestSupport
     @Test func requestHooksRunOnTheNetworkThreadAndACancelMeanwhileCounts() async throws {
         let isRunning = Countdown()
         let gate = ThreadGate()
-        let downloader = downloader { hooks in
-            hooks.requestModifier = { request in
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
                 isRunning.signal()
                 gate.wait()
                 return request
@@ -117,8 +117,8 @@ import WebImageTestSupport
 
     @Test func theResponseModifierRunsBeforeTheStatusIsJudged() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = downloader { hooks in
-            hooks.responseModifier = { response in
+        let downloader = downloader { configuration in
+            configuration.responseModifier = { response in
                 var response = response
                 response.statusCode = response.statusCode == 404 ? 200 : 500
                 response.expectedByteCount = 1
@@ -138,8 +138,8 @@ import WebImageTestSupport
     @Test func theResponseModifierRefusesAnAnswerButSeesNoRedirect() async throws {
         let faults = try SharedServers.faults.get()
         let seen = Lock<[Int?]>([])
-        let downloader = downloader { hooks in
-            hooks.responseModifier = { response in
+        let downloader = downloader { configuration in
+            configuration.responseModifier = { response in
                 seen.withLock { $0.append(response.statusCode) }
                 return nil
             }
@@ -152,8 +152,8 @@ import WebImageTestSupport
 
     @Test func theDecryptorGetsTheWholeBodyOffTheNetworkThread() async throws {
         let threads = Lock<Set<String>>([])
-        let downloader = downloader { hooks in
-            hooks.decryptor = { body, response in
+        let downloader = downloader { configuration in
+            configuration.decryptor = { body, response in
                 threads.withLock { _ = $0.insert(currentThreadName()) }
                 return response.statusCode == 200 ? Data(body.reversed()) : nil
             }
@@ -179,7 +179,7 @@ import WebImageTestSupport
         let gate = ThreadGate()
         let downloader = ImageDownloader.forTests { configuration in
             configuration.maximumConnectionsPerHost = 1
-            configuration.hooks.decryptor = { body, _ in
+            configuration.decryptor = { body, _ in
                 isRunning.signal()
                 gate.wait()
                 return body

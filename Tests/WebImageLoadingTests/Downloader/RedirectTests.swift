@@ -101,7 +101,7 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let seen = Lock<[(response: LoaderResponse, target: URL)]>([])
         let downloader = ImageDownloader.forTests { configuration in
-            configuration.hooks.redirectHandler = { response, target in
+            configuration.redirectHandler = { response, target in
                 seen.withLock { $0.append((response, target)) }
                 return target
             }
@@ -118,7 +118,7 @@ import WebImageTestSupport
 
     @Test func aClosureMayDeny() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = ImageDownloader.forTests { $0.hooks.redirectHandler = { _, _ in nil } }
+        let downloader = ImageDownloader.forTests { $0.redirectHandler = { _, _ in nil } }
         let url = try faults.url("/redirect/denied?to=/bytes/denied")
         let target = try faults.url("/bytes/denied")
         #expect(try await downloader.error(url) == .blocked(reason: .redirect(to: target), url: url))
@@ -128,7 +128,7 @@ import WebImageTestSupport
     @Test func aClosureMayRewrite() async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.otherOriginURL("/echo/rewritten")
-        let downloader = ImageDownloader.forTests { $0.hooks.redirectHandler = { _, _ in target } }
+        let downloader = ImageDownloader.forTests { $0.redirectHandler = { _, _ in target } }
         let request = LoaderRequest(url: try faults.url("/redirect/rewritten?to=/none"), headers: ["Cookie": "a=b"])
         let recording = downloader.record(request).recording
         let echo = try JSONDecoder().decode([String: String].self, from: try await recording.body())
@@ -139,7 +139,7 @@ import WebImageTestSupport
     @Test func aRewrittenTargetIsJudgedToo() async throws {
         let url = try SharedServers.faults.get().url("/redirect/rewritten-away?to=/none")
         let file = try #require(URL(string: "file:///etc/passwd"))
-        let downloader = ImageDownloader.forTests { $0.hooks.redirectHandler = { _, _ in file } }
+        let downloader = ImageDownloader.forTests { $0.redirectHandler = { _, _ in file } }
         #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme("file"), url: file))
     }
 
@@ -150,18 +150,18 @@ import WebImageTestSupport
             certificates: [.valid], locations: "location /down { return 302 \(target); }")
         let authority = try TestCertificates.shared.get().authority
         let url = try server.secureURL("/down")
-        let strict = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+        let strict = ImageDownloader.forTests { $0.authorities = .file(authority) }
         #expect(try await strict.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
         #expect(try await faults.statistics().requests["/bytes/downgraded"] == nil)
         // Not by a rewrite either.
         let rewriting = ImageDownloader.forTests { configuration in
-            configuration.certificateAuthorities = .file(authority)
-            configuration.hooks.redirectHandler = { _, _ in target }
+            configuration.authorities = .file(authority)
+            configuration.redirectHandler = { _, _ in target }
         }
         #expect(try await rewriting.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
 
         let lax = ImageDownloader.forTests { configuration in
-            configuration.certificateAuthorities = .file(authority)
+            configuration.authorities = .file(authority)
             configuration.allowsInsecureRedirects = true
         }
         #expect(try await lax.body(url) == FaultServer.pattern(1000))

@@ -8,50 +8,53 @@ import WebImageLoading
 
     @Test func letsTheLastAddedOfThoseThatCanLoad() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first"), NamedLoader("second"), NamedLoader("web", scheme: "http")]
-        #expect(try await group.body(url) == Data("second".utf8))
-        group.add(NamedLoader("third"))
-        #expect(try await group.body(url) == Data("third".utf8))
+        #expect(try await group.asLoader.body(url) == Data("second".utf8))
+        group.loaders.append(NamedLoader("third"))
+        #expect(try await group.asLoader.body(url) == Data("third".utf8))
         #expect(group.loaders.compactMap { ($0 as? NamedLoader)?.name } == ["first", "second", "web", "third"])
     }
 
     @Test func goesBackToTheOneBeforeWhenALoaderIsRemoved() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first")]
-        group.add(NamedLoader("second"))
-        group.add(NamedLoader("third"))
-        group.remove { ($0 as? NamedLoader)?.name == "second" }
-        #expect(try await group.body(url) == Data("third".utf8))
-        for _ in 0..<2 { group.remove { ($0 as? NamedLoader)?.name == "third" } }
-        #expect(try await group.body(url) == Data("first".utf8))
+        group.loaders.append(NamedLoader("second"))
+        group.loaders.append(NamedLoader("third"))
+        group.loaders.removeAll { ($0 as? NamedLoader)?.name == "second" }
+        #expect(try await group.asLoader.body(url) == Data("third".utf8))
+        for _ in 0..<2 { group.loaders.removeAll { ($0 as? NamedLoader)?.name == "third" } }
+        #expect(try await group.asLoader.body(url) == Data("first".utf8))
     }
 
     @Test func answersForTheLoaderThatGetsTheURL() throws {
         let group: ImageLoaderGroup = [NamedLoader("cacheable", scheme: "http"), FileLoader()]
         let web = try #require(URL(string: "http://127.0.0.1/a.png"))
-        #expect(group.canLoad(web) && group.canLoad(url))
-        #expect(group.isCacheable(web))
-        #expect(!group.isCacheable(url))
+        let loader = group.asLoader
+        #expect(loader.canLoad(web) && loader.canLoad(url))
+        #expect(loader.isCacheable(web))
+        #expect(!loader.isCacheable(url))
     }
 
     @Test func saysWhyNobodyCanLoad() async throws {
         let group: ImageLoaderGroup = [FileLoader()]
         let other = try #require(URL(string: "gopher://127.0.0.1/1"))
-        #expect(!group.canLoad(other))
-        #expect(try await group.error(other) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
+        #expect(!group.asLoader.canLoad(other))
+        #expect(
+            try await group.asLoader.error(other) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
         let secret = try #require(URL(string: "gopher://user:secret@127.0.0.1/1"))
-        #expect(try await group.error(secret) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
+        #expect(
+            try await group.asLoader.error(secret) == .invalidRequest(reason: .unsupportedScheme("gopher"), url: other))
         let noScheme = try #require(URL(string: "picture.png"))
-        #expect(try await group.error(noScheme) == .invalidURL("picture.png"))
+        #expect(try await group.asLoader.error(noScheme) == .invalidURL("picture.png"))
     }
 
     @Test func canBeAMemberOfAnother() async throws {
         let inner: ImageLoaderGroup = [NamedLoader("inner")]
-        let outer: ImageLoaderGroup = [NamedLoader("outer"), inner]
-        #expect(try await outer.body(url) == Data("inner".utf8))
+        let outer: ImageLoaderGroup = [NamedLoader("outer"), inner.asLoader]
+        #expect(try await outer.asLoader.body(url) == Data("inner".utf8))
     }
 
     @Test func theSharedOneTakesWhatTheLibraryLoads() throws {
         for text in ["http://127.0.0.1/a", "https://127.0.0.1/a", "file:///a", "data:,a"] {
-            #expect(ImageLoaderGroup.shared.canLoad(try #require(URL(string: text))))
+            #expect(ImageLoaderGroup.shared.asLoader.canLoad(try #require(URL(string: text))))
         }
     }
 }

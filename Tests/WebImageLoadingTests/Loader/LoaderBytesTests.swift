@@ -99,7 +99,7 @@ import WebImageTestSupport
         let authority = isSecure ? try TestCertificates.shared.get().authority : nil
         let downloader = ImageDownloader.forTests {
             $0.maximumResponseByteCount = Int64(size)
-            if let authority { $0.certificateAuthorities = .file(authority) }
+            if let authority { $0.authorities = .file(authority) }
         }
         // Less than the slow reader takes: a limit that did not rest would end the load.
         var request = LoaderRequest(url: url)
@@ -144,7 +144,7 @@ import WebImageTestSupport
 
     @Test func aLoadPausedBeforeItsTurnBringsItsBytesOnlyAfterwards() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = ImageDownloader.forTests { $0.hooks.requestModifier = { $0 } }
+        let downloader = ImageDownloader.forTests { $0.requestModifier = { $0 } }
         var request = LoaderRequest(url: try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
         request.idleTimeout = .seconds(2)
         let load = downloader.record(request)

@@ -73,10 +73,9 @@ import Testing
         secret.headers["X-User"] = "1"
         #expect(ImageDownloader(configuration: secret).resumptionScope(of: other) != scopes[1])
         // Nobody knows what these send, or what the bytes are that came.
-        #expect(try scope { $0.hooks.headersFilter = { $1 } } == nil)
-        #expect(try scope { $0.hooks.requestModifier = { $0 } } == nil)
-        #expect(try scope { $0.hooks.responseModifier = { $0 } } == nil)
-        #expect(try scope { $0.hooks.decryptor = { data, _ in data } } == nil)
+        #expect(try scope { $0.requestModifier = { $0 } } == nil)
+        #expect(try scope { $0.responseModifier = { $0 } } == nil)
+        #expect(try scope { $0.decryptor = { data, _ in data } } == nil)
         #expect(try scope { $0.authenticationHandler = { _ in nil } } == nil)
     }
 }

@@ -89,7 +89,7 @@ final class ScriptedTransfer: LoaderTask {
 
     func send(_ bytes: Data) { send(.bytes(bytes)) }
 
-    func report(_ metrics: LoaderMetrics) { send(.metrics(metrics)) }
+    func report(_ metrics: LoaderMetrics) { send(.report(.metrics(metrics))) }
 
     func finish(_ result: Result<Void, WebImageError> = .success(())) { send(.finished(result)) }
 

@@ -16,7 +16,8 @@ import WebImageCore
     ) -> Duration? {
         policy.delay(
             after: RetryFailure(
-                attemptCount: number, error: error, method: method, retryAfter: retryAfter, elapsed: elapsed,
+                attemptCount: number, error: error, isIdempotent: method.isIdempotent, retryAfter: retryAfter,
+                elapsed: elapsed,
                 random: random))
     }
 

@@ -20,7 +20,7 @@ import WebImageTestSupport
         let authority = try TestCertificates.shared.get().authority
         let downloader = ImageDownloader.forTests { configuration in
             configuration.maximumConnectionsPerHost = 16
-            configuration.certificateAuthorities = .file(authority)
+            configuration.authorities = .file(authority)
         }
         // HTTP/1.1, where a cancel costs a connection, and HTTP/2, where it does not.
         let baseURLs = [try server.url("").absoluteString, try server.secureURL("").absoluteString]
@@ -191,7 +191,7 @@ private final class StressRound: Sendable {
         switch event {
         case .response: if fate == .cancelledByItsResponse { cancel(index) }
         case .bytes(let bytes): state.withLock { $0.requests[index].body.append(bytes) }
-        case .queued, .started, .retrying, .waited, .attemptFailed, .refused, .metrics: break
+        case .report, .refused: break
         case .finished(let result): finish(index, file: file, result)
         }
     }

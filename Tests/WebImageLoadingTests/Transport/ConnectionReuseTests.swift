@@ -15,7 +15,7 @@ import WebImageTestSupport
 
     private static func downloader() throws -> ImageDownloader {
         let authority = try TestCertificates.shared.get().authority
-        return ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+        return ImageDownloader.forTests { $0.authorities = .file(authority) }
     }
 
     private func connectionCount(_ port: Port) async throws -> Int {
@@ -105,7 +105,7 @@ import WebImageTestSupport
     init() throws {
         server = try ConnectionServer()
         let authority = try TestCertificates.shared.get().authority
-        downloader = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
+        downloader = ImageDownloader.forTests { $0.authorities = .file(authority) }
     }
 
     private func request(_ port: ConnectionServer.Port, _ path: String = "/a") throws -> LoaderRequest {
@@ -180,38 +180,38 @@ import WebImageTestSupport
         return server
     }
 
-    private static func downloader(_ versions: LoaderMetrics.HTTPVersion) throws -> ImageDownloader {
+    private static func downloader(_ version: Int) throws -> ImageDownloader {
         let authority = try TestCertificates.shared.get().authority
         return ImageDownloader.forTests { configuration in
-            configuration.certificateAuthorities = .file(authority)
-            configuration.maximumHTTPVersion = versions
+            configuration.authorities = .file(authority)
+            configuration.maximumHTTPVersion = version
         }
     }
 
-    private static func loadAll(_ versions: LoaderMetrics.HTTPVersion) async throws -> [NGINXServer.Entry] {
+    private static func loadAll(_ version: Int) async throws -> [NGINXServer.Entry] {
         let server = try Self.server.get()
         try await server.clearAccessLog()
-        let downloader = try downloader(versions)
+        let downloader = try downloader(version)
         let loads = try (0..<30).map { downloader.record(try server.secureURL("/\($0).png")).recording }
         for load in loads { #expect(try await load.body() == FaultServer.pattern(5000)) }
         return try await server.accessLog()
     }
 
     @Test func http2CarriesAllRequestsOnOneConnection() async throws {
-        let log = try await Self.loadAll(.http2)
+        let log = try await Self.loadAll(2)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/2.0"])
         #expect(Set(log.map(\.connection)).count == 1)
     }
 
     @Test func http1CanBeAskedFor() async throws {
-        let log = try await Self.loadAll(.http1_1)
+        let log = try await Self.loadAll(1)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/1.1"])
         #expect(2...6 ~= Set(log.map(\.connection)).count)
     }
 
     @Test func http3IsOfferedOnlyWhereLibcurlHasIt() async throws {
         let url = try Self.server.get().secureURL("/0.png")
-        let downloader = try Self.downloader(.http3)
+        let downloader = try Self.downloader(3)
         if ImageDownloader.supportsHTTP3 {
             // nginx has none here, and the answer comes another way.
             #expect(try await downloader.body(url) == FaultServer.pattern(5000))

@@ -17,7 +17,7 @@ import WebImageTestSupport
     ) throws -> ImageDownloader {
         var configuration = ImageDownloader.Configuration()
         configuration.proxy = .none
-        configuration.certificateAuthorities = .file(try TestCertificates.shared.get().authority)
+        configuration.authorities = .file(try TestCertificates.shared.get().authority)
         try change(&configuration)
         return ImageDownloader(configuration: configuration)
     }
@@ -38,7 +38,7 @@ import WebImageTestSupport
         let url = try Self.server.get().secureURL("/a.png")
         #expect(try await Self.downloader().body(url) == FaultServer.pattern(100))
         let pem = try Data(contentsOf: URL(filePath: try TestCertificates.shared.get().authority))
-        let downloader = try Self.downloader { $0.certificateAuthorities = .pem(pem) }
+        let downloader = try Self.downloader { $0.authorities = .pem(pem) }
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
     }
 
@@ -61,7 +61,7 @@ import WebImageTestSupport
         if path == "empty" { try directory.write(Data(), to: path) }
         let file = path == "empty" ? directory.path(path) : path
         let url = try Self.server.get().secureURL("/a.png")
-        let error = try await Self.downloader { $0.certificateAuthorities = .file(file) }.error(url)
+        let error = try await Self.downloader { $0.authorities = .file(file) }.error(url)
         guard case .certificate(.authoritiesUnreadable(let detail), url) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -72,7 +72,7 @@ import WebImageTestSupport
     /// libcurl takes no more than 8 MB at once; without them it would trust the system's.
     @Test func authoritiesThatLibcurlDoesNotTakeFailTheLoad() async throws {
         let url = try Self.server.get().secureURL("/a.png")
-        let downloader = try Self.downloader { $0.certificateAuthorities = .pem(Data(count: 9_000_000)) }
+        let downloader = try Self.downloader { $0.authorities = .pem(Data(count: 9_000_000)) }
         guard case .certificate(.authoritiesUnreadable, url) = try await downloader.error(url) else {
             Issue.record("\(String(describing: try await downloader.error(url)))")
             return
@@ -164,7 +164,7 @@ import WebImageTestSupport
         let authority = try TestCertificates.shared.get().authority
         return ImageDownloader.forTests { configuration in
             configuration.hostAddresses = ["a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"]]
-            configuration.certificateAuthorities = .file(authority)
+            configuration.authorities = .file(authority)
             configuration.allowsInsecureRedirects = true
         }
     }

@@ -174,7 +174,7 @@ extension Fault {
         configuration.maximumResponseByteCount = 1 << 20
         let certificates = try TestCertificates.shared.get()
         if self != .certificateFromUnknownIssuer {
-            configuration.certificateAuthorities = .file(certificates.authority)
+            configuration.authorities = .file(certificates.authority)
         }
         if self == .unpinnedPublicKey {
             configuration.pinnedPublicKeys = ["*": [Data(count: 32).base64EncodedString()]]

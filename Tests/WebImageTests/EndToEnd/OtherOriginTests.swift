@@ -59,7 +59,9 @@ import WebImageTestSupport
         // The end of the load would stop the small one: it gets no answer before.
         let held = HeldLoader()
         var configuration = manager(Self.secrets, of: owner).configuration
-        configuration.loaders = ImageLoaderGroup([held.inFront(of: configuration.loaders, for: try first.url("/a.png"))]
+        configuration.loaders = ImageLoaderGroup([
+            held.inFront(of: configuration.loaders.asLoader, for: try first.url("/a.png"))
+        ]
         )
         let manager = WebImageManager(configuration: configuration)
         let shown = Countdown()
@@ -103,14 +105,14 @@ import WebImageTestSupport
 private struct HeldLoader {
     private let loader = ScriptedLoader()
 
-    func inFront(of others: ImageLoaderGroup, for url: URL) -> any ImageLoader {
+    func inFront(of others: any ImageLoader, for url: URL) -> any ImageLoader {
         Selecting(url: url, held: loader, others: others)
     }
 
     private struct Selecting: ImageLoader {
         let url: URL
         let held: ScriptedLoader
-        let others: ImageLoaderGroup
+        let others: any ImageLoader
 
         func canLoad(_ url: URL) -> Bool { others.canLoad(url) }
 

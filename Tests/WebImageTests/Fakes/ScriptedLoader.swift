@@ -142,7 +142,7 @@ final class ScriptedLoad: LoaderTask {
 
     func send(_ data: Data) { handler(.bytes(data)) }
 
-    func report(_ metrics: LoaderMetrics) { handler(.metrics(metrics)) }
+    func report(_ metrics: LoaderMetrics) { handler(.report(.metrics(metrics))) }
 
     func end(_ result: Result<Void, WebImageError>) {
         let isFirst = ended.withLock { isEnded in

@@ -16,19 +16,25 @@ import WebImageTestSupport
         var names: [String] {
             events.withLock { $0 }.compactMap { event in
                 switch event {
-                case .queued: "queued"
-                case .started: "started"
-                case .retrying(let retry): "retrying \(retry.wait)"
-                case .waited: "waited"
-                case .attemptFailed: "attempt failed"
+                case .report(let report): Self.name(report.content)
                 case .response(let response): "response \(response.statusCode ?? 0)"
                 case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
                 case .refused: "refused"
-                case .metrics: nil
                 case .finished(.success): "success"
                 case .finished(.failure(.cancelled)): "cancelled"
                 case .finished(.failure): "failure"
                 }
+            }
+        }
+
+        private static func name(_ report: LoaderReport.Content) -> String? {
+            switch report {
+            case .queued: "queued"
+            case .started: "started"
+            case .retrying(let retry): "retrying \(retry.wait)"
+            case .waited: "waited"
+            case .attemptFailed: "attempt failed"
+            case .metrics: nil
             }
         }
     }
