@@ -35,8 +35,7 @@ extension WebImageManager {
         /// also after a restart of the program; `true` by default. Transfers of requests that do not store originals are not stored.
         public var resumesTransfers = true
 
-        /// Whether, how often and when a failed load is retried; ``RetryPolicy/none`` by default. A request can have its own
-        /// policy.
+        /// Whether, how often and when a failed load is retried; by default never. A request can have its own policy.
         public var retryPolicy: any RetryStrategy = RetryPolicy.none
         /// Tells whether there is a network, for requests that wait for one; by default from the kernel's routes.
         package var connectivity: any ConnectivityMonitor {

@@ -88,7 +88,7 @@ extension WebImageRequest {
     }
 
     /// Whether, how often and when a failed load is retried; `nil`, the default, uses the manager's
-    /// ``WebImageManager/Configuration/retryPolicy``.
+    /// ``WebImageManager/Configuration/retryPolicy``. `RetryPolicy(maximumAttempts: 1)` never retries.
     public var retryPolicy: (any RetryStrategy)? {
         get { box?.details.retryPolicy }
         set { changeDetails { $0.retryPolicy = newValue } }

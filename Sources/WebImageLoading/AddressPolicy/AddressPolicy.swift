@@ -3,6 +3,11 @@ package import WebImageCore
 
 /// The servers that a downloader may connect to, for servers that fetch URLs given by users.
 ///
+/// ```swift
+/// var configuration = ImageDownloader.Configuration.server         // with publicInternet
+/// configuration.addressPolicy.deniedHosts = [".example.org"]
+/// ```
+///
 /// Such a server must not be used to reach what only it can reach (server-side request forgery). The policy is applied at each
 /// hop and each connection:
 ///
@@ -48,8 +53,8 @@ public struct AddressPolicy: Sendable {
     private var allowedRanges: [IPNetwork] = []
     private var deniedRanges: [IPNetwork] = []
 
-    /// Creates a policy that allows everything.
-    public init() {}
+    /// Creates a policy that allows everything, as ``ImageDownloader/Configuration/addressPolicy`` does at first.
+    package init() {}
 
     /// Allows the public internet only: no address of IANA's special-purpose registries (RFC 6890), no multicast, and not Azure's
     /// platform services at 168.63.129.16.
