@@ -5,7 +5,7 @@ import WebImage
 @main
 enum Program {
     static func main() async throws {
-        ImageLoaderGroup.shared.loaders.append(ArchiveLoader())
+        ImageLoaderGroup.shared.add(ArchiveLoader())
         let path = URL(fileURLWithPath: CommandLine.arguments[1]).path
         for name in try Archive(path: path).names() {
             var components = URLComponents()

@@ -4,10 +4,12 @@ package import WebImageCore
 /// Combines several loaders. Each URL goes to the most recently added loader that can load it.
 ///
 /// ```swift
-/// ImageLoaderGroup.shared.loaders.append(ThumbnailLoader())
-/// ImageLoaderGroup.shared.loaders.removeAll { $0 is ThumbnailLoader }
+/// ImageLoaderGroup.shared.add(ThumbnailLoader())
+/// ImageLoaderGroup.shared.remove { $0 is ThumbnailLoader }
 /// configuration.loaders = ImageLoaderGroup(ImageLoaderGroup.shared.loaders + [downloader])
 /// ```
+///
+/// Loaders can be added and removed at any time, from any thread. Loads in progress continue with their loader.
 public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     /// The library's default group: http and https, files (at most 200 MiB), `data:` URLs.
     public static let shared = ImageLoaderGroup([DataURLLoader(), FileLoader(), ImageDownloader.shared])
@@ -20,21 +22,16 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     /// Creates a group of loaders, added in that order.
     public convenience init(arrayLiteral loaders: any ImageLoader...) { self.init(loaders) }
 
-    /// The loaders; later ones take precedence.
-    ///
-    /// They can be read and changed at any time, from any thread; of two changes at the same time, one may be lost. Loads in
-    /// progress continue with their loader.
-    public var loaders: [any ImageLoader] {
-        get { members.withLock { $0 } }
-        set {
-            let old = members.withLock { members in
-                defer { members = newValue }
-                return members
-            }
-            // Releases the removed loaders outside of the lock.
-            withExtendedLifetime(old) {}
-        }
+    /// Adds a loader, which takes precedence over the existing ones.
+    public func add(_ loader: any ImageLoader) { members.withLock { $0.append(loader) } }
+
+    /// Removes the loaders that satisfy the predicate, which must not use the group.
+    public func remove(where isRemoved: (any ImageLoader) -> Bool) {
+        members.withLock { $0.removeAll(where: isRemoved) }
     }
+
+    /// The loaders; later ones take precedence.
+    public var loaders: [any ImageLoader] { members.withLock { $0 } }
 
     /// Returns the loader for `url`; `nil` if none can load it.
     package func loader(for url: URL) -> (any ImageLoader)? {

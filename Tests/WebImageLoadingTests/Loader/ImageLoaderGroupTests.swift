@@ -9,18 +9,18 @@ import WebImageLoading
     @Test func letsTheLastAddedOfThoseThatCanLoad() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first"), NamedLoader("second"), NamedLoader("web", scheme: "http")]
         #expect(try await group.asLoader.body(url) == Data("second".utf8))
-        group.loaders.append(NamedLoader("third"))
+        group.add(NamedLoader("third"))
         #expect(try await group.asLoader.body(url) == Data("third".utf8))
         #expect(group.loaders.compactMap { ($0 as? NamedLoader)?.name } == ["first", "second", "web", "third"])
     }
 
     @Test func goesBackToTheOneBeforeWhenALoaderIsRemoved() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first")]
-        group.loaders.append(NamedLoader("second"))
-        group.loaders.append(NamedLoader("third"))
-        group.loaders.removeAll { ($0 as? NamedLoader)?.name == "second" }
+        group.add(NamedLoader("second"))
+        group.add(NamedLoader("third"))
+        group.remove { ($0 as? NamedLoader)?.name == "second" }
         #expect(try await group.asLoader.body(url) == Data("third".utf8))
-        for _ in 0..<2 { group.loaders.removeAll { ($0 as? NamedLoader)?.name == "third" } }
+        for _ in 0..<2 { group.remove { ($0 as? NamedLoader)?.name == "third" } }
         #expect(try await group.asLoader.body(url) == Data("first".utf8))
     }
 
