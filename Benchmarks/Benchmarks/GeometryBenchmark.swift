@@ -20,13 +20,13 @@ extension BenchmarkGroup {
         let bytes = picture.pixels.withUnsafeBytes { Array($0) }
         var copy = bytes
         let border = Border(width: 8, color: Color(red: 1, green: 1, blue: 1, alpha: 0.8))
-        let processors: [any ImageProcessor] = [
+        let processors: [ImageProcessor] = [
             .crop(toPixels: PixelRect(x: 100, y: 100, width: 1700, height: 900)),
             .crop(toPixels: PixelRect(x: 100, y: 100, width: 800, height: 800)), .flip(horizontally: true),
             .flip(vertically: true),
-            .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(180)), .rotate(clockwise: .degrees(17)),
+            .rotate(degrees: 90), .rotate(degrees: 180), .rotate(degrees: 17),
             .roundedCorners(radius: 64), .roundedCorners(radius: 64, border: border), .circle(),
-            .inset(by: PointInsets(-20), color: .white),
+            .inset(-20, color: .white),
             .draw(
                 in: PointRect(x: 10.5, y: 10.5, width: 1900, height: 1000),
                 canvas: PointSize(width: 1920, height: 1080)),

@@ -35,7 +35,7 @@ enum CairoCanvas {
 
     static func check(_ size: PixelSize) throws(WebImageError) {
         guard max(size.width, size.height) <= maximumDimension else {
-            throw .drawing(.canvasTooLarge(size, maximumDimension: maximumDimension))
+            throw .drawing(.resultTooLarge(size, sideLimit: maximumDimension))
         }
         try DecodingLimits.default.check(size)
     }

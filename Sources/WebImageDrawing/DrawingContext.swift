@@ -8,7 +8,7 @@ public import WebImageProcessing
 /// ```swift
 /// let badge = try Image(size: PointSize(width: 24, height: 24), scale: 2) { context in
 ///     context.fill(Path(circleAround: Point(x: 12, y: 12), radius: 12), with: .color(red))
-///     context.draw(StyledText("3", font: Font(size: 14), color: .white), at: Point(x: 8, y: 3))
+///     context.draw(StyledText("3", size: 14, color: .white), at: Point(x: 8, y: 3))
 /// }
 /// ```
 ///
@@ -24,7 +24,7 @@ public struct DrawingContext: ~Copyable {
     let cairo: OpaquePointer
     private let state: State
     /// The size of the image, in points.
-    public let size: PointSize
+    package let size: PointSize
     /// Pixels per point.
     package let scale: Double
 
@@ -56,7 +56,9 @@ public struct DrawingContext: ~Copyable {
     /// Restores the transform and clip of the last ``save()``.
     package func restore() {
         guard isIntact else { return }
-        guard state.depth > 0 else { return fail(.drawing(.unbalancedRestore)) }
+        guard state.depth > 0 else {
+            return fail(.drawing(.failed("a drawing state was restored that had not been saved")))
+        }
         state.depth -= 1
         cairo_restore(cairo)
     }
@@ -82,8 +84,10 @@ public struct DrawingContext: ~Copyable {
         cairo_scale(cairo, x, y)
     }
 
-    /// Rotates later drawing around the origin, clockwise.
-    public func rotate(by angle: Angle) {
+    /// Rotates later drawing around the origin, clockwise; a full turn is 360 degrees.
+    public func rotate(degrees: Double) { rotate(by: .degrees(degrees)) }
+
+    package func rotate(by angle: Angle) {
         guard isIntact, check(angle.radians, "angle") else { return }
         cairo_rotate(cairo, angle.radians)
     }

@@ -3,7 +3,7 @@ internal import CWebImageKernels
 public import WebImageCore
 public import WebImageProcessing
 
-extension ImageProcessor where Self == StandardProcessor {
+extension ImageProcessor {
     /// Draws over the image, such as a caption or a border. Each frame of an animation is drawn on separately.
     ///
     /// cairo cannot be interrupted: cancellation takes effect before or after drawing.

@@ -122,10 +122,14 @@ extension Path {
     /// Adds an arc, with a line to its start.
     ///
     /// - Parameters:
-    ///   - start: 0° points right, 90° down.
-    ///   - end: a difference of 360° or more makes a full circle.
+    ///   - start: in degrees: 0 points right, 90 down.
+    ///   - end: in degrees. A difference of 360 or more makes a full circle.
     ///   - isClockwise: the visible direction from `start` to `end`.
     public mutating func arc(
+        center: Point, radius: Double, fromDegrees start: Double, toDegrees end: Double, isClockwise: Bool = true
+    ) { arc(center: center, radius: radius, from: .degrees(start), to: .degrees(end), isClockwise: isClockwise) }
+
+    package mutating func arc(
         center: Point, radius: Double, from start: Angle, to end: Angle, isClockwise: Bool = true
     ) {
         let turn = 2 * Double.pi

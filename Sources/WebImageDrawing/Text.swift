@@ -2,22 +2,13 @@ internal import CWebImageCairo
 public import WebImageCore
 
 /// A typeface with a size.
-public struct Font: Sendable {
-    let family: String
-    let size: Double
+package struct Font: Sendable {
+    package let family: String
+    package let size: Double
     package var weight: Int
-    let isItalic: Bool
+    package let isItalic: Bool
 
-    /// Creates a font. A font that is not installed is replaced by a similar one when it is used.
-    ///
-    /// - Parameters:
-    ///   - family: one or more names, separated by commas; the first installed one is used. `sans-serif`, `serif` and
-    ///     `monospace` always work. Missing glyphs are taken from other fonts.
-    ///   - size: the size in points, where a point is a pixel at scale 1. Sizes outside 0.1 to 10,000 cause an error
-    ///     when the font is used.
-    ///   - weight: 100 to 1000 as in CSS: 400, the default, is regular, 700 is bold. Clamped when the font is used.
-    ///   - isItalic: whether letters are slanted, with their own shapes where the typeface has them.
-    public init(_ family: String = "sans-serif", size: Double, weight: Int = 400, isItalic: Bool = false) {
+    package init(_ family: String = "sans-serif", size: Double, weight: Int = 400, isItalic: Bool = false) {
         self.family = family
         self.size = size
         self.weight = weight
@@ -28,7 +19,7 @@ public struct Font: Sendable {
 /// A text with its font, color and layout.
 ///
 /// ```swift
-/// let caption = StyledText("Sunrise over the lake", font: Font(size: 18, weight: 700), color: .white, wrappingWidth: 200)
+/// let caption = StyledText("Sunrise over the lake", size: 18, weight: 700, color: .white, wrappingWidth: 200)
 /// let image = try Image(text: caption, scale: 2)
 /// ```
 ///
@@ -55,8 +46,16 @@ public struct StyledText: Sendable {
 
     /// Creates a text.
     ///
+    /// A font that is not installed is replaced by a similar one.
+    ///
     /// - Parameters:
     ///   - string: the text; a line break starts a paragraph.
+    ///   - font: one or more names of fonts, separated by commas; the first installed one is used. `sans-serif`, the default,
+    ///     `serif` and `monospace` always work. Missing glyphs are taken from other fonts.
+    ///   - size: the font's size in points, where a point is a pixel at scale 1. Sizes outside 0.1 to 10,000 cause an error
+    ///     when the text is used.
+    ///   - weight: 100 to 1000 as in CSS: 400, the default, is regular, 700 is bold. Others are clamped.
+    ///   - isItalic: whether letters are slanted, with their own shapes where the typeface has them.
     ///   - color: the color of glyphs without their own colors.
     ///   - alignment: the position of short lines.
     ///   - wrappingWidth: the maximum width of a line in points. Longer words are broken. By default, lines break only
@@ -64,6 +63,15 @@ public struct StyledText: Sendable {
     ///   - lineLimit: the maximum number of lines in a paragraph, the last of which ends with an ellipsis. Requires a
     ///     `wrappingWidth`; no limit by default.
     public init(
+        _ string: String, font: String = "sans-serif", size: Double, weight: Int = 400, isItalic: Bool = false,
+        color: Color = .black, alignment: Alignment = .leading, wrappingWidth: Double? = nil, lineLimit: Int? = nil
+    ) {
+        self.init(
+            string, font: Font(font, size: size, weight: weight, isItalic: isItalic), color: color,
+            alignment: alignment, wrappingWidth: wrappingWidth, lineLimit: lineLimit)
+    }
+
+    package init(
         _ string: String, font: Font, color: Color = .black, alignment: Alignment = .leading,
         wrappingWidth: Double? = nil, lineLimit: Int? = nil
     ) {
@@ -160,12 +168,12 @@ extension Image {
     ///   - emoji: a single character, which may have a skin tone or be a flag or family.
     ///   - size: the side of the square, in points.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with ``WebImageError/ProcessingFailure/noFont(emoji:)`` or
-    ///   ``WebImageError/ProcessingFailure/notAnEmoji(_:)``, and for invalid numbers;
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with ``WebImageError/ProcessingFailure/noFont(emoji:)``, and for
+    ///   invalid numbers and texts that are not a single emoji;
     ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
         guard let text = Self.colored(emoji) else {
-            throw .drawing(.notAnEmoji(emoji))
+            throw .drawing(.invalidParameter(name: "emoji", value: "'\(emoji.prefix(50))'"))
         }
         // Bitmap fonts have only one size, so any size works.
         let layout = try TextLayout(StyledText(text, font: Font("emoji", size: 128)))
@@ -306,7 +314,8 @@ final class TextLayout {
         }
         let limit = Int(min(lengthLimit / size, 100_000))
         guard text.string.utf8.count <= limit else {
-            throw .drawing(.textTooLong(byteCount: text.string.utf8.count, limit: limit))
+            let value = "\(text.string.utf8.count) bytes long; at most \(limit) can be laid out"
+            throw .drawing(.invalidParameter(name: "text", value: value))
         }
     }
 

@@ -193,7 +193,7 @@ import WebImageTestSupport
             try cancellation?.check()
             return pixels
         }
-        let fixture = try PlayerFixture(source, configuration: .init(processor: processor))
+        let fixture = try PlayerFixture(source, configuration: .init(processor: processor.erased))
         stopper.withLock { $0 = fixture.player }
         fixture.player.play()
         fixture.advance(10)
@@ -237,7 +237,7 @@ import WebImageTestSupport
             result.withUnsafeMutableBytes { $0.copyBytes(from: [255 - pixels[0, 0][0], 0, 0, 255]) }
             return result.freeze(isOpaque: true)
         }
-        let fixture = try PlayerFixture(NumberedSource(3), configuration: .init(processor: processor))
+        let fixture = try PlayerFixture(NumberedSource(3), configuration: .init(processor: processor.erased))
         #expect(fixture.player.currentFrame == nil, "the poster is not processed")
         fixture.player.play()
         fixture.advance(8)
@@ -267,12 +267,12 @@ import WebImageTestSupport
         let source = NumberedSource(3)
         let fixture = try PlayerFixture(source)
         let pools = fixture.pools
-        let pool = pools.pool(for: source, processor: Painter(value: 7), scale: 2)
-        #expect(pools.pool(for: source, processor: Painter(value: 7), scale: 2) === pool)
-        #expect(pools.pool(for: source, processor: Painter(value: 8), scale: 2) !== pool)
-        #expect(pools.pool(for: source, processor: Painter(value: 7)) !== pool)
+        let pool = pools.pool(for: source, processor: Painter(value: 7).erased, scale: 2)
+        #expect(pools.pool(for: source, processor: Painter(value: 7).erased, scale: 2) === pool)
+        #expect(pools.pool(for: source, processor: Painter(value: 8).erased, scale: 2) !== pool)
+        #expect(pools.pool(for: source, processor: Painter(value: 7).erased) !== pool)
         let player = AnimationPlayer(
-            try AnimatedImage(source, scale: 2), configuration: .init(processor: Painter(value: 7)),
+            try AnimatedImage(source, scale: 2), configuration: .init(processor: Painter(value: 7).erased),
             clock: fixture.clock, pools: pools)
         player.play()
         fixture.advance(1)
@@ -282,7 +282,8 @@ import WebImageTestSupport
     @Test func takesClosuresAndChains() throws {
         let configuration = AnimationPlayer.Configuration(
             processor: .transform(id: "painted twice") { image, cancellation in
-                try image.processed(by: [Painter(value: 5), Painter(value: 6)], cancellation: cancellation)
+                try image.processed(
+                    by: [Painter(value: 5).erased, Painter(value: 6).erased], cancellation: cancellation)
             })
         let fixture = try PlayerFixture(NumberedSource(3), configuration: configuration)
         fixture.player.play()
@@ -292,7 +293,7 @@ import WebImageTestSupport
 
     @Test func showsAProcessedFrameBeforeItPlays() throws {
         let processor = FrameClosure("none") { pixels, _ throws(WebImageError) in pixels }
-        let fixture = try PlayerFixture(NumberedSource(3), configuration: .init(processor: processor))
+        let fixture = try PlayerFixture(NumberedSource(3), configuration: .init(processor: processor.erased))
         fixture.settle()
         #expect(fixture.frames() == [0])
         #expect(fixture.player.status == .stopped)

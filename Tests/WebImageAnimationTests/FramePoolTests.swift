@@ -57,7 +57,7 @@ import WebImageTestSupport
         #expect(pools.pool(for: source) === pool)
         #expect(pools.pool(for: source, thumbnail: Thumbnail(.pixels(width: 4, height: 4))) === pool, "the same size")
         #expect(pools.pool(for: source, thumbnail: Thumbnail(.pixels(width: 2, height: 2))) !== pool)
-        #expect(pools.pool(for: source, processor: processor) !== pool)
+        #expect(pools.pool(for: source, processor: processor.erased) !== pool)
         #expect(pools.pool(for: NumberedSource(3)) !== pool)
     }
 
@@ -212,7 +212,7 @@ import WebImageTestSupport
             return pixels
         }
         let source = NumberedSource(3, loopCount: 2)
-        let fixture = try PlayerFixture(source, configuration: .init(processor: processor), decodesAtOnce: false)
+        let fixture = try PlayerFixture(source, configuration: .init(processor: processor.erased), decodesAtOnce: false)
         fixture.player.play()
         for _ in 0..<8 {
             fixture.work.run(5)

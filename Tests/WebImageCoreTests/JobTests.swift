@@ -336,7 +336,7 @@ extension DeferredTaskTests {
     }
 }
 
-private final class TaskRecorder: LoaderTask {
+private final class TaskRecorder: PausableTask {
     private let recorded = Lock<[String]>([])
 
     var calls: [String] { recorded.withLock { $0 } }

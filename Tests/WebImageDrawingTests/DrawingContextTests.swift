@@ -64,7 +64,7 @@ import WebImageTestSupport
             context.restore()
             context.withSavedState {
                 context.translate(x: 2, y: 0)
-                context.rotate(by: .degrees(90))
+                context.rotate(degrees: 90)
                 context.fill(Path(PointRect(x: 0, y: 0, width: 2, height: 2)), with: .color(blue))
             }
             context.fill(Path(PointRect(x: 7, y: 0, width: 1, height: 2)), with: .color(.black))
@@ -258,7 +258,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) {
             try Image(size: size) { $0.stroke(path, with: .color(.black), width: -1) }
         }
-        #expect(throws: WebImageError.drawing(.unbalancedRestore)) {
+        #expect(throws: WebImageError.drawing(.failed("a drawing state was restored that had not been saved"))) {
             try Image(size: size) { context in
                 context.save()
                 context.restore()

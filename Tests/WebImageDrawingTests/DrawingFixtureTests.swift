@@ -48,7 +48,7 @@ import WebImageProcessing
         context.fill(with: .linearGradient(from: Point(x: 0, y: 0), to: Point(x: 48, y: 32), stops: stops))
         context.withSavedState {
             context.translate(x: 12, y: 10)
-            context.rotate(by: .degrees(30))
+            context.rotate(degrees: 30)
             context.scale(x: 1.5, y: 0.75)
             var path = Path(PointRect(x: -5, y: -4, width: 10, height: 8))
             path.append(Path(PointRect(x: -2, y: -2, width: 4, height: 4)))

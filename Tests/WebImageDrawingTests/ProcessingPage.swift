@@ -15,7 +15,7 @@ enum ProcessingPage {
         let make: @Sendable (Image) throws -> Image
 
         /// - Parameter code: an array of processors.
-        init(_ title: String, _ code: String, _ processors: [any ImageProcessor]) {
+        init(_ title: String, _ code: String, _ processors: [ImageProcessor]) {
             self.init(title, code) { try $0.processed(by: processors) }
         }
 
@@ -37,26 +37,26 @@ enum ProcessingPage {
     private static let geometry: [Entry] = [
         Entry("Resize", "[.resize(to: .points(width: 90))]", [.resize(to: .points(width: 90))]),
         Entry(
-            "Fill and crop", "[.resize(to: .points(width: 110, height: 110), mode: .aspectFillCropped)]",
-            [.resize(to: .points(width: 110, height: 110), mode: .aspectFillCropped)]),
+            "Fill and crop", "[.resize(toFill: .points(width: 110, height: 110))]",
+            [.resize(toFill: .points(width: 110, height: 110))]),
         Entry(
-            "Letterbox", "[.resize(to: .points(width: 110, height: 110), mode: .letterbox(.black))]",
-            [.resize(to: .points(width: 110, height: 110), mode: .letterbox(.black))]),
+            "Letterbox", "[.letterbox(to: .points(width: 110, height: 110), color: .black)]",
+            [.letterbox(to: .points(width: 110, height: 110), color: .black)]),
         Entry("Crop", "[.crop(toPoints: rect)]", [.crop(toPoints: PointRect(x: 90, y: 10, width: 80, height: 60))]),
-        Entry("Inset", "[.inset(by: PointInsets(14))]", [.inset(by: PointInsets(14))]),
+        Entry("Inset", "[.inset(14)]", [.inset(14)]),
         Entry(
-            "Outset", "[.inset(by: PointInsets(-10), color: .white)]", [.inset(by: PointInsets(-10), color: .white)]),
+            "Outset", "[.inset(-10, color: .white)]", [.inset(-10, color: .white)]),
         Entry("Rounded corners", "[.roundedCorners(radius: 20)]", [.roundedCorners(radius: 20)]),
         Entry(
             "Two corners with a border",
             "[.roundedCorners(topLeft: 30, bottomRight: 30, border: border)]",
             [.roundedCorners(topLeft: 30, bottomRight: 30, border: Border(width: 4, color: violet))]),
         Entry("Circle", "[.circle(border: border)]", [.circle(border: Border(width: 4, color: .white))]),
-        Entry("Rotate", "[.rotate(clockwise: .degrees(12))]", [.rotate(clockwise: .degrees(12))]),
+        Entry("Rotate", "[.rotate(degrees: 12)]", [.rotate(degrees: 12)]),
         Entry(
-            "Rotate within its size", "[.rotate(clockwise: .degrees(12), keepsSize: true)]",
-            [.rotate(clockwise: .degrees(12), keepsSize: true)]),
-        Entry("Quarter turn", "[.rotate(clockwise: .degrees(90))]", [.rotate(clockwise: .degrees(90))]),
+            "Rotate within its size", "[.rotate(degrees: 12, keepsSize: true)]",
+            [.rotate(degrees: 12, keepsSize: true)]),
+        Entry("Quarter turn", "[.rotate(degrees: 90)]", [.rotate(degrees: 90)]),
         Entry("Flip horizontally", "[.flip(horizontally: true)]", [.flip(horizontally: true)]),
         Entry("Flip vertically", "[.flip(vertically: true)]", [.flip(vertically: true)]),
         Entry(

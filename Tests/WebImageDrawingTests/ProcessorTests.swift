@@ -9,7 +9,7 @@ import WebImageProcessing
 
     @Test func drawsOverAnImage() throws {
         let blue = blue
-        let processor: any ImageProcessor = .draw(id: "corner") { context, size in
+        let processor: ImageProcessor = .draw(id: "corner") { context, size in
             #expect(size == PointSize(width: 4, height: 2))
             context.fill(Path(PointRect(x: 3, y: 1, width: 1, height: 1)), with: .color(blue))
         }
@@ -128,8 +128,8 @@ import WebImageProcessing
     @Test func identifiersHaveEveryParameter() {
         let path = Path(polygon: [Point(x: 1, y: 2)])
         let masks = [
-            StandardProcessor.mask(path), StandardProcessor.mask(path, isEvenOdd: true),
-            StandardProcessor.mask(path, isInverted: true), StandardProcessor.mask(Path()),
+            ImageProcessor.mask(path), ImageProcessor.mask(path, isEvenOdd: true),
+            ImageProcessor.mask(path, isInverted: true), ImageProcessor.mask(Path()),
         ]
         #expect(Set(masks.map(\.identifier)).count == 4)
         #expect(masks[0].identifier.description == "pathMask(path:M1_2Z,rule:winding,isInverted:no)")

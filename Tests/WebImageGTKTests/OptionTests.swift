@@ -189,7 +189,7 @@ final class PictureOptionsTests: GTKTestCase {
             defer { window.close() }
             window.show(picture)
             let url = try fixture.url("red")
-            let processors: [any ImageProcessor] = [.grayscale()]
+            let processors: [ImageProcessor] = [.grayscale()]
             picture.setImage(url, processors: processors, manager: fixture.manager)
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the image") { picture.image != nil }

@@ -242,7 +242,7 @@ final class TextureTests: XCTestCase {
     func testShowsAPartOfAnImagesMemory() throws {
         try MainActor.assumeIsolated {
             let white = try Image(color: .white, size: PointSize(width: 20, height: 20))
-            let both = try white.processed(by: [.inset(by: PointInsets(left: -20), color: .black)])
+            let both = try white.processed(by: [.inset(left: -20, color: .black)])
             let part = try both.processed(by: [.crop(toPoints: PointRect(x: 15, y: 2, width: 25, height: 18))])
             XCTAssertEqual(part.pixels.bytesPerRow, 160)
             let paintable = PicturePaintable()

@@ -92,7 +92,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [-0.1, 1.1, .nan, .infinity]) func rejectsInvalidOpacities(opacity: Double) throws {
-        let processor = StandardProcessor.blend(try red.image(), id: "red", opacity: opacity)
+        let processor = ImageProcessor.blend(try red.image(), id: "red", opacity: opacity)
         #expect(
             throws: WebImageError.processing(
                 identifier: processor.identifier.description,
@@ -110,16 +110,16 @@ import WebImageTestSupport
         let (red, white) = (try red.image(), try white.image())
         var scaled = red
         scaled.scale = 2
-        let processors: [StandardProcessor] = [
+        let processors: [ImageProcessor] = [
             .blend(red), .blend(white), .blend(scaled), .blend(red, id: "a"), .blend(red, id: "b"), .blend(red, x: 1),
             .blend(red, y: 1), .blend(red, mode: .multiply), .blend(red, opacity: 0.5),
         ]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
         let again = try EffectPixels(width: 4, height: 3, pixel: [255, 0, 0, 255]).image()
-        #expect(StandardProcessor.blend(again, x: -0.0).identifier == processors[0].identifier)
+        #expect(ImageProcessor.blend(again, x: -0.0).identifier == processors[0].identifier)
         // The same number of bytes in another shape.
         let turned = try EffectPixels(width: 3, height: 4, pixel: [255, 0, 0, 255]).image()
-        #expect(StandardProcessor.blend(turned).identifier != processors[0].identifier)
+        #expect(ImageProcessor.blend(turned).identifier != processors[0].identifier)
     }
 
     @Test func stopsWhenCancelled() throws {
@@ -170,7 +170,7 @@ import WebImageTestSupport
 
     @Test(arguments: [0, -1, .nan, .infinity, 1e9]) func rejectsInvalidScales(scale: Double) throws {
         let (below, above) = (try white.image(), try red.image())
-        let identifier = StandardProcessor.overlay(above, id: "", scale: scale).identifier.description
+        let identifier = ImageProcessor.overlay(above, id: "", scale: scale).identifier.description
         do {
             _ = try below.overlaid(with: above, scale: scale)
             Issue.record("no error")
@@ -200,7 +200,7 @@ import WebImageTestSupport
 
     @Test func identifierHasEveryParameter() throws {
         let red = try red.image()
-        let processors: [StandardProcessor] = [
+        let processors: [ImageProcessor] = [
             .overlay(red), .overlay(red, id: "a"), .overlay(red, at: .top), .overlay(red, margin: 1),
             .overlay(red, opacity: 0.5), .overlay(red, scale: 2),
         ]
@@ -211,7 +211,7 @@ import WebImageTestSupport
     @Test func identifierSeparatesNameAndScale() throws {
         let inputs: [(id: String, scale: Double)] = [("x", 1e-10), ("x-1e", 10), ("x", -1), ("x-", 1)]
         let identifiers = try inputs.map { input in
-            StandardProcessor.overlay(try red.image(scale: input.scale), id: input.id).identifier.description
+            ImageProcessor.overlay(try red.image(scale: input.scale), id: input.id).identifier.description
         }
         #expect(Set(identifiers).count == inputs.count)
     }
@@ -252,7 +252,7 @@ import WebImageTestSupport
 
     @Test func identifierHasTheMask() throws {
         let (one, other) = (try input.image(), try EffectPixels(noise: 33, 21, seed: 3).image())
-        let processors: [StandardProcessor] = [.mask(one), .mask(other), .mask(one, usesAlpha: true)]
+        let processors: [ImageProcessor] = [.mask(one), .mask(other), .mask(one, usesAlpha: true)]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
     }
 }
@@ -290,7 +290,7 @@ import WebImageTestSupport
     }
 
     @Test func identifierHasColorAndMode() {
-        let processors: [StandardProcessor] = [
+        let processors: [ImageProcessor] = [
             .tint(orange), .tint(.black), .tint(.clear), .tint(orange, mode: .color),
         ]
         #expect(Set(processors.map(\.identifier)).count == processors.count)

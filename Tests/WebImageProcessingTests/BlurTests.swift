@@ -145,7 +145,7 @@ import WebImageTestSupport
 
     @Test(arguments: [-1, .nan, .infinity]) func rejectsInvalidRadii(radius: Double) throws {
         let image = try EffectPixels(width: 2, height: 2, pixel: [1, 2, 3, 255]).image()
-        let identifier = StandardProcessor.blur(BlurEffect(radius: radius)).identifier.description
+        let identifier = ImageProcessor.blur(BlurEffect(radius: radius)).identifier.description
         #expect(
             throws: WebImageError.processing(
                 identifier: identifier, reason: .invalidParameter(name: "radius", value: "\(radius)"))
@@ -226,7 +226,7 @@ import WebImageTestSupport
     @Test func identifierHasEveryParameter() throws {
         let (mask, other) = (try gray.image(), try EffectPixels(noise: 30, 20, seed: 2).image())
         let effect = BlurEffect(radius: 3)
-        let processors: [StandardProcessor] = [
+        let processors: [ImageProcessor] = [
             .blur(effect), .blur(.soft), .blur(.light), .blur(.extraLight), .blur(.dark), .blur(.tinted(.white)),
             .blur(BlurEffect(radius: 3, saturation: 2)), .blur(BlurEffect(radius: 3, tint: .white)),
             .blur(BlurEffect(radius: 3, tint: .white, tintMode: .multiply)), .blur(effect, mask: mask),
@@ -236,6 +236,6 @@ import WebImageTestSupport
         #expect(Set(processors.map(\.identifier)).count == processors.count)
         // The tint mode makes no difference without a tint.
         #expect(
-            StandardProcessor.blur(BlurEffect(radius: 3, tintMode: .color)).identifier == processors[0].identifier)
+            ImageProcessor.blur(BlurEffect(radius: 3, tintMode: .color)).identifier == processors[0].identifier)
     }
 }

@@ -108,14 +108,14 @@ import WebImageTestSupport
     }
 
     @Test func identifierHasTheElements() {
-        let processors: [StandardProcessor] = [
+        let processors: [ImageProcessor] = [
             .grayscale(), .inverted(), .sepia(), .sepia(0.5), .color(saturation: 2), .color(brightness: 2),
             .color(contrast: 2), .colorMatrix(.identity),
         ]
         #expect(Set(processors.map(\.identifier)).count == processors.count)
-        #expect(StandardProcessor.color(saturation: 0).identifier == processors[0].identifier)
+        #expect(ImageProcessor.color(saturation: 0).identifier == processors[0].identifier)
         #expect(
-            StandardProcessor.color(saturation: 1, brightness: -0.0).identifier == processors[7].identifier
+            ImageProcessor.color(saturation: 1, brightness: -0.0).identifier == processors[7].identifier
         )
     }
 }

@@ -35,7 +35,7 @@ import WebImageCore
 
     @Test(arguments: [(40, 0), (0, 30), (-10, 0), (0, -10), (1e300, 0)] as [(Double, Double)])
     func rejectsRectanglesOutside(x: Double, y: Double) throws {
-        let processor = StandardProcessor.crop(toPoints: rect(x, y, 10, 10))
+        let processor = ImageProcessor.crop(toPoints: rect(x, y, 10, 10))
         #expect(
             throws: WebImageError.processing(identifier: processor.identifier.description, reason: .emptyResult)
         ) { try processor.process(numbered(40, 30), cancellation: nil) }
@@ -69,13 +69,13 @@ import WebImageCore
         #expect(part.pixels.bytesPerRow == 48 * 4)
         #expect(copy.pixels.bytesPerRow == 41 * 4)
         let size = PointSize(width: 17, height: 14)
-        let processors: [any ImageProcessor] = [
+        let processors: [ImageProcessor] = [
             .resize(to: .points(size)), .resize(to: .points(size), filter: .fast),
-            .resize(to: .points(size), mode: .letterbox(.white)),
-            .rotate(clockwise: .degrees(90)), .rotate(clockwise: .degrees(33)), .flip(horizontally: true),
+            .letterbox(to: .points(size), color: .white),
+            .rotate(degrees: 90), .rotate(degrees: 33), .flip(horizontally: true),
             .flip(vertically: true),
             .roundedCorners(radius: 5, border: Border(width: 2, color: .black)), .circle(),
-            .inset(by: PointInsets(-3), color: .white), .inset(by: PointInsets(2)),
+            .inset(-3, color: .white), .inset(2),
             .draw(in: rect(1.5, 1.5, 20, 20), canvas: size), .crop(toPoints: rect(1, 1, 39, 29)),
         ]
         for processor in processors {
@@ -123,7 +123,7 @@ import WebImageCore
         for insets in [
             PointInsets(5), PointInsets(left: 20), PointInsets(left: 25, right: -10), PointInsets(top: 1e300),
         ] {
-            let processor = StandardProcessor.inset(by: insets)
+            let processor = ImageProcessor.inset(by: insets)
             #expect(
                 throws: WebImageError.processing(identifier: processor.identifier.description, reason: .emptyResult)
             ) { try processor.process(source, cancellation: nil) }

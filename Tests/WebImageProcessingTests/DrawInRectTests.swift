@@ -14,7 +14,7 @@ import WebImageCore
         let result = try input.drawn(
             in: PointRect(x: 3.3, y: 2.75, width: 15.4, height: 9.5), canvas: Self.canvas, contentMode: mode,
             clips: clips, background: Color(red: 0, green: 0.4, blue: 0, alpha: 0.5))
-        let reference = try GeometryFixture.pixels("draw-\(mode.rawValue)\(clips ? "-clipped" : "")")
+        let reference = try GeometryFixture.pixels("draw-\(mode)\(clips ? "-clipped" : "")")
         let difference = try #require(result.pixels.difference(from: reference))
         #expect(difference <= 1)
     }
@@ -26,7 +26,7 @@ import WebImageCore
             in: PointRect(x: 4, y: 3, width: 14, height: 12), canvas: Self.canvas, contentMode: mode, clips: true,
             background: Color(red: 0.2, green: 0.4, blue: 0.6))
         let difference = try #require(
-            result.pixels.difference(from: GeometryFixture.pixels("picture-\(mode.rawValue)")))
+            result.pixels.difference(from: GeometryFixture.pixels("picture-\(mode)")))
         #expect(difference <= 1)
         #expect(result.pixels.isOpaque)
     }
@@ -73,7 +73,7 @@ import WebImageCore
     @Test func rejectsEmptyResults() throws {
         let source = try flat(5, 5)
         for (x, y) in [(24.0, 0.0), (0, 18), (-5, 0), (0, -5), (1e300, 0)] {
-            let processor = StandardProcessor.draw(
+            let processor = ImageProcessor.draw(
                 in: PointRect(x: x, y: y, width: 5, height: 5), canvas: Self.canvas)
             #expect(
                 throws: WebImageError.processing(identifier: processor.identifier.description, reason: .emptyResult)

@@ -156,7 +156,7 @@ extension Image {
     func resized(
         to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
     ) throws(WebImageError) -> Image {
-        try processed(by: [.resize(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)])
+        try processed(by: [.resize(to: size, fit: mode, filter: filter, allowsUpscaling: allowsUpscaling)])
     }
 
     func cropped(toPoints rect: PointRect) throws(WebImageError) -> Image {

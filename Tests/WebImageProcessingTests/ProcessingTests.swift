@@ -24,17 +24,17 @@ import WebImageTestSupport
 
     @Test func runsChainsOfFifty() throws {
         let source = try GeometryFixture.source()
-        let turns = [any ImageProcessor](repeating: .rotate(clockwise: .degrees(90)), count: 48)
-        let flips: [any ImageProcessor] = [.flip(horizontally: true), .flip(horizontally: true)]
+        let turns = [ImageProcessor](repeating: .rotate(degrees: 90), count: 48)
+        let flips: [ImageProcessor] = [.flip(horizontally: true), .flip(horizontally: true)]
         let chain = ProcessorChain(turns + flips)
         #expect(chain.processors.count == 50)
         #expect(try chain.process(source, cancellation: nil).pixels.bytes == source.pixels.bytes)
-        let mixed = (0..<50).map { index -> any ImageProcessor in
+        let mixed = (0..<50).map { index -> ImageProcessor in
             switch index % 5 {
-            case 0: .inset(by: PointInsets(-3), color: .white)
-            case 1: .rotate(clockwise: .degrees(Double(index)))
+            case 0: .inset(-3, color: .white)
+            case 1: .rotate(degrees: Double(index))
             case 2: .roundedCorners(radius: 9, border: Border(width: 1, color: .black))
-            case 3: .resize(to: .points(size(50, 40)), mode: .letterbox(.clear))
+            case 3: .letterbox(to: .points(size(50, 40)), color: .clear)
             default: .crop(toPoints: PointRect(x: 1, y: 1, width: 45, height: 36))
             }
         }
@@ -44,7 +44,7 @@ import WebImageTestSupport
     }
 
     @Test func throwsIfOneStepFails() throws {
-        let failing = StandardProcessor.crop(toPoints: PointRect(x: 99, y: 0, width: 1, height: 1))
+        let failing = ImageProcessor.crop(toPoints: PointRect(x: 99, y: 0, width: 1, height: 1))
         #expect(
             throws: WebImageError.processing(identifier: failing.identifier.description, reason: .emptyResult)
         ) {
@@ -56,11 +56,11 @@ import WebImageTestSupport
 
     @Test func stopsWhenCancelled() throws {
         let source = try flat(700, 700)
-        let processors: [any ImageProcessor] = [
+        let processors: [ImageProcessor] = [
             .resize(to: .points(size(600, 300)), mode: .stretch), .resize(to: .points(size(90, 90)), filter: .fast),
-            .resize(to: .points(size(700, 800)), mode: .letterbox(.black)), .rotate(clockwise: .degrees(90)),
-            .rotate(clockwise: .degrees(30)), .flip(vertically: true), .roundedCorners(radius: 20), .circle(),
-            .inset(by: PointInsets(-5)),
+            .letterbox(to: .points(size(700, 800)), color: .black), .rotate(degrees: 90),
+            .rotate(degrees: 30), .flip(vertically: true), .roundedCorners(radius: 20), .circle(),
+            .inset(-5),
             .draw(in: PointRect(x: 0, y: 0, width: 500, height: 500), canvas: size(600, 600)),
         ]
         for processor in processors {
@@ -101,7 +101,7 @@ import WebImageTestSupport
         var source = Image(pixels: frames[0], scale: 2, format: .gif, frameCount: 3)
         source.animation = Frames(pixels: frames)
         let result = try source.processed(by: [
-            .rotate(clockwise: .degrees(90)), .crop(toPoints: PointRect(x: 0, y: 0, width: 5, height: 5)),
+            .rotate(degrees: 90), .crop(toPoints: PointRect(x: 0, y: 0, width: 5, height: 5)),
         ])
         let animation = try #require(result.animation)
         #expect(animation.frameSize == PixelSize(width: 10, height: 10))
@@ -119,6 +119,28 @@ import WebImageTestSupport
         #expect(still.pixels[0, 0] == SIMD4(10, 0, 0, 255))
     }
 
+    @Test func aClosureCanProcessEachFrame() throws {
+        let frames = try (1...3).map { try flat(20, 10, [UInt8($0 * 10), 0, 0, 255]).pixels }
+        var source = Image(pixels: frames[0], scale: 2, format: .gif, frameCount: 3)
+        source.animation = Frames(pixels: frames)
+        let crop = ImageProcessor.transform(id: "left", eachFrame: true) { image, cancellation in
+            #expect(image.scale == 2 && image.animation == nil)
+            return try image.processed(
+                by: [.crop(toPixels: PixelRect(x: 0, y: 0, width: 5, height: 10))], cancellation: cancellation)
+        }
+        let result = try source.processed(by: [crop])
+        #expect(result.pixels.size == PixelSize(width: 5, height: 10))
+        let reader = try #require(result.animation).makeFrameReader()
+        for index in [2, 0, 1] {
+            let frame = try reader.frame(at: index, cancellation: nil)
+            #expect(frame.size == result.pixels.size)
+            #expect(frame[3, 3] == SIMD4(UInt8(index * 10 + 10), 0, 0, 255))
+        }
+        #expect(!ProcessorChain([crop]).isAnonymous)
+        #expect(ProcessorChain([.transform(eachFrame: true) { image, _ in image }]).isAnonymous)
+        #expect(crop.identifier != ImageProcessor.transform(id: "left") { image, _ in image }.identifier)
+    }
+
     @Test func theSameProcessingOfAnAnimationHasTheSameIdentity() throws {
         let frames = try (1...3).map { try flat(20, 10, [UInt8($0 * 10), 0, 0, 255]).pixels }
         var source = Image(pixels: frames[0], scale: 1, format: .gif, frameCount: 3)
@@ -127,7 +149,7 @@ import WebImageTestSupport
         source.animation = whole
         var partial = source
         partial.animation = arriving
-        func identity(_ image: Image, _ processors: [any ImageProcessor]) throws -> AnimationIdentity {
+        func identity(_ image: Image, _ processors: [ImageProcessor]) throws -> AnimationIdentity {
             try #require(try image.processed(by: processors).animation).identity
         }
         let flipped = try identity(source, [.flip(horizontally: true, vertically: true)])
@@ -191,17 +213,17 @@ import WebImageTestSupport
     ]
 
     /// - Parameter other: the second image of some processors.
-    private static func processors(_ a: Double, _ b: Double, other: Image) -> [any ImageProcessor] {
+    private static func processors(_ a: Double, _ b: Double, other: Image) -> [ImageProcessor] {
         let color = Color(red: a, green: b, blue: 0.5, alpha: a)
         let rect = PointRect(x: a, y: b, width: b, height: a)
         let border = Border(width: a, color: Color(red: b, green: 0, blue: 0, alpha: 0.5), join: .bevel)
         return [
             .resize(to: .points(width: a)), .resize(to: .points(height: b), filter: .fast),
             .resize(to: .points(width: 3, height: a)),
-            .resize(to: .points(width: 3, height: 2), mode: .letterbox(color)), .crop(toPoints: rect),
-            .inset(by: PointInsets(top: a, left: b, bottom: -a, right: 0), color: color),
+            .letterbox(to: .points(width: 3, height: 2), color: color), .crop(toPoints: rect),
+            .inset(top: a, left: b, bottom: -a, right: 0, color: color),
             .roundedCorners(topLeft: a, topRight: b, bottomRight: 1, border: border),
-            .circle(border: border), .rotate(clockwise: .degrees(a), keepsSize: true),
+            .circle(border: border), .rotate(degrees: a, keepsSize: true),
             .flip(horizontally: true, vertically: true),
             .draw(in: rect, canvas: PointSize(width: 4, height: 3), background: color),
             .draw(
@@ -270,12 +292,12 @@ import WebImageTestSupport
         let mask = try EffectPixels(noise: 60, 60, seed: 7).image()
         let other = try mask.cropped(toPixels: PixelRect(x: 5, y: 5, width: 50, height: 50))
         let rect = PointRect(x: 2.25, y: 1.5, width: 20.5, height: 14.25)
-        let processors: [any ImageProcessor] =
+        let processors: [ImageProcessor] =
             Self.processors(3, 7, other: other) + [
-                .resize(to: .points(width: 12, height: 12), mode: .aspectFillCropped),
-                .resize(to: .points(width: 50, height: 50), mode: .letterbox(.white)),
-                .resize(to: .points(width: 7, height: 7), filter: .nearest), .rotate(clockwise: .degrees(90)),
-                .resize(to: .points(width: 7, height: 7), filter: .fast), .rotate(clockwise: .degrees(33)),
+                .resize(toFill: .points(width: 12, height: 12)),
+                .letterbox(to: .points(width: 50, height: 50), color: .white),
+                .resize(to: .points(width: 7, height: 7), filter: .nearest), .rotate(degrees: 90),
+                .resize(to: .points(width: 7, height: 7), filter: .fast), .rotate(degrees: 33),
                 .roundedCorners(radius: 6), .draw(in: rect, canvas: PointSize(width: 30, height: 20)),
                 .blur(BlurEffect(radius: 4), mask: other, maskID: "o"), .mask(other, id: "o", usesAlpha: true),
                 .blend(part, id: "itself", x: 2, y: 3, mode: .screen),

@@ -67,11 +67,11 @@ import WebImageTestSupport
         }
 
         /// Returns a processor and all its values as a text, in which 0 has no sign.
-        mutating func processor() -> (String, any ImageProcessor) {
-            func both(_ processor: some ImageProcessor) -> (String, any ImageProcessor) {
+        mutating func processor() -> (String, ImageProcessor) {
+            func both(_ processor: some Processor) -> (String, ImageProcessor) {
                 var text = ""
                 dump(processor, to: &text)
-                return (text.replacing("-0.0", with: "0.0"), processor)
+                return (text.replacing("-0.0", with: "0.0"), processor.erased)
             }
             let integers = [1, 2, 12]
             switch Int.random(in: 0..<11, using: &generator) {
@@ -154,10 +154,12 @@ import WebImageTestSupport
     /// Grouping processors makes no difference, their order does.
     @Test func chainsAreTheirSteps() {
         let (one, two) = (
-            StandardProcessor.flip(horizontally: true, vertically: true),
-            StandardProcessor.rotate(clockwise: .degrees(30))
+            ImageProcessor.flip(horizontally: true, vertically: true),
+            ImageProcessor.rotate(degrees: 30)
         )
-        let nested = ProcessorChain([ProcessorChain([one]), ProcessorChain([ProcessorChain([]), two])])
+        let nested = ProcessorChain([
+            ProcessorChain([one]).erased, ProcessorChain([ProcessorChain([]).erased, two]).erased,
+        ])
         #expect(nested.identifier == ProcessorChain([one, two]).identifier)
         #expect(nested.identifier != ProcessorChain([two, one]).identifier)
         #expect(nested.prefixes.map(\.identifier) == [one.identifier, nested.identifier])

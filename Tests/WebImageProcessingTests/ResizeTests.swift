@@ -144,7 +144,7 @@ import WebImageCore
         let source = try GeometryFixture.source()
         for size in [box(side, 10), box(10, side)] {
             for mode in [FitMode.aspectFit, .stretch, .letterbox(.black), .aspectFillCropped] {
-                let processor = StandardProcessor.resize(to: .points(size), mode: mode)
+                let processor = ImageProcessor.resize(to: .points(size), fit: mode)
                 let reason = WebImageError.ProcessingFailure.invalidParameter(
                     name: size.width == 10 ? "height" : "width", value: side.description)
                 #expect(
@@ -165,7 +165,7 @@ import WebImageCore
         let large = PixelSize(width: 20_000, height: 20_000)
         #expect(
             throws: WebImageError.processing(
-                identifier: StandardProcessor.resize(
+                identifier: ImageProcessor.resize(
                     to: .pixels(width: large.width, height: large.height), mode: .stretch
                 ).identifier.description,
                 reason: .resultTooLarge(large, pixelLimit: 100_000_000))

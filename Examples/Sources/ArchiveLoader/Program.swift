@@ -12,7 +12,7 @@ enum Program {
             (components.scheme, components.host, components.path, components.query) = ("tar", "", path, name)
             guard let url = components.url else { continue }
             let image = try await WebImageManager.shared.image(at: url)
-            print("\(name): \(image.width)×\(image.height)")
+            print("\(name): \(image.pixels.size)")
         }
     }
 }

@@ -10,7 +10,7 @@ enum Program {
         for url in CommandLine.arguments.dropFirst(2).compactMap({ URL(string: $0) }) {
             let request = WebImageRequest(url, options: .waitForStore, cachePolicy: .http)
             let response = try await manager.response(for: request)
-            print("\(url.lastPathComponent): \(response.image.width)×\(response.image.height), \(response.origin)")
+            print("\(url.lastPathComponent): \(response.image.pixels.size), \(response.origin)")
         }
     }
 }

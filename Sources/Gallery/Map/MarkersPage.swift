@@ -51,9 +51,9 @@ import WebImageMap
     }
 
     /// Returns processors that make a round image with a border.
-    private static func badge(_ color: Color) -> [any ImageProcessor] {
+    private static func badge(_ color: Color) -> [ImageProcessor] {
         [
-            .resize(to: .points(width: 84, height: 84), mode: .aspectFillCropped),
+            .resize(toFill: .points(width: 84, height: 84)),
             .circle(border: Border(width: 3, color: color)),
         ]
     }

@@ -17,12 +17,11 @@ extension WebImageManager {
         public var codecs: CodecRegistry
         /// The limits for decoding; by default ``DecodingLimits/default``.
         public var decodingLimits: DecodingLimits
-        /// How truncated and damaged files are decoded. By default they fail, so that half an image is never taken for a whole
-        /// one.
+        /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they fail, so that
+        /// half an image is never taken for a whole one.
         ///
-        /// Programs that show images to people can decode the intact part instead, as browsers do
-        /// (``DecodingOptions/Damage/showGoodPart``). Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
-        public var damage = DecodingOptions.Damage.refuse
+        /// Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
+        public var allowsDamage = false
         /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the manager.
         public var callbackQueue: (any CallbackQueue)?
         /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default, reports
@@ -52,7 +51,7 @@ extension WebImageManager {
         package var now: @Sendable () -> Date = { Date() }
 
         /// The processors for requests that have none; empty by default. See ``WebImageRequest/usesSharedProcessors``.
-        public var processors: [any ImageProcessor] = []
+        public var processors: [ImageProcessor] = []
         /// Header fields for all requests, by name; empty by default. The fields of a request take precedence.
         ///
         /// They are sent to every server that requests name. They are not sent to other origins that

@@ -98,7 +98,7 @@ extension Pipeline {
         let stored = all[index]
         trace?.note(.disk, since: start, .diskRead(answerCount: all.count, byteCount: stored.data.count))
         let cancellation = Cancellation()
-        let options = context.decodingOptions(self, damage: .refuse, cancellation: cancellation)
+        let options = context.decodingOptions(self, allowsDamage: false, cancellation: cancellation)
         guard var image = try? wholeImage(of: stored.data, context, options: options) else { return nil }
         if context.key.variant == nil { stored.describe(&image) }
         let record = record(of: stored.record.response, source: context.key.source)

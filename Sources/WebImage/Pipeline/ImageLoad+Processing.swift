@@ -5,7 +5,7 @@ import WebImageLoading
 
 extension ImageLoad {
     /// Makes the image from the result of another job: the same request without its last processor.
-    func process(with processor: any ImageProcessor, input: LoadContext) {
+    func process(with processor: ImageProcessor, input: LoadContext) {
         let watch = cache.watch(context.key)
         let originalWatch = pipeline.originals.watch(context.key.original)
         let previews = context.request.options.previews.map { _ in ProcessedPreviews(for: self, with: processor) }
@@ -31,7 +31,7 @@ extension ImageLoad {
 
     /// Processes a stored image as a preview.
     private func show(
-        _ response: WebImageResponse, _ number: Int, with processor: any ImageProcessor, since watches: [Watch]
+        _ response: WebImageResponse, _ number: Int, with processor: ImageProcessor, since watches: [Watch]
     ) {
         guard preview.begin(with: response.image.provenance, number: number) else { return }
         job.runBeside { priority in
@@ -49,7 +49,7 @@ extension ImageLoad {
     }
 
     private func finish(
-        with response: WebImageResponse, _ processor: any ImageProcessor, _ watch: Watch, _ originalWatch: Watch
+        with response: WebImageResponse, _ processor: ImageProcessor, _ watch: Watch, _ originalWatch: Watch
     ) {
         switch preview.end(with: response.image.provenance) {
         case .made(let response): return job.finish(.success(response))
@@ -68,7 +68,7 @@ extension ImageLoad {
     }
 
     private func process(
-        _ response: WebImageResponse, with processor: any ImageProcessor, since watches: [Watch],
+        _ response: WebImageResponse, with processor: ImageProcessor, since watches: [Watch],
         priority: LoadPriority, completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> any LoaderTask {
         pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
@@ -98,7 +98,7 @@ extension ImageLoad {
 
 extension Pipeline {
     func process(
-        _ image: Image, with processor: any ImageProcessor, _ context: LoadContext, _ cancellation: Cancellation
+        _ image: Image, with processor: ImageProcessor, _ context: LoadContext, _ cancellation: Cancellation
     ) throws(WebImageError) -> Image {
         guard !context.request.details.untouched.contains(image) else { return image }
         return try processor.process(image, cancellation: cancellation)

@@ -142,10 +142,10 @@ final class ImageLoad: Sendable {
             let start = ContinuousClock.now
             do throws(WebImageError) {
                 // Damaged bytes on disk can be loaded again.
-                let damage =
-                    bytes.origin == .diskCache
-                    ? .refuse : context.request.box?.details.damage ?? pipeline.configuration.damage
-                let options = context.decodingOptions(pipeline, damage: damage, cancellation: cancellation)
+                let allowsDamage =
+                    bytes.origin != .diskCache
+                    && context.request.box?.details.allowsDamage ?? pipeline.configuration.allowsDamage
+                let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
                 var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
                 try cancellation.check()
                 trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))

@@ -34,7 +34,7 @@ final class LoadContext: Sendable {
     }
 
     /// The last processor, and the request for its input; `nil` without processors.
-    var lastStep: (processor: any ImageProcessor, input: LoadContext)? {
+    var lastStep: (processor: ImageProcessor, input: LoadContext)? {
         guard !request.processors.isEmpty, !request.options.contains(.ignoreDecoding) else { return nil }
         var processors = ProcessorChain(request.processors).processors.filter { $0.identifier != .identity }
         guard let last = processors.popLast() else { return nil }
@@ -150,11 +150,11 @@ final class LoadContext: Sendable {
     // MARK: Decoding
 
     func decodingOptions(
-        _ pipeline: Pipeline, damage: DecodingOptions.Damage, cancellation: Cancellation
+        _ pipeline: Pipeline, allowsDamage: Bool, cancellation: Cancellation
     ) -> DecodingOptions {
         DecodingOptions(
             thumbnail: request.thumbnail, byteLimit: request.pixelByteLimit, scale: request.resolvedScale,
-            firstFrameOnly: request.options.contains(.firstFrameOnly), damage: damage,
+            firstFrameOnly: request.options.contains(.firstFrameOnly), allowsDamage: allowsDamage,
             limits: request.box?.details.decodingLimits ?? pipeline.configuration.decodingLimits,
             cancellation: cancellation)
     }
@@ -202,7 +202,7 @@ struct ImageJobKey: Hashable, Sendable {
     struct Details: Hashable, Sendable {
         var queriesVariantOnDisk = false
         var storesVariantOnDisk = false
-        var damage: DecodingOptions.Damage?
+        var allowsDamage: Bool?
         var limits: DecodingLimits?
     }
 
@@ -217,6 +217,6 @@ struct ImageJobKey: Hashable, Sendable {
             ? nil
             : Details(
                 queriesVariantOnDisk: context.queriesVariantOnDisk, storesVariantOnDisk: context.storesVariantOnDisk,
-                damage: request.details.damage, limits: request.details.decodingLimits)
+                allowsDamage: request.details.allowsDamage, limits: request.details.decodingLimits)
     }
 }

@@ -100,7 +100,7 @@ final class ArrivingPreviews: Sendable {
         let begun = pipeline.previewTiming.now()
         let (body, expected, decoder) = state.withLock { ($0.newest, $0.expected, $0.decoder) }
         guard let body else { return }
-        let options = load.context.decodingOptions(pipeline, damage: .showGoodPart, cancellation: abandonment)
+        let options = load.context.decodingOptions(pipeline, allowsDamage: true, cancellation: abandonment)
         let result = Result { () throws(WebImageError) in
             try decoder.preview(
                 of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)

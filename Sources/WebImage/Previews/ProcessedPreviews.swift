@@ -7,10 +7,10 @@ import WebImageProcessing
 /// ones. A preview that cannot be processed is not shown.
 final class ProcessedPreviews: Sendable {
     private let load: ImageLoad
-    private let processor: any ImageProcessor
+    private let processor: ImageProcessor
     private let state = Lock((newest: WebImageResponse?.none, pace: PreviewPace()))
 
-    init(for load: ImageLoad, with processor: any ImageProcessor) {
+    init(for load: ImageLoad, with processor: ImageProcessor) {
         self.load = load
         self.processor = processor
     }

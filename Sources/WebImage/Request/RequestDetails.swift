@@ -38,7 +38,7 @@ struct RequestDetails: Sendable {
 
     var decodingLimits: DecodingLimits?
     var decodedByteLimit: Int?
-    var damage: DecodingOptions.Damage?
+    var allowsDamage: Bool?
     var usesSharedProcessors = true
     /// Set by the manager.
     var untouched: UntouchedKinds = []

@@ -96,7 +96,7 @@ final class RequestProvider: ImageLoader {
     ) -> any LoaderTask {
         run(priority: priority) { [self] in
             guard case .data(let closure) = content else {
-                throw WebImageError.custom(reason: .provider, id: id, message: "it returns an image, not data")
+                throw WebImageError.custom(id: id, message: "it returns an image, not data")
             }
             let data = try await closure()
             guard !data.isEmpty else { throw WebImageError.invalidResponse(reason: .emptyBody, url: url) }
@@ -118,7 +118,7 @@ final class RequestProvider: ImageLoader {
             priority: priority,
             { [self] in
                 guard case .image(let closure) = content else {
-                    throw WebImageError.custom(reason: .provider, id: id, message: "it returns data, not an image")
+                    throw WebImageError.custom(id: id, message: "it returns data, not an image")
                 }
                 return try await closure()
             }, completion: completion)
@@ -145,7 +145,7 @@ final class RequestProvider: ImageLoader {
         switch error {
         case let error as WebImageError: error
         case is CancellationError: .cancelled
-        default: .custom(reason: .provider, id: id, message: String(describing: error))
+        default: .custom(id: id, message: String(describing: error))
         }
     }
 

@@ -95,7 +95,7 @@ extension WebImageRequest {
             text += "x"
             text += String(thumbnail.size.height)
             text += ","
-            text += thumbnail.mode.rawValue
+            text += thumbnail.mode.name
         }
         let scale = chosenScale ?? Self.scale(inNameOf: address)
         if scale != 1 { add("scale=\(scale)") }

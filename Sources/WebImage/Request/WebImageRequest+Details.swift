@@ -216,10 +216,11 @@ extension WebImageRequest {
         set { changeDetails { $0.decodedByteLimit = newValue } }
     }
 
-    /// How a truncated or damaged file is decoded; `nil`, the default, uses the manager's setting.
-    public var damage: DecodingOptions.Damage? {
-        get { details.damage }
-        set { changeDetails { $0.damage = newValue } }
+    /// Whether a truncated or damaged file is decoded up to the damage; `nil`, the default, is
+    /// ``WebImageManager/Configuration/allowsDamage``.
+    public var allowsDamage: Bool? {
+        get { details.allowsDamage }
+        set { changeDetails { $0.allowsDamage = newValue } }
     }
 
     /// Whether processors change animations; `nil`, the default, is ``WebImageManager/Configuration/transformsAnimations``. Each frame

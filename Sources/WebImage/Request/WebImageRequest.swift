@@ -28,7 +28,7 @@ public struct WebImageRequest: Sendable {
     /// Requests whose first processors are the same share that part of the work. Only the result is stored in memory, under a
     /// key that contains all processors. The disk cache stores the original. If this is empty, the manager's processors are
     /// used (``usesSharedProcessors``).
-    public var processors: [any ImageProcessor]
+    public var processors: [ImageProcessor]
 
     private var chosenPriority: LoadPriority?
     /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
@@ -44,7 +44,7 @@ public struct WebImageRequest: Sendable {
     public init(
         _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil,
         cachePolicy: CachePolicy = .cacheFirst,
-        thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [any ImageProcessor] = [],
+        thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [ImageProcessor] = [],
         headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) {
         self.url = url

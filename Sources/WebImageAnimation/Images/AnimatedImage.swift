@@ -2,16 +2,9 @@ public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
 
-/// An image that may be animated: a source of frames, and a poster to show before they play.
-///
-/// The frames come from any ``WebImageCore/AnimationSource``, such as that of a GIF, PNG or WebP, or from files, images
-/// or parts of a sprite sheet. A still is an animation of one frame. An ``AnimationPlayer`` plays it.
-///
-/// ```swift
-/// let image = AnimatedImage(try await WebImageManager.shared.image(at: url))
-/// let player = AnimationPlayer(image)
-/// ```
-public struct AnimatedImage: Sendable {
+/// An image that may be animated: a source of frames, and a poster to show before they play. A still is an animation of one
+/// frame.
+package struct AnimatedImage: Sendable {
     /// The frames.
     package let source: any AnimationSource
     /// The image to show before the frames play, usually the first frame.
@@ -22,7 +15,7 @@ public struct AnimatedImage: Sendable {
     let posterIsFirstFrame: Bool
 
     /// Makes the animation of an image, or a still as its only frame.
-    public init(_ image: Image) {
+    package init(_ image: Image) {
         // Protects players from an invalid source.
         let animation = image.animation.flatMap { $0.frameCount > 0 ? $0 : nil }
         source = animation ?? StillSource(image.pixels)
@@ -35,11 +28,7 @@ public struct AnimatedImage: Sendable {
     }
 
     /// Makes the animation of `source` and decodes its first frame. Blocks the calling thread.
-    ///
-    /// - Parameter scale: pixels per point.
-    /// - Throws: the errors of ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)``, and
-    ///   ``WebImageCore/WebImageError/invalidFrames(reason:)`` for a source without frames.
-    public init(
+    package init(
         _ source: any AnimationSource, scale: Double = 1, cancellation: Cancellation? = nil
     ) throws(WebImageError) {
         guard source.frameCount > 0 else { throw .invalidFrames(reason: .none) }
@@ -56,6 +45,74 @@ public struct AnimatedImage: Sendable {
     ) throws(WebImageError) {
         self.init(try registry.decode(data, options: options))
     }
+
+    package init(
+        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        let source = try FrameSequence(
+            files.map(EncodedImage.file), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
+        try self.init(source, scale: scale)
+    }
+
+    package init(
+        frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        registry: CodecRegistry = .shared
+    ) throws(WebImageError) {
+        let source = try FrameSequence(
+            frames.map(EncodedImage.data), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
+            registry: registry)
+        try self.init(source, scale: scale)
+    }
+
+    package init(
+        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
+        scale: Double = 1
+    ) throws(WebImageError) {
+        let source = try SpriteSheet(
+            sheet: sheet, contentRects: contentRects, durations: durations, loopCount: loopCount)
+        try self.init(source, scale: scale)
+    }
+
+    package init(
+        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double,
+        loopCount: Int = 0, scale: Double = 1
+    ) throws(WebImageError) {
+        let source = try SpriteSheet(
+            sheet: sheet, columns: columns, rows: rows, frameCount: frameCount, frameDuration: frameDuration,
+            loopCount: loopCount)
+        try self.init(source, scale: scale)
+    }
+
+    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` has the frames.
+    package var image: Image {
+        Image(
+            pixels: poster, scale: scale, format: format, frameCount: source.frameCount,
+            animation: isAnimated || !source.isComplete ? source : nil)
+    }
+
+    package var isAnimated: Bool { source.frameCount > 1 }
+
+    /// The memory of the poster and the source, in bytes. Frames are counted by ``FramePools``.
+    package var memoryCost: Int { poster.byteCount + source.byteCount }
+
+    /// The size of all decoded frames, in bytes, clamped.
+    package var decodedByteCount: Int {
+        let (count, overflow) = source.frameByteCount.multipliedReportingOverflow(by: source.frameCount)
+        return overflow ? .max : count
+    }
+}
+
+extension Image {
+    /// Makes an image of an animation and decodes the first frame. Blocks the calling thread.
+    ///
+    /// - Parameter scale: pixels per point.
+    /// - Throws: the errors of ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)``, and
+    ///   ``WebImageCore/WebImageError/invalidFrames(reason:)`` for a source without frames.
+    public init(
+        animation source: any AnimationSource, scale: Double = 1, cancellation: Cancellation? = nil
+    ) throws(WebImageError) { self = try AnimatedImage(source, scale: scale, cancellation: cancellation).image }
 
     /// Makes an animation of image files, and decodes the first one. Reads the beginning of each file and blocks the calling
     /// thread.
@@ -75,10 +132,10 @@ public struct AnimatedImage: Sendable {
         files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
-        let source = try FrameSequence(
-            files.map(EncodedImage.file), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
-            registry: registry)
-        try self.init(source, scale: scale)
+        self = try AnimatedImage(
+            files: files, durations: durations, loopCount: loopCount, thumbnail: thumbnail, scale: scale,
+            registry: registry
+        ).image
     }
 
     /// Makes an animation of encoded images in memory; like ``init(files:durations:loopCount:thumbnail:scale:registry:)``.
@@ -86,10 +143,10 @@ public struct AnimatedImage: Sendable {
         frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
-        let source = try FrameSequence(
-            frames.map(EncodedImage.data), durations: durations, loopCount: loopCount, thumbnail: thumbnail,
-            registry: registry)
-        try self.init(source, scale: scale)
+        self = try AnimatedImage(
+            frames: frames, durations: durations, loopCount: loopCount, thumbnail: thumbnail, scale: scale,
+            registry: registry
+        ).image
     }
 
     /// Makes an animation of parts of a sprite sheet, which are copied when needed.
@@ -105,9 +162,9 @@ public struct AnimatedImage: Sendable {
         spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
         scale: Double = 1
     ) throws(WebImageError) {
-        let source = try SpriteSheet(
-            sheet: sheet, contentRects: contentRects, durations: durations, loopCount: loopCount)
-        try self.init(source, scale: scale)
+        self = try AnimatedImage(
+            spriteSheet: sheet, contentRects: contentRects, durations: durations, loopCount: loopCount, scale: scale
+        ).image
     }
 
     /// Makes an animation of the cells of a grid, row by row; like the function above. Pixels left over at the right and the
@@ -118,28 +175,10 @@ public struct AnimatedImage: Sendable {
         spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double,
         loopCount: Int = 0, scale: Double = 1
     ) throws(WebImageError) {
-        let source = try SpriteSheet(
-            sheet: sheet, columns: columns, rows: rows, frameCount: frameCount, frameDuration: frameDuration,
-            loopCount: loopCount)
-        try self.init(source, scale: scale)
-    }
-
-    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` has the frames.
-    public var image: Image {
-        Image(
-            pixels: poster, scale: scale, format: format, frameCount: source.frameCount,
-            animation: isAnimated || !source.isComplete ? source : nil)
-    }
-
-    package var isAnimated: Bool { source.frameCount > 1 }
-
-    /// The memory of the poster and the source, in bytes. Frames are counted by ``FramePools``.
-    package var memoryCost: Int { poster.byteCount + source.byteCount }
-
-    /// The size of all decoded frames, in bytes, clamped.
-    package var decodedByteCount: Int {
-        let (count, overflow) = source.frameByteCount.multipliedReportingOverflow(by: source.frameCount)
-        return overflow ? .max : count
+        self = try AnimatedImage(
+            spriteSheet: sheet, columns: columns, rows: rows, frameCount: frameCount, frameDuration: frameDuration,
+            loopCount: loopCount, scale: scale
+        ).image
     }
 }
 

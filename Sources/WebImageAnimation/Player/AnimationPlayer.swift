@@ -1,7 +1,7 @@
 public import WebImageCore
 public import WebImageProcessing
 
-/// Plays an ``AnimatedImage`` in any view: reports which frame to show, and when.
+/// Plays an animated image in any view: reports which frame to show, and when.
 ///
 /// ```swift
 /// let player = AnimationPlayer(image)
@@ -32,7 +32,7 @@ public final class AnimationPlayer: Sendable {
         /// The size to decode frames at, in pixels; `nil`, the default, for full size. Frames are never enlarged.
         public var thumbnail: Thumbnail?
         /// Processes each frame; `nil` by default. An error is reported for the frame, which is not shown.
-        public var processor: (any ImageProcessor)?
+        public var processor: ImageProcessor?
         /// Whether all frames are decoded as soon as the player is visible, if they fit in memory; `false` by default.
         public var preloadsAllFrames = false
         /// Whether stopping returns to the first frame of the mode; `false` by default.
@@ -46,7 +46,7 @@ public final class AnimationPlayer: Sendable {
         /// Makes a configuration.
         public init(
             mode: PlaybackMode = .normal, rate: Double = 1, loopCount: Int? = nil, dropsLateFrames: Bool = true,
-            thumbnail: Thumbnail? = nil, processor: (any ImageProcessor)? = nil
+            thumbnail: Thumbnail? = nil, processor: ImageProcessor? = nil
         ) {
             self.mode = mode
             self.rate = rate
@@ -90,18 +90,15 @@ public final class AnimationPlayer: Sendable {
         var lastNumber = 0
     }
 
-    /// Makes a stopped player that shows the image's poster.
-    ///
-    /// - Parameter clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
-    public convenience init(
-        _ image: AnimatedImage, configuration: Configuration = Configuration(), clock: (any TimerClock)? = nil
-    ) {
-        self.init(image, configuration: configuration, clock: clock, pools: .shared)
+    /// Makes a stopped player that shows the image's pixels; a still is an animation of one frame.
+    public convenience init(_ image: Image, configuration: Configuration = Configuration()) {
+        self.init(AnimatedImage(image), configuration: configuration)
     }
 
+    /// - Parameter clock: the system's monotonic clock by default. Its thread calls ``onEvent``.
     package init(
         _ image: AnimatedImage, configuration: Configuration = Configuration(), clock: (any TimerClock)? = nil,
-        pools: FramePools
+        pools: FramePools = .shared
     ) {
         self.clock = clock ?? SystemTimerClock.shared
         state = Lock(State(playback: Playback(image, configuration: configuration, pools: pools)))
@@ -120,7 +117,7 @@ public final class AnimationPlayer: Sendable {
         }
     }
 
-    /// Called for each event on the clock's thread, one after the other, never under a lock.
+    /// Called for each event on a thread of the players, in views on the main thread, one after the other, never under a lock.
     ///
     /// After it is set to `nil` on another thread, one call may still be in progress.
     public var onEvent: (@Sendable (Event) -> Void)? {
@@ -206,7 +203,9 @@ extension AnimationPlayer {
     ///
     /// The player waits on the last frame for the next. A mode that begins at the end waits for the last frame, except
     /// after ``seek(toFrame:loopCount:)``. A player that never played shows the new poster.
-    public func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
+    public func update(to image: Image) { update(to: AnimatedImage(image)) }
+
+    package func update(to image: AnimatedImage) { change { $0.update(to: image, at: $1) } }
 
     /// The current configuration.
     public var configuration: Configuration {
@@ -231,7 +230,7 @@ extension AnimationPlayer {
     /// The frame to show now; at first the poster, or `nil` while that is processed.
     public var currentFrame: PixelBuffer? { read { $0.shown?.pixels } }
     /// The index of that frame.
-    public var currentFrameIndex: Int { read { $0.shown?.frame ?? 0 } }
+    package var currentFrameIndex: Int { read { $0.shown?.frame ?? 0 } }
     /// The number of completed loops.
     public var completedLoopCount: Int { read(\.playhead.loop) }
     /// The number of frames dropped to keep to the clock.

@@ -21,7 +21,7 @@ package final class FramePool: Sendable {
 
     private let group: FramePools
     let number: Int
-    private let processor: (any ImageProcessor)?
+    private let processor: ImageProcessor?
     private let scale: Double
     private let state: Lock<State>
 
@@ -39,7 +39,7 @@ package final class FramePool: Sendable {
     }
 
     init(
-        _ source: any AnimationSource, frameSize: PixelSize, processor: (any ImageProcessor)?, scale: Double,
+        _ source: any AnimationSource, frameSize: PixelSize, processor: ImageProcessor?, scale: Double,
         number: Int, group: FramePools
     ) {
         self.frameSize = frameSize

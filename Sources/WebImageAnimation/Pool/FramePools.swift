@@ -128,7 +128,7 @@ public final class FramePools: Sendable {
     ///   - processor: processes each frame.
     ///   - scale: pixels per point, for the processor.
     package func pool(
-        for source: any AnimationSource, thumbnail: Thumbnail? = nil, processor: (any ImageProcessor)? = nil,
+        for source: any AnimationSource, thumbnail: Thumbnail? = nil, processor: ImageProcessor? = nil,
         scale: Double = 1
     ) -> FramePool {
         let size = thumbnail?.targetSize(of: source.frameSize) ?? source.frameSize
@@ -163,7 +163,7 @@ public final class FramePools: Sendable {
     }
 
     /// Releases all frames that are not shown, as under memory pressure.
-    public func removeAll() { for pool in pools { pool.removeAll() } }
+    package func removeAll() { for pool in pools { pool.removeAll() } }
 
     private var pools: [FramePool] { state.withLock { $0.entries.values.compactMap(\.pool) } }
 }

@@ -19,10 +19,10 @@ struct ProcessorOptions {
     }
 
     /// Returns the processors for the given options, in order of their application.
-    func processors(from parser: OptionParser) throws(ArgumentError) -> [any ImageProcessor] {
-        var processors: [any ImageProcessor] = []
+    func processors(from parser: OptionParser) throws(ArgumentError) -> [ImageProcessor] {
+        var processors: [ImageProcessor] = []
         if let degrees = try parser.number(rotation, named: "rotate", in: -36_000...36_000) {
-            processors.append(.rotate(clockwise: .degrees(degrees)))
+            processors.append(.rotate(degrees: degrees))
         }
         switch flip.value {
         case nil: break

@@ -13,7 +13,7 @@ struct ConvertCommand: Command {
     /// Whether to print a line for each written image, which is the case if the command line does not name the files.
     let printsLines: Bool
     let thumbnail: Thumbnail?
-    let processors: [any ImageProcessor]
+    let processors: [ImageProcessor]
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(

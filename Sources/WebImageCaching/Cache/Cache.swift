@@ -242,7 +242,9 @@ extension Cache {
         let key = passage.key.text
         let isRemoved = changes.changeDiskIfUnchanged(&passage) { disk.remove(for: key) }
         _ = changes.end(passage)
-        if isRemoved { onFailure(.custom(reason: .unarchiving, id: key, message: reason)) }
+        guard isRemoved else { return }
+        onFailure(
+            .diskCache(path: disk.configuration.directory.path, reason: .unarchiving(key: key, message: reason)))
     }
 }
 
@@ -339,7 +341,7 @@ extension Cache {
             data = try archiver.archive(value)
         } catch {
             remove(for: key, completion: nil)
-            throw .custom(reason: .archiving, id: key, message: "\(error)")
+            throw .diskCache(path: disk.configuration.directory.path, reason: .archiving(key: key, message: "\(error)"))
         }
         let content = Content(value: value, extendedData: attributes.extendedData)
         let cost = cost(value, data.count)

@@ -270,7 +270,10 @@ extension ImageCache {
                 case .caller: true
                 }
             guard isFirst else { return }
-            report(.custom(reason: .unarchiving, id: key.description, message: error.description))
+            let path =
+                if case .file(let path) = bytes { path } else { disk?.configuration.directory.path ?? "" }
+            let reason = WebImageError.DiskCacheFailure.unarchiving(key: key.description, message: error.description)
+            report(.diskCache(path: path, reason: reason))
         default:
             report(error)
         }

@@ -272,7 +272,10 @@ extension ImageCache: PipelineCache {
         var passage = stored.watch.passage
         let name = stored.key.description
         guard changes.changeDiskIfUnchanged(&passage, { disk?.remove(for: name) }) else { return }
-        report(.custom(reason: .unarchiving, id: name, message: error.description))
+        report(
+            .diskCache(
+                path: disk?.configuration.directory.path ?? "",
+                reason: .unarchiving(key: name, message: error.description)))
     }
 
     package func storeLoaded(_ image: Image?, original change: StoredChange?, for key: ImageCacheKey) {

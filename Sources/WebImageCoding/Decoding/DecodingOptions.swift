@@ -13,8 +13,16 @@ public struct DecodingOptions: Sendable {
     /// Whether to decode only the first frame of an animation; otherwise the result has an
     /// ``WebImageCore/Image/animation``. `false` by default.
     public var firstFrameOnly: Bool
-    /// What to do with truncated or damaged files; ``Damage/showGoodPart`` by default.
-    public var damage: Damage
+    /// Whether truncated and damaged files are decoded up to the damage, as browsers do; `true` by default.
+    ///
+    /// The result has the rows before the damage (of a progressive image, the detail) and ``WebImageCore/Image/isPartial`` set.
+    /// Decoding throws if there are none, or if this is `false`.
+    public var allowsDamage: Bool {
+        get { damage == .showGoodPart }
+        set { damage = newValue ? .showGoodPart : .refuse }
+    }
+    /// How damaged files are handled; see ``allowsDamage``.
+    package var damage: Damage
     /// What to refuse.
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
@@ -30,8 +38,16 @@ public struct DecodingOptions: Sendable {
     /// Creates options; the defaults decode the whole image.
     public init(
         thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
-        damage: Damage = .showGoodPart,
-        limits: DecodingLimits = .default, cancellation: Cancellation? = nil
+        allowsDamage: Bool = true, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
+    ) {
+        self.init(
+            thumbnail: thumbnail, byteLimit: byteLimit, scale: scale, firstFrameOnly: firstFrameOnly,
+            damage: allowsDamage ? .showGoodPart : .refuse, limits: limits, cancellation: cancellation)
+    }
+
+    package init(
+        thumbnail: Thumbnail? = nil, byteLimit: Int? = nil, scale: Double = 1, firstFrameOnly: Bool = false,
+        damage: Damage, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) {
         self.thumbnail = thumbnail
         self.byteLimit = byteLimit
@@ -43,9 +59,8 @@ public struct DecodingOptions: Sendable {
     }
 
     /// How damaged files are handled.
-    public enum Damage: Sendable, Hashable {
-        /// Decodes the rows before the damage (of a progressive image, the detail), as browsers do, and sets
-        /// ``WebImageCore/Image/isPartial``. Throws if there are none.
+    package enum Damage: Sendable, Hashable {
+        /// Decodes up to the damage.
         case showGoodPart
         /// Throws an error.
         case refuse
@@ -57,7 +72,7 @@ public struct DecodingOptions: Sendable {
 
 /// Limits that protect against hostile files: a few hundred bytes can claim four thousand megapixels.
 ///
-/// Sides above ``MutablePixelBuffer/maximumDimension``, which is fixed, are refused as well.
+/// Sides above 65,535 pixels are refused as well.
 public struct DecodingLimits: Sendable, Hashable {
     /// The most pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding it throws
     /// ``WebImageError/LimitFailure/pixels(size:limit:)``.

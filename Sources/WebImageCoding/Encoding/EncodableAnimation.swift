@@ -6,13 +6,12 @@ public import WebImageCore
 /// ```swift
 /// var animation = EncodableAnimation(loopCount: 3)
 /// animation.append(title, duration: 2)                  // an Image
-/// animation.append(contentsOf: clip.animation)          // every frame of a GIF, with its duration
-/// animation.frames.reverse()
+/// animation.append(clip)                                // every frame of a GIF, with its duration
 /// let data = try CodecRegistry.shared.encode(animation, as: .webp)
 /// ```
 public struct EncodableAnimation: Sendable {
     /// In display order; all of one size.
-    public var frames: [Frame]
+    package var frames: [Frame]
     /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
     /// 65,535 in WebP, 2,147,483,647 in PNG).
     public var loopCount: Int
@@ -20,10 +19,10 @@ public struct EncodableAnimation: Sendable {
     var bounds: Thumbnail?
 
     /// An image and its duration.
-    public struct Frame: Sendable {
+    package struct Frame: Sendable {
         /// In seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to hundredths, at
         /// least 2; WebP to thousandths); rounding errors don't add up.
-        public var duration: Double
+        package var duration: Double
         let content: Content
 
         enum Content: Sendable {
@@ -40,9 +39,9 @@ public struct EncodableAnimation: Sendable {
         init(_ source: any AnimationSource) { self.source = source }
     }
 
-    /// Creates an animation of `frames`.
-    public init(frames: [Frame] = [], loopCount: Int = 0) {
-        self.frames = frames
+    /// Creates an animation without frames.
+    public init(loopCount: Int = 0) {
+        frames = []
         self.loopCount = loopCount
     }
 
@@ -52,16 +51,20 @@ public struct EncodableAnimation: Sendable {
         append(contentsOf: animation)
     }
 
-    /// Appends an image, or the first frame of an animated one.
+    /// Appends an image, or all frames of an animated one.
     ///
-    /// - Parameter duration: in seconds; see ``Frame/duration``.
-    public mutating func append(_ image: Image, duration: Double) {
-        frames.append(Frame(duration: duration, content: .pixels(image.pixels)))
+    /// - Parameter duration: in seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to
+    ///   hundredths, at least 2; WebP to thousandths); rounding errors don't add up. By default, frames of an animated image
+    ///   keep their durations, and a still gets 0.1; with a duration, the first frame of an animated image is appended.
+    public mutating func append(_ image: Image, duration: Double? = nil) {
+        if duration == nil, let animation = image.animation { return append(contentsOf: animation) }
+        frames.append(Frame(duration: duration ?? 0.1, content: .pixels(image.pixels)))
     }
 
-    /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one.
+    /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one. It is decoded when
+    /// the animation is encoded; data mapped from a file takes no memory until then.
     ///
-    /// - Parameter duration: in seconds; see ``Frame/duration``.
+    /// - Parameter duration: in seconds; as in ``append(_:duration:)``.
     public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry = .shared) {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
@@ -69,12 +72,12 @@ public struct EncodableAnimation: Sendable {
     /// Appends an image file, which is read when it's encoded, with `registry`.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
-    public mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
+    package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
         frames.append(Frame(duration: duration, content: .file(file, registry)))
     }
 
     /// Appends all frames of `animation`, with their durations.
-    public mutating func append(contentsOf animation: any AnimationSource) {
+    package mutating func append(contentsOf animation: any AnimationSource) {
         let source = SharedSource(animation)
         frames += animation.frames.enumerated().map { index, frame in
             Frame(duration: frame.duration, content: .part(of: source, index: index))

@@ -9,7 +9,7 @@ public protocol ImageDecoder: Sendable {
     /// The format that this decoder reads.
     var format: ImageFormat { get }
 
-    /// Whether the first bytes of `data` are those of ``format``. The default compares the signature.
+    /// Whether the first bytes of `data` are those of ``format``.
     func canDecode(_ data: Data) -> Bool
 
     /// Reads size, orientation and frames without decoding pixels.
@@ -34,7 +34,7 @@ public protocol ImageDecoder: Sendable {
 
 extension ImageDecoder {
     /// Compares the signature of `data` with ``format``.
-    public func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
+    package func canDecode(_ data: Data) -> Bool { ImageFormat(signatureOf: data) == format }
 
     /// Returns `nil`.
     public func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? { nil }
@@ -81,7 +81,7 @@ public protocol ImageEncoder: Sendable {
 }
 
 /// An encoder that also writes animations.
-public protocol AnimationEncoder: ImageEncoder {
+package protocol AnimationEncoder: ImageEncoder {
     /// Encodes all frames; a single frame as a still image.
     ///
     /// - Throws: the errors of ``ImageEncoder/encode(_:options:)``, and of decoding a frame.

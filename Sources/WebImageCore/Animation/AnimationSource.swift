@@ -26,9 +26,9 @@ public protocol AnimationSource: Sendable {
 
 extension AnimationSource {
     /// The number of frames.
-    public var frameCount: Int { frames.count }
+    package var frameCount: Int { frames.count }
     /// The duration of one loop, in seconds.
-    public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
+    package var duration: Double { frames.reduce(0) { $0 + $1.duration } }
 }
 
 /// Identifies an animation: equal to its copies, and to identities derived from them through the same changes.

@@ -2,7 +2,7 @@
 ///
 /// Priorities order queues; they never interrupt work that has started. Work shared by several requests runs at the
 /// highest priority among them.
-public enum LoadPriority: Int, Sendable, Comparable, CaseIterable {
+public enum LoadPriority: Sendable, Comparable, CaseIterable {
     /// Work whose result is not needed yet.
     case veryLow
     /// Prefetching, and images outside the visible part of a list.
@@ -14,8 +14,16 @@ public enum LoadPriority: Int, Sendable, Comparable, CaseIterable {
     /// Images that the user has just asked for.
     case veryHigh
 
-    /// Compares the urgency.
-    public static func < (first: LoadPriority, second: LoadPriority) -> Bool { first.rawValue < second.rawValue }
+    /// From 0, the least urgent.
+    @inlinable package var level: Int {
+        switch self {
+        case .veryLow: 0
+        case .low: 1
+        case .normal: 2
+        case .high: 3
+        case .veryHigh: 4
+        }
+    }
 }
 
 /// Work in progress: a load, a read, a decode, or a subscription to work that others share.
@@ -26,6 +34,10 @@ public protocol LoaderTask: Sendable {
     func cancel()
     /// Moves the work to another place in the queues that it waits in.
     func setPriority(_ priority: LoadPriority)
+}
+
+/// A task whose flow of bytes can be stopped.
+package protocol PausableTask: LoaderTask {
     /// Stops the flow of bytes, because the receiver cannot keep up. Bytes already on their way may still arrive.
     func pause()
     /// Restarts the flow of bytes.
@@ -35,10 +47,10 @@ public protocol LoaderTask: Sendable {
 extension LoaderTask {
     /// Does nothing.
     public func setPriority(_ priority: LoadPriority) {}
-    /// Does nothing.
-    public func pause() {}
-    /// Does nothing.
-    public func resume() {}
+    /// Stops the flow of bytes, if the task can.
+    package func pause() { (self as? any PausableTask)?.pause() }
+    /// Restarts the flow of bytes.
+    package func resume() { (self as? any PausableTask)?.resume() }
 
     /// Sets the priority until it is the wanted one, which may change on another thread meanwhile.
     ///
@@ -56,7 +68,7 @@ extension LoaderTask {
 ///
 /// Calls that arrive before ``attach(_:priority:)`` take effect then. The task is called outside the lock, by one
 /// thread at a time, until it has the latest requested state.
-package final class DeferredTask: LoaderTask {
+package final class DeferredTask: PausableTask {
     private struct State {
         var task: (any LoaderTask)?
         var isPaused = false

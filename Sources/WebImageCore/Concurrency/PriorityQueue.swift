@@ -167,7 +167,7 @@
 
     /// Puts a slot into the list of its priority, by its position. Searches from both ends at once.
     @inlinable mutating func link(_ index: Int32) {
-        let level = slots[Int(index)].priority.rawValue
+        let level = slots[Int(index)].priority.level
         let position = slots[Int(index)].position
         var (front, back) = (lists[level].first, lists[level].last)
         while back >= 0, slots[Int(back)].position > position {
@@ -187,7 +187,7 @@
 
     @inlinable mutating func unlink(_ index: Int32) {
         let (level, previous, next) = (
-            slots[Int(index)].priority.rawValue, slots[Int(index)].previous, slots[Int(index)].next
+            slots[Int(index)].priority.level, slots[Int(index)].previous, slots[Int(index)].next
         )
         if previous < 0 { lists[level].first = next } else { slots[Int(previous)].next = next }
         if next < 0 { lists[level].last = previous } else { slots[Int(next)].previous = previous }

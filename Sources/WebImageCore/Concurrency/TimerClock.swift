@@ -6,7 +6,7 @@ internal import Glibc
 /// The system's monotonic clock is the default everywhere. A view may use its frame clock instead, and tests and
 /// programs that render frames use a clock that they advance. A clock may be used while the caller holds a lock, so it
 /// must never call back inside a call.
-public protocol TimerClock: Sendable {
+package protocol TimerClock: Sendable {
     /// The time since an arbitrary moment; never decreases. May be called on any thread.
     var now: Duration { get }
 
@@ -19,14 +19,14 @@ public protocol TimerClock: Sendable {
 }
 
 /// A call scheduled by a ``TimerClock``.
-public struct ScheduledCall: Sendable {
+package struct ScheduledCall: Sendable {
     private let onCancel: @Sendable () -> Void
 
     /// - Parameter onCancel: removes the call from the clock; may be called late, and more than once.
-    public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+    package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
     /// Cancels the call, unless it has begun on another thread.
-    public func cancel() { onCancel() }
+    package func cancel() { onCancel() }
 }
 
 /// The system's monotonic clock, which stands still while the machine sleeps.

@@ -30,10 +30,10 @@ extension WebImageError {
         case .processing("drawing", _, _): 322
         case .processing: 320
         case .notInCache: 400
+        case .diskCache(_, .archiving): 402
+        case .diskCache(_, .unarchiving): 403
         case .diskCache: 401
-        case .custom(.provider, _, _): 240
-        case .custom(.archiving, _, _): 402
-        case .custom(.unarchiving, _, _): 403
+        case .custom: 240
         }
     }
 }

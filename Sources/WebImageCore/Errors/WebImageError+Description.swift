@@ -54,11 +54,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem)."
         case .notInCache: "not in the cache, and the request allows no other source."
         case .diskCache(_, let reason): "the disk cache \(reason.problem)."
-        case .custom(.provider, let id, let message): "the closure that provides '\(id)' failed: \(message)."
-        case .custom(.archiving, let id, let message):
-            "the value for \(id) could not be archived, so it was not stored on disk: \(message)."
-        case .custom(.unarchiving, let id, let message):
-            "the cached value for \(id) could not be unarchived and counts as missing: \(message)."
+        case .custom(let id, let message): "the closure that provides '\(id)' failed: \(message)."
         }
     }
 
@@ -68,7 +64,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .invalidURL: "A data: URL looks like data:image/png;base64,iVBORw0KGgo…"
         case .invalidRequest(let reason, _): reason.advice
         case .blocked(let reason, _): reason.advice
-        case .cancelled, .notInCache, .custom(.provider, _, _): nil
+        case .cancelled, .notInCache, .custom: nil
         case .httpStatus(let code, _): Self.advice(forStatus: code)
         case .transport: "Check the address and the network."
         case .timedOut(let reason, _, _): reason.advice
@@ -86,7 +82,6 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .invalidFrames(let reason): reason.advice
         case .processing(_, let reason, _): reason.advice
         case .diskCache(_, let reason): reason.advice
-        case .custom: "Check its archiver."
         }
     }
 

@@ -26,8 +26,7 @@ extension WebImageError.BlockReason {
     var problem: String {
         switch self {
         case .scheme(let scheme): "the address policy does not allow the scheme '\(scheme)'."
-        case .host(let host): "the address policy does not allow the host \(host)."
-        case .address(let address): "the address policy does not allow the address \(address)."
+        case .host(let host): "the address policy does not allow \(host)."
         case .unresolvedHost(let host): "the address policy cannot check \(host), since a proxy resolves it."
         case .redirect(let target): "the redirect policy does not allow the redirect to \(target.absoluteString)."
         case .insecureRedirect(let target): "the redirect to \(target.absoluteString) is not encrypted."
@@ -76,7 +75,6 @@ extension WebImageError.CertificateFailure {
         case .selfSigned: "the server's certificate is self-signed."
         case .unknownIssuer: "no trusted authority has signed the server's certificate."
         case .publicKeyNotPinned: "the server's public key matches no pinned key."
-        case .authoritiesUnreadable(let detail): "the trusted authorities cannot be read (\(detail))."
         case .other(let detail): "the server's certificate was rejected (\(detail))."
         }
     }
@@ -88,7 +86,6 @@ extension WebImageError.CertificateFailure {
         case .wrongHost: "Check the address."
         case .selfSigned, .unknownIssuer: "Add its authority to the trusted ones if you know it."
         case .publicKeyNotPinned: "The key is new, or another server answers."
-        case .authoritiesUnreadable: "Check their file."
         case .other: nil
         }
     }
@@ -231,7 +228,7 @@ extension WebImageError.FrameFailure {
         case .duration(let seconds, let frame): "the duration of frame \(frame) is \(seconds) s"
         case .size(let size, let frame, let expected): "frame \(frame) has \(size) pixels, the first has \(expected)"
         case .outsideSheet(let rect, let frame, let sheet):
-            "the rectangle of frame \(frame), \(rect), is empty or not inside the sheet of \(sheet) pixels"
+            "the rectangle of frame \(frame), \(rect.text), is empty or not inside the sheet of \(sheet) pixels"
         }
     }
 
@@ -251,11 +248,9 @@ extension WebImageError.ProcessingFailure {
         switch self {
         case .invalidParameter(let name, let value): "'\(name)' cannot be \(value)"
         case .emptyResult: "no pixels would be left"
-        case .resultTooLarge(let size, let limit): "the result would have \(size) pixels; \(limit) are allowed"
-        case .canvasTooLarge(let size, let limit): "\(size) exceeds the \(limit) pixels a side that cairo supports"
-        case .unbalancedRestore: "a drawing state was restored that had not been saved"
-        case .textTooLong(let byteCount, let limit): "the text has \(byteCount) bytes; at most \(limit) can be laid out"
-        case .notAnEmoji(let text): "'\(text.prefix(50))' is not a single emoji"
+        case .resultTooLarge(let size, _, let limit) where max(size.width, size.height) > limit:
+            "\(size) exceeds the \(limit) pixels a side that cairo supports"
+        case .resultTooLarge(let size, let limit, _): "the result would have \(size) pixels; \(limit) are allowed"
         case .noFont(nil): "no font is installed"
         case .noFont(let emoji?): "no installed font has \(emoji) in color"
         case .failed(let detail): detail
@@ -266,10 +261,9 @@ extension WebImageError.ProcessingFailure {
         switch self {
         case .emptyResult: "Choose an area inside the image."
         case .resultTooLarge: "Make the image smaller first."
-        case .unbalancedRestore: "Call save before each restore."
         case .noFont(nil): "Install one, such as Debian's fonts-dejavu-core."
         case .noFont: "Install one, such as Debian's fonts-noto-color-emoji."
-        case .invalidParameter, .canvasTooLarge, .textTooLong, .notAnEmoji, .failed: nil
+        case .invalidParameter, .failed: nil
         }
     }
 }
@@ -287,6 +281,10 @@ extension WebImageError.DiskCacheFailure {
             "belongs to user \(owner), who could put anything into it; images load without it"
         case .attributesTooLarge(let byteCount, let limit):
             "was given \(byteCount) bytes of attributes; at most \(limit) are allowed, so nothing was stored"
+        case .archiving(let key, let message):
+            "could not store the value for \(key), since archiving it failed: \(message)"
+        case .unarchiving(let key, let message):
+            "could not unarchive the value for \(key), which counts as missing: \(message)"
         }
     }
 
@@ -294,6 +292,7 @@ extension WebImageError.DiskCacheFailure {
         switch self {
         case .foreignDirectory:
             "Give the directory to the user of this process, or set DiskCache.Configuration.allowsForeignDirectory."
+        case .archiving, .unarchiving: "Check its archiver."
         default: nil
         }
     }

@@ -58,8 +58,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     case notInCache(key: String)
     /// The disk cache cannot be used at present, or had to be repaired; loads continue without it.
     case diskCache(path: String, reason: DiskCacheFailure)
-    /// A closure or an archiver that the app supplied failed for the value with this identifier or cache key; `message` is its error.
-    case custom(reason: CustomFailure, id: String, message: String)
+    /// The closure that provides a request's bytes or image failed; `message` is its error.
+    case custom(id: String, message: String)
 
     /// Why a request cannot be sent.
     public enum RequestFailure: Sendable, Hashable {
@@ -77,10 +77,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     public enum BlockReason: Sendable, Hashable {
         /// The address policy does not allow the URL's scheme.
         case scheme(String)
-        /// The address policy does not allow the URL's host.
+        /// The address policy does not allow the URL's host, or the IP address that it resolves to.
         case host(String)
-        /// The host resolves to an IP address that the address policy does not allow.
-        case address(String)
         /// The host's address cannot be checked, since a proxy connects to it.
         case unresolvedHost(String)
         /// The redirect policy does not allow this redirect.
@@ -121,9 +119,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case unknownIssuer
         /// The public key does not match a pinned key.
         case publicKeyNotPinned
-        /// The trusted authorities could not be read; the TLS library's message.
-        case authoritiesUnreadable(String)
-        /// Another cause; the TLS library's message.
+        /// Another cause, such as trusted authorities that cannot be read; the TLS library's message.
         case other(String)
     }
 
@@ -227,16 +223,9 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case invalidParameter(name: String, value: String)
         /// No pixels are left, for example after cropping to a rectangle outside the image.
         case emptyResult
-        /// The result would have more pixels than the input and more than `pixelLimit`; no memory was allocated for it.
-        case resultTooLarge(PixelSize, pixelLimit: Int)
-        /// The canvas is larger than cairo supports.
-        case canvasTooLarge(PixelSize, maximumDimension: Int)
-        /// A drawing state was restored without having been saved.
-        case unbalancedRestore
-        /// The text is longer than the layout limit.
-        case textTooLong(byteCount: Int, limit: Int)
-        /// The text is not a single emoji.
-        case notAnEmoji(String)
+        /// The result would have more than `pixelLimit` pixels, and more than the input, or a side longer than `sideLimit`, which
+        /// cairo supports. No memory was allocated for it.
+        case resultTooLarge(PixelSize, pixelLimit: Int = .max, sideLimit: Int = .max)
         /// No font is installed, or none that has this emoji in color.
         case noFont(emoji: String?)
         /// A custom processor or a closure failed, or the drawing library did; its message.
@@ -259,16 +248,10 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case foreignDirectory(owner: Int)
         /// The attributes to be stored with the bytes are longer than the cache allows; the entry was not stored.
         case attributesTooLarge(byteCount: Int, limit: Int)
-    }
-
-    /// Which code of the app failed.
-    public enum CustomFailure: Sendable, Hashable {
-        /// The closure that provides a request's bytes or image.
-        case provider
-        /// The archiver, when it converted a value to bytes. The value was not stored on disk.
-        case archiving
-        /// The archiver, when it converted stored bytes to a value. The entry was removed, unless the file is read-only.
-        case unarchiving
+        /// The archiver could not convert the value of this key to bytes, so it was not stored; `message` is its error.
+        case archiving(key: String, message: String)
+        /// The bytes of this key could not be converted to a value. The entry was removed, unless the file is read-only.
+        case unarchiving(key: String, message: String)
     }
 }
 

@@ -1,5 +1,5 @@
 /// How an image is placed in a rectangle of another size, like UIKit's content mode of a view.
-public enum ImageContentMode: String, Sendable, CaseIterable {
+public enum ImageContentMode: Sendable, CaseIterable {
     /// Fills the rectangle exactly, without regard to the proportions.
     case scaleToFill
     /// As large as possible inside the rectangle, with the image's proportions, centered.

@@ -25,15 +25,15 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A rectangle of whole pixels, relative to the top left corner of an image.
-public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
+public struct PixelRect: Sendable, Hashable {
     /// The left edge.
-    public var x: Int
+    package var x: Int
     /// The top edge.
-    public var y: Int
+    package var y: Int
     /// The width in pixels.
-    public var width: Int
+    package var width: Int
     /// The height in pixels.
-    public var height: Int
+    package var height: Int
 
     /// Creates a rectangle of `width` by `height` pixels whose top left pixel is at `x`, `y`.
     public init(x: Int, y: Int, width: Int, height: Int) {
@@ -44,7 +44,7 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The width and height.
-    public var size: PixelSize { PixelSize(width: width, height: height) }
+    package var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// Returns the part inside an image of `size`; `nil` if there is none.
     package func clamped(to size: PixelSize) -> PixelRect? {
@@ -63,5 +63,5 @@ public struct PixelRect: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// For example `640×480 at (10, 20)`.
-    public var description: String { "\(size) at (\(x), \(y))" }
+    package var text: String { "\(size) at (\(x), \(y))" }
 }

@@ -15,13 +15,13 @@ public struct PointSize: Sendable, Hashable {
 /// A rectangle in points, relative to the top left corner of an image: `x` increases to the right, `y` downwards.
 public struct PointRect: Sendable, Hashable {
     /// The left edge.
-    public var x: Double
+    package var x: Double
     /// The top edge.
-    public var y: Double
+    package var y: Double
     /// The width in points.
-    public var width: Double
+    package var width: Double
     /// The height in points.
-    public var height: Double
+    package var height: Double
 
     /// Creates a rectangle of `width` by `height` points whose top left corner is at `x`, `y`.
     public init(x: Double, y: Double, width: Double, height: Double) {
@@ -35,18 +35,18 @@ public struct PointRect: Sendable, Hashable {
 }
 
 /// Distances in points from the edges of an image inwards; negative distances extend outwards.
-public struct PointInsets: Sendable, Hashable {
+package struct PointInsets: Sendable, Hashable {
     /// The distance from the top edge.
-    public var top: Double
+    package var top: Double
     /// The distance from the left edge.
-    public var left: Double
+    package var left: Double
     /// The distance from the bottom edge.
-    public var bottom: Double
+    package var bottom: Double
     /// The distance from the right edge.
-    public var right: Double
+    package var right: Double
 
     /// Creates insets; omitted edges are 0.
-    public init(top: Double = 0, left: Double = 0, bottom: Double = 0, right: Double = 0) {
+    package init(top: Double = 0, left: Double = 0, bottom: Double = 0, right: Double = 0) {
         self.top = top
         self.left = left
         self.bottom = bottom
@@ -54,20 +54,20 @@ public struct PointInsets: Sendable, Hashable {
     }
 
     /// Creates insets with the same distance from all edges.
-    public init(_ all: Double) { self.init(top: all, left: all, bottom: all, right: all) }
+    package init(_ all: Double) { self.init(top: all, left: all, bottom: all, right: all) }
 }
 
 /// An angle of rotation.
 ///
 /// Stored in degrees, in which quarter turns are exact.
-public struct Angle: Sendable, Hashable {
+package struct Angle: Sendable, Hashable {
     package let degrees: Double
 
     /// Creates an angle in degrees; a full turn is 360.
-    public static func degrees(_ degrees: Double) -> Angle { Angle(degrees: degrees) }
+    package static func degrees(_ degrees: Double) -> Angle { Angle(degrees: degrees) }
 
     /// Creates an angle in radians; a full turn is 2π.
-    public static func radians(_ radians: Double) -> Angle { Angle(degrees: radians / .pi * 180) }
+    package static func radians(_ radians: Double) -> Angle { Angle(degrees: radians / .pi * 180) }
 
     package var radians: Double { degrees / 180 * .pi }
 

@@ -1,5 +1,5 @@
 /// How an image is fitted to a box with other proportions.
-public enum ResizeMode: String, Sendable, CaseIterable {
+public enum ResizeMode: Sendable, CaseIterable {
     /// As large as possible inside the box, with the image's proportions.
     case aspectFit
     /// As small as possible while covering the box, with the image's proportions; nothing is cropped.
@@ -9,6 +9,15 @@ public enum ResizeMode: String, Sendable, CaseIterable {
 }
 
 extension ResizeMode {
+    /// The name in cache keys.
+    package var name: String {
+        switch self {
+        case .aspectFit: "aspectFit"
+        case .aspectFill: "aspectFill"
+        case .stretch: "stretch"
+        }
+    }
+
     /// Returns the size of an image of `size` fitted to `box`, at least one pixel in each direction.
     ///
     /// A box side of 0 or less means no limit: the other side alone determines the size. A result too large for an

@@ -24,7 +24,7 @@ public struct Thumbnail: Sendable, Hashable {
     package let mode: ResizeMode
 
     /// Creates a box. Fractions of a pixel are rounded up, sides of 0 or less are not limited, and sides longer than
-    /// ``MutablePixelBuffer/maximumDimension``, which no image exceeds, are shortened to it.
+    /// 65,535 pixels, which no image exceeds, are shortened to it.
     ///
     /// - Parameters:
     ///   - scale: pixels per point, for a size in points: 1 by default, 2 for a screen with twice the density. A scale
@@ -51,5 +51,5 @@ public struct Thumbnail: Sendable, Hashable {
     package var isBounded: Bool { size.width > 0 || size.height > 0 }
 
     /// Returns the size of a thumbnail of an image of `size`, with orientation applied.
-    public func targetSize(of size: PixelSize) -> PixelSize { mode.size(of: size, in: self.size) }
+    package func targetSize(of size: PixelSize) -> PixelSize { mode.size(of: size, in: self.size) }
 }

@@ -72,9 +72,9 @@ public struct Image: Sendable {
     }
 
     /// The width in pixels.
-    public var width: Int { pixels.width }
+    package var width: Int { pixels.width }
     /// The height in pixels.
-    public var height: Int { pixels.height }
+    package var height: Int { pixels.height }
     /// The size in points: pixels divided by ``scale``.
     public var size: PointSize {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)

@@ -2,7 +2,7 @@
 public struct ImageInfo: Sendable, Hashable {
     /// The format.
     public var format: ImageFormat
-    /// The size with ``orientation`` applied.
+    /// The size of the upright image, with the orientation in its metadata applied.
     public var size: PixelSize
     /// The number of frames, at least 1.
     public var frameCount: Int
@@ -13,17 +13,16 @@ public struct ImageInfo: Sendable, Hashable {
     /// Whether pixels may be transparent.
     public var hasAlpha: Bool
     /// The orientation of the stored pixels.
-    public var orientation: ImageOrientation
+    package var orientation = ImageOrientation.up
     /// Whether a color profile is embedded.
-    public var hasColorProfile: Bool
+    package var hasColorProfile: Bool
     /// The name in the color profile, such as `Display P3`; `nil` without a profile that can be read.
     public var colorProfileName: String?
 
     /// Creates a description of a file.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
-        frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
-        hasColorProfile: Bool = false, colorProfileName: String? = nil
+        frameDurations: [Double] = [], hasAlpha: Bool = false, colorProfileName: String? = nil
     ) {
         self.format = format
         self.size = size
@@ -31,14 +30,25 @@ public struct ImageInfo: Sendable, Hashable {
         self.loopCount = loopCount
         self.frameDurations = frameDurations
         self.hasAlpha = hasAlpha
+        self.colorProfileName = colorProfileName
+        hasColorProfile = colorProfileName != nil
+    }
+
+    package init(
+        format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
+        frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation, hasColorProfile: Bool,
+        colorProfileName: String?
+    ) {
+        self.init(
+            format: format, size: size, frameCount: frameCount, loopCount: loopCount, frameDurations: frameDurations,
+            hasAlpha: hasAlpha, colorProfileName: colorProfileName)
         self.orientation = orientation
         self.hasColorProfile = hasColorProfile
-        self.colorProfileName = colorProfileName
     }
 }
 
 /// How a stored image must be transformed to be upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).
-public enum ImageOrientation: Int, Sendable, CaseIterable {
+package enum ImageOrientation: Int, Sendable, CaseIterable {
     /// Stored upright.
     case up = 1
     /// Stored mirrored horizontally.

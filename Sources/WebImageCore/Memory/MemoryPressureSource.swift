@@ -8,12 +8,11 @@ public enum MemoryPressureLevel: Sendable, Comparable {
 
 /// A source of memory pressure notifications, which caches observe while they have entries.
 ///
-/// ``system`` passes on the reports of the Linux kernel. A source of your own reports what the program knows, for
-/// example from GLib's `GMemoryMonitor`:
+/// ``system`` passes on the reports of the Linux kernel, and what the program knows, for example from GLib's
+/// `GMemoryMonitor`:
 ///
 /// ```swift
-/// let source = MemoryPressureSource()
-/// source.report(.warning)
+/// MemoryPressureSource.system.report(.warning)
 /// ```
 ///
 /// A shortage may be reported many times; caches respond to it once.
@@ -35,7 +34,7 @@ public final class MemoryPressureSource: Sendable {
     private let maintenance: CacheMaintenance?
 
     /// Creates a source that only the program reports to.
-    public init() { maintenance = nil }
+    package init() { maintenance = nil }
 
     package init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
 

@@ -9,12 +9,12 @@ internal import Glibc
 /// ```
 public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// The longest side in pixels, which GTK, cairo and most codecs can address.
-    public static let maximumDimension = 65_535
+    package static let maximumDimension = 65_535
 
     /// The width in pixels.
-    public let width: Int
+    package let width: Int
     /// The height in pixels.
-    public let height: Int
+    package let height: Int
     /// The distance between the beginnings of two rows, in bytes.
     public let bytesPerRow: Int
 
@@ -22,7 +22,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
 
     /// Allocates memory for `width` by `height` pixels. The memory is **not** cleared: write every pixel.
     ///
-    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above ``maximumDimension``,
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above 65,535,
     ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.
     public init(width: Int, height: Int) throws(WebImageError) {
         try self.init(width: width, height: height, pool: .shared)

@@ -10,16 +10,16 @@ internal import Glibc
 /// aligned to 4 bytes and has gaps between its rows.
 public final class PixelBuffer: Sendable {
     /// The width in pixels.
-    public let width: Int
+    package let width: Int
     /// The height in pixels.
-    public let height: Int
-    /// The distance between the beginnings of two rows, in bytes: a multiple of 4, at least `4 * width`.
+    package let height: Int
+    /// The distance between the beginnings of two rows, in bytes: a multiple of 4, at least 4 a pixel.
     public let bytesPerRow: Int
     /// Whether every pixel is known to be opaque (alpha 255).
     public let isOpaque: Bool
     /// The memory retained, in bytes, which is the cost in caches. A buffer that shares part of another's memory
     /// retains all of it.
-    public let byteCount: Int
+    package let byteCount: Int
 
     let storage: PixelStorage
     /// The distance from the beginning of the memory to the first pixel, in bytes.
@@ -40,7 +40,7 @@ public final class PixelBuffer: Sendable {
     ///
     /// - Precondition: `rect` is inside `whole`.
     init(_ rect: PixelRect, of whole: PixelBuffer) {
-        precondition(rect.clamped(to: whole.size) == rect, "\(rect) is outside \(whole.size)")
+        precondition(rect.clamped(to: whole.size) == rect, "\(rect.text) is outside \(whole.size)")
         width = rect.width
         height = rect.height
         bytesPerRow = whole.bytesPerRow

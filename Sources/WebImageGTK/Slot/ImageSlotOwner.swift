@@ -37,7 +37,7 @@ extension ImageSlotOwner {
     ///   - preview: called on the main thread for each preview, after it was set.
     public func setImage(
         _ url: URL?, placeholder: Placeholder? = nil, options: SetImageOptions = [], loadOptions: WebImageOptions = [],
-        thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [], priority: LoadPriority? = nil,
+        thumbnail: Thumbnail? = nil, processors: [ImageProcessor] = [], priority: LoadPriority? = nil,
         manager: WebImageManager = .shared,
         completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
@@ -59,7 +59,7 @@ extension ImageSlotOwner {
     /// Everything else is as for a `URL`.
     public func setImage(
         _ text: String, placeholder: Placeholder? = nil, options: SetImageOptions = [],
-        loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [any ImageProcessor] = [],
+        loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [ImageProcessor] = [],
         priority: LoadPriority? = nil, manager: WebImageManager = .shared,
         completion: (@MainActor @Sendable (Result<WebImageResponse, WebImageError>) -> Void)? = nil,
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,

@@ -83,7 +83,7 @@ public struct AddressPolicy: Sendable {
         if allowedRanges.contains(where: { $0.contains(address) }) { return nil }
         let isDenied = deniedRanges.contains { $0.contains(address) }
         let hasDeniedPart = address.embeddedIPv4.contains { objection(to: $0) != nil }
-        return isDenied || hasDeniedPart ? .address(address.description) : nil
+        return isDenied || hasDeniedPart ? .host(address.description) : nil
     }
 
     /// Returns why `url` must not be loaded through `proxy`; `nil` for an allowed one.

@@ -203,7 +203,7 @@ final class Download: TransferReceiver {
 }
 
 /// The task of a load.
-final class DownloadTask: LoaderTask {
+final class DownloadTask: PausableTask {
     private let id: TransferID
     /// Loads keep it alive. A task that is kept after its load must not, or the network thread would not end.
     private weak let scheduler: DownloadScheduler?

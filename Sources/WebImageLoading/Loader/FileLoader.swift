@@ -47,7 +47,7 @@ package final class FileLoader: ImageLoader {
 ///           cancel  paused: on no thread, the file open where it stopped
 ///
 /// It has at most one item in the queue at any time, so that its events are serial.
-final class FileReading: LoaderTask {
+final class FileReading: PausableTask {
     typealias Handler = @Sendable (LoaderEvent) -> Void
 
     private struct State {

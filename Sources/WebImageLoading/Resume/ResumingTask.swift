@@ -13,7 +13,7 @@ internal import WebImageCore
 ///                              └──► loading, without a range
 ///
 /// Events are delivered by one thread at a time: the loader's, or, while replaying, one of the store's.
-final class ResumingTask: LoaderTask {
+final class ResumingTask: PausableTask {
     typealias Handler = @Sendable (LoaderEvent) -> Void
 
     enum Phase { case looking, loading, replaying, restarting, ended }

@@ -47,7 +47,7 @@ package final class AlternativesLoader: ImageLoader, HeaderReporting {
     }
 }
 
-private final class AlternativesTask: LoaderTask {
+private final class AlternativesTask: PausableTask {
     struct Source: Sendable {
         let request: LoaderRequest
         let loader: any ImageLoader

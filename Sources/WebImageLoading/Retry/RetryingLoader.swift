@@ -44,7 +44,7 @@ package final class RetryingLoader: ImageLoader, HeaderReporting {
     }
 }
 
-private final class RetryingTask: LoaderTask {
+private final class RetryingTask: PausableTask {
     private struct State {
         var priority: LoadPriority
         var attempt = DeferredTask()

@@ -1,6 +1,7 @@
 internal import CWebImageCurl
 internal import FoundationEssentials
 internal import Glibc
+import WebImageCore
 
 extension CurlHandle {
     /// Sets credentials, proxy and trust. Unless it returns CURLE_OK, the exchange must not start: libcurl would check less than it should.
@@ -68,9 +69,15 @@ extension TransferAccess {
 
 extension CurlTransfer {
     static func refusal(trust: CURLcode, access: CURLcode) -> TransferEnd? {
-        if trust != CURLE_OK { return .untrusted(.authoritiesUnreadable(String(cString: curl_easy_strerror(trust)))) }
+        if trust != CURLE_OK {
+            return .untrusted(Self.unreadableAuthorities(String(cString: curl_easy_strerror(trust))))
+        }
         guard access != CURLE_OK else { return nil }
         return .failed(code: Int(access.rawValue), message: String(cString: curl_easy_strerror(access)))
+    }
+
+    private static func unreadableAuthorities(_ message: String) -> WebImageError.CertificateFailure {
+        .other("the trusted authorities cannot be read: \(message)")
     }
 
     /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer if a SOCKS proxy is slow to accept a longer one
@@ -84,7 +91,7 @@ extension CurlTransfer {
     func trustFailure(for result: CURLcode) -> TransferEnd? {
         switch result {
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .untrusted(.publicKeyNotPinned)
-        case CURLE_SSL_CACERT_BADFILE: return .untrusted(.authoritiesUnreadable(handle.message(for: result)))
+        case CURLE_SSL_CACERT_BADFILE: return .untrusted(Self.unreadableAuthorities(handle.message(for: result)))
         case CURLE_PEER_FAILED_VERIFICATION: break
         case CURLE_RECV_ERROR, CURLE_COULDNT_CONNECT:
             guard handle.info(CURLINFO_HTTP_CONNECTCODE) == 407 else { return nil }

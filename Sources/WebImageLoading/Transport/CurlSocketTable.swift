@@ -100,10 +100,10 @@ extension CurlTransfer {
     private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockReason? {
         guard let addressCheck else { return nil }
         // `addr` is declared as the smallest kind of address; the actual one may be longer.
-        guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return .address("?") }
+        guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return .host("?") }
         let bytes = UnsafeRawBufferPointer(
             start: UnsafeRawPointer(target) + offset, count: Int(target.pointee.addrlen))
-        guard let address = IPAddress(bytes) else { return .address("of family \(target.pointee.family)") }
+        guard let address = IPAddress(bytes) else { return .host("of family \(target.pointee.family)") }
         return addressCheck(address)
     }
 
@@ -111,7 +111,7 @@ extension CurlTransfer {
     func mayUseConnection(to address: UnsafePointer<CChar>?) -> Bool {
         guard let addressCheck else { return true }
         let text = address.map { String(cString: $0) } ?? ""
-        guard let objection = IPAddress(text).map(addressCheck) ?? .address(text) else { return true }
+        guard let objection = IPAddress(text).map(addressCheck) ?? .host(text) else { return true }
         block(objection)
         return false
     }

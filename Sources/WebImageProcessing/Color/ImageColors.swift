@@ -40,7 +40,7 @@ extension Image {
     }
 
     /// Whether pixels may be translucent. Takes no time.
-    public var hasAlpha: Bool { !pixels.isOpaque }
+    package var hasAlpha: Bool { !pixels.isOpaque }
 
     /// Whether a pixel is translucent. Reads all pixels of an image that is not known to be opaque.
     package var hasTranslucentPixels: Bool {

@@ -10,8 +10,8 @@ extension TargetSize {
     }
 }
 
-/// How an image with other proportions fits a box.
-public enum FitMode: Sendable, Hashable {
+/// How an image with other proportions fits a box: a ``ResizeMode``, or exactly the box.
+package enum FitMode: Sendable, Hashable {
     /// Exactly the box, distorted.
     case stretch
     /// As large as possible inside the box.

@@ -105,7 +105,7 @@ struct CircleProcessor: PointProcessor {
     }
 }
 
-extension ImageProcessor {
+extension Processor {
     /// In pixels; 0 without a border.
     fileprivate func checkedWidth(of border: Border?, in context: ProcessingContext) throws(WebImageError) -> Double {
         guard let border else { return 0 }

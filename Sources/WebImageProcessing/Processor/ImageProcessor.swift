@@ -2,16 +2,33 @@ import Synchronization
 internal import WebImageCoding
 public import WebImageCore
 
-/// Makes one image out of another, such as a resized or blurred one.
-///
-/// The library's processors are written with a leading dot, see ``StandardProcessor``:
+/// Makes one image out of another, such as a resized or blurred one. Written with a leading dot:
 ///
 /// ```swift
 /// let avatar = try photo.processed(by: [.resize(to: .points(width: 48)), .circle()])
 /// ```
 ///
-/// Custom processors that only change pixels conform to ``PixelProcessor``, which also handles animations.
-public protocol ImageProcessor: Sendable {
+/// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers, such
+/// as NaN, are errors when the processor runs. ``transform(id:eachFrame:_:)`` makes a processor of a closure.
+///
+/// The result keeps the image's format, scale and ``Image/extendedData``. It loses its encoded bytes, which no longer match, and
+/// is marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is decoded.
+public struct ImageProcessor: Sendable {
+    package let base: any Processor
+
+    package init(_ base: any Processor) { self.base = base }
+
+    /// The processor's name with all parameters.
+    package var identifier: ProcessorIdentifier { base.identifier }
+
+    /// Returns the processed image. Blocks the calling thread.
+    package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        try base.process(image, cancellation: cancellation)
+    }
+}
+
+/// What an ``ImageProcessor`` does.
+package protocol Processor: Sendable {
     /// Names the processor and every parameter the result depends on: two processors with the same identifier make the
     /// same image of the same input. Caches find results by it.
     var identifier: ProcessorIdentifier { get }
@@ -25,17 +42,19 @@ public protocol ImageProcessor: Sendable {
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image
 }
 
+extension Processor {
+    /// This, where any processor is expected.
+    package var erased: ImageProcessor { ImageProcessor(self) }
+}
+
 /// A processor that changes nothing but pixels.
-///
-/// The image keeps its format, scale and ``Image/extendedData``. It loses its encoded bytes, which no longer match, and is
-/// marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is decoded.
-public protocol PixelProcessor: ImageProcessor {
+package protocol PixelProcessor: Processor {
     /// Returns the processed pixels.
     ///
     /// - Parameters:
     ///   - scale: pixels per point.
     ///   - cancellation: to be checked every millisecond or two.
-    /// - Throws: the same errors as ``ImageProcessor/process(_:cancellation:)``.
+    /// - Throws: the same errors as ``Processor/process(_:cancellation:)``.
     func process(
         _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer
@@ -43,7 +62,7 @@ public protocol PixelProcessor: ImageProcessor {
 
 extension PixelProcessor {
     /// Processes the image's pixels, and the frames of its animation as they are decoded.
-    public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+    package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
         let pixels = try process(image.pixels, scale: image.scale, cancellation: cancellation)
         return image.processed(by: self, into: pixels)
     }
@@ -69,11 +88,10 @@ extension ImageProcessor {
     package func processPixels(
         _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
-        let processor: any ImageProcessor = (self as? StandardProcessor)?.base ?? self
-        if let processor = processor as? any PixelProcessor {
+        if let processor = base as? any PixelProcessor {
             return try processor.process(pixels, scale: scale, cancellation: cancellation)
         }
-        return try processor.process(Image(pixels: pixels, scale: scale), cancellation: cancellation).pixels
+        return try base.process(Image(pixels: pixels, scale: scale), cancellation: cancellation).pixels
     }
 }
 
@@ -81,9 +99,11 @@ extension Image {
     /// Returns this image processed by `processors`, in order. Blocks the calling thread.
     ///
     /// - Parameter firstFrameOnly: whether an animation becomes a still; by default all frames are processed.
-    /// - Throws: the errors of ``ImageProcessor/process(_:cancellation:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid parameters,
+    ///   ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/outOfResources(reason:url:)``,
+    ///   ``WebImageError/cancelled``.
     public func processed(
-        by processors: [any ImageProcessor], firstFrameOnly: Bool = false, cancellation: Cancellation? = nil
+        by processors: [ImageProcessor], firstFrameOnly: Bool = false, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
         var image = self
         if firstFrameOnly, image.animation != nil {
@@ -96,9 +116,9 @@ extension Image {
     /// Returns this image processed by `processors`, in order. Runs on the threads for decoding and blocks no cooperative
     /// thread. Cancelling the task stops the work.
     ///
-    /// - Throws: the errors of ``ImageProcessor/process(_:cancellation:)``.
+    /// - Throws: the errors of the function above, and ``WebImageError/cancelled``.
     public func processed(
-        by processors: [any ImageProcessor], firstFrameOnly: Bool = false, priority: LoadPriority = .normal
+        by processors: [ImageProcessor], firstFrameOnly: Bool = false, priority: LoadPriority = .normal
     ) async throws(WebImageError) -> Image {
         let result = await DecodingQueue.run(priority: priority) { cancellation in
             Result { () throws(WebImageError) in
@@ -160,16 +180,13 @@ struct ProcessedAnimation: AnimationSource {
 }
 
 /// Processors that run one after the other. An error of one ends the chain.
-package struct ProcessorChain: ImageProcessor {
+package struct ProcessorChain: Processor {
     /// In the order in which they run, without nested chains.
-    package let processors: [any ImageProcessor]
+    package let processors: [ImageProcessor]
 
     /// Makes a chain; an empty one leaves images as they are.
-    package init(_ processors: [any ImageProcessor]) {
-        self.processors = processors.flatMap { processor in
-            let processor = (processor as? StandardProcessor)?.base ?? processor
-            return (processor as? ProcessorChain)?.processors ?? [processor]
-        }
+    package init(_ processors: [ImageProcessor]) {
+        self.processors = processors.flatMap { ($0.base as? ProcessorChain)?.processors ?? [$0] }
     }
 
     package var identifier: ProcessorIdentifier { ProcessorIdentifier(chain: processors.map(\.identifier)) }
@@ -181,7 +198,12 @@ package struct ProcessorChain: ImageProcessor {
     }
 
     /// Whether a processor's results cannot be cached, because nothing tells it from others of its kind.
-    package var isAnonymous: Bool { processors.contains { ($0 as? ClosureProcessor)?.isAnonymous == true } }
+    package var isAnonymous: Bool {
+        processors.contains { processor in
+            let closure = (processor.base as? FrameClosureProcessor)?.closure ?? processor.base as? ClosureProcessor
+            return closure?.isAnonymous == true
+        }
+    }
 
     package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
         var image = image
@@ -193,22 +215,25 @@ package struct ProcessorChain: ImageProcessor {
     }
 }
 
-/// A closure as a processor; see ``StandardProcessor/transform(id:_:)``.
-struct ClosureProcessor: ImageProcessor {
+/// A closure as a processor; see ``ImageProcessor/transform(id:eachFrame:_:)``.
+struct ClosureProcessor: Processor {
     let identifier: ProcessorIdentifier
     let isAnonymous: Bool
     private let body: @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
 
     private static let lastNumber = Atomic(0)
 
-    init(id: String?, _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image) {
+    init(
+        id: String?, name: String = "transform",
+        _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
+    ) {
         isAnonymous = id == nil
         identifier =
             if let id {
-                ProcessorIdentifier("transform", ["id": id])
+                ProcessorIdentifier(name, ["id": id])
             } else {
                 ProcessorIdentifier(
-                    "transform", ["number": "\(Self.lastNumber.add(1, ordering: .relaxed).newValue)"])
+                    name, ["number": "\(Self.lastNumber.add(1, ordering: .relaxed).newValue)"])
             }
         self.body = body
     }
@@ -229,5 +254,18 @@ struct ClosureProcessor: ImageProcessor {
         } catch {
             throw .processing(identifier: identifier.description, reason: .failed(String(describing: error)))
         }
+    }
+}
+
+/// A closure that is called with each frame of an animation.
+struct FrameClosureProcessor: PixelProcessor {
+    let closure: ClosureProcessor
+
+    var identifier: ProcessorIdentifier { closure.identifier }
+
+    func process(
+        _ pixels: PixelBuffer, scale: Double, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        try closure.process(Image(pixels: pixels, scale: scale), cancellation: cancellation).pixels
     }
 }

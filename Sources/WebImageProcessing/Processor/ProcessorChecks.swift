@@ -16,7 +16,7 @@ extension PointProcessor {
 
 // Errors for invalid parameters, all `WebImageError.processing(identifier:reason:)`. They are compiled for each processor, so
 // the work is in the functions further below.
-extension ImageProcessor {
+extension Processor {
     func invalid(_ name: String, _ value: some CustomStringConvertible) -> WebImageError {
         .processing(
             identifier: identifier.description, reason: .invalidParameter(name: name, value: value.description))

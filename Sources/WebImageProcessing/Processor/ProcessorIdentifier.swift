@@ -3,16 +3,16 @@ package import WebImageCore
 /// The name of a processor and its parameters, as a text that no other processor has, such as `circle(border:none)`.
 ///
 /// Punctuation in names and values is percent-encoded as in URLs, so that a value cannot pass for other parameters.
-public struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
+package struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// The text.
-    public let description: String
+    package let description: String
 
     /// Makes an identifier.
     ///
     /// - Parameters:
     ///   - name: what the processor does. Choose a unique name, such as `org.example.sepia`.
     ///   - parameters: everything the result depends on, such as `["amount": "\(amount)"]`.
-    public init(_ name: String, _ parameters: KeyValuePairs<String, String> = [:]) {
+    package init(_ name: String, _ parameters: KeyValuePairs<String, String> = [:]) {
         self.init(name, texts: parameters.map { ($0.key, Self.escaped($0.value)) })
     }
 
@@ -146,4 +146,6 @@ extension Angle: ProcessorParameter {
     package var identifierValue: ProcessorIdentifier.Value { degrees.identifierValue }
 }
 
-extension ImageContentMode: ProcessorParameter {}
+extension ImageContentMode: ProcessorParameter {
+    package var identifierValue: ProcessorIdentifier.Value { .text(String(describing: self)) }
+}

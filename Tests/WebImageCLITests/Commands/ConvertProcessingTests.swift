@@ -15,13 +15,13 @@ import WebImage
         return try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
     }
 
-    private func expected(_ processors: any ImageProcessor...) throws -> Image {
+    private func expected(_ processors: ImageProcessor...) throws -> Image {
         try TestPicture().image().processed(by: processors)
     }
 
     @Test func turnsAndMirrors() async throws {
         #expect(
-            try await largestDifference(converted("--rotate", "90"), expected(.rotate(clockwise: .degrees(90)))) == 0)
+            try await largestDifference(converted("--rotate", "90"), expected(.rotate(degrees: 90))) == 0)
         #expect(try await converted("--rotate", "-90").pixels.size == PixelSize(width: 48, height: 64))
         #expect(try await largestDifference(converted("--flip", "h"), expected(.flip(horizontally: true))) == 0)
         #expect(try await largestDifference(converted("--flip", "v"), expected(.flip(vertically: true))) == 0)
@@ -39,7 +39,7 @@ import WebImage
 
     @Test func roundsCornersAfterEverythingElse() async throws {
         let image = try await converted("--round", "10", "--blur", "4", "--rotate", "180")
-        let same = try expected(.rotate(clockwise: .degrees(180)), .blur(radius: 4), .roundedCorners(radius: 10))
+        let same = try expected(.rotate(degrees: 180), .blur(radius: 4), .roundedCorners(radius: 10))
         // PNG keeps colours that are not multiplied by alpha.
         #expect(largestDifference(image, same) <= 1)
         #expect(image.pixels[0, 0].w == 0)

@@ -188,7 +188,10 @@ import WebImageTestSupport
                     return Data(value.utf8)
                 }, unarchive: { String(decoding: $0, as: UTF8.self) }))
         try await cache.set("good", for: "key")
-        await #expect(throws: WebImageError.custom(reason: .archiving, id: "key", message: "Refusal()")) {
+        await #expect(
+            throws: WebImageError.diskCache(
+                path: cache.disk.configuration.directory.path, reason: .archiving(key: "key", message: "Refusal()"))
+        ) {
             try await cache.set("bad", for: "key")
         }
         #expect(await cache.value(for: "key") == nil)

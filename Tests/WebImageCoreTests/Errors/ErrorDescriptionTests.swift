@@ -153,7 +153,7 @@ import WebImageCore
         #expect(emoji.code == 322 && emoji.description.contains("fonts-noto-color-emoji"))
         let size = WebImageError.processing(
             identifier: "drawing",
-            reason: .canvasTooLarge(PixelSize(width: 40_000, height: 1), maximumDimension: 32_767))
+            reason: .resultTooLarge(PixelSize(width: 40_000, height: 1), sideLimit: 32_767))
         #expect(size.description.contains("40000×1 exceeds the 32767 pixels"))
     }
 }

@@ -15,7 +15,7 @@ import WebImageTestSupport
     ])
     func thePublicInternetIsWithout(address: String) throws {
         let address = try #require(IPAddress(address))
-        #expect(AddressPolicy.publicInternet.objection(to: address) == .address(address.description))
+        #expect(AddressPolicy.publicInternet.objection(to: address) == .host(address.description))
         #expect(AddressPolicy().objection(to: address) == nil)
     }
 
@@ -51,7 +51,7 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let downloader = Self.server { $0.hostAddresses = ["rebound.test": ["127.0.0.1"]] }
         let url = try #require(URL(string: "http://\(host):\(faults.port)/bytes/blocked"))
-        guard case .blocked(.address(let found), let blocked) = try await downloader.error(url) else {
+        guard case .blocked(.host(let found), let blocked) = try await downloader.error(url) else {
             Issue.record("\(String(describing: try await downloader.error(url)))")
             return
         }
@@ -72,7 +72,7 @@ import WebImageTestSupport
             locations: "listen 127.0.0.2:\(port); location /hop { return 302 \(try faults.url("/bytes/hop")); }")
         let url = try #require(URL(string: "http://public.test:\(port)/hop"))
         let target = try faults.url("/bytes/hop")
-        #expect(try await downloader.error(url) == .blocked(reason: .address("127.0.0.1"), url: target))
+        #expect(try await downloader.error(url) == .blocked(reason: .host("127.0.0.1"), url: target))
         #expect(try await faults.statistics().requests["/bytes/hop"] == nil)
         #expect(try await server.accessLog().map(\.status) == [302])
     }
@@ -83,7 +83,7 @@ import WebImageTestSupport
         let isOpen = Lock(true)
         var configuration = CurlTransport.Configuration(connectTimeout: .seconds(15))
         configuration.addressCheck = { address in
-            isOpen.withLock { $0 } ? nil : .address(address.description)
+            isOpen.withLock { $0 } ? nil : .host(address.description)
         }
         let downloader = ImageDownloader(
             configuration: .server.allowingLoopback, transport: CurlTransport(configuration))
@@ -91,7 +91,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
         #expect(try await downloader.body(url) == FaultServer.pattern(100))
         isOpen.withLock { $0 = false }
-        #expect(try await downloader.error(url) == .blocked(reason: .address("127.0.0.1"), url: url))
+        #expect(try await downloader.error(url) == .blocked(reason: .host("127.0.0.1"), url: url))
         let log = try await server.accessLog()
         #expect(log.count == 2 && Set(log.map(\.connection)).count == 1)
     }
@@ -111,7 +111,7 @@ import WebImageTestSupport
             return
         }
         let one = try url("one.test")
-        #expect(try await downloader.error(one) == .blocked(reason: .address("127.0.0.2"), url: one))
+        #expect(try await downloader.error(one) == .blocked(reason: .host("127.0.0.2"), url: one))
     }
 
     @Test func hostsAreAllowedAndDenied() async throws {

@@ -62,7 +62,7 @@ import WebImageTestSupport
     @Test func aBodyInAFileTakesNoMemory() async throws {
         let piece = Data(count: 1 << 20)
         let collector = collector(memoryByteLimit: 1 << 20)
-        let task = PausableTask()
+        let task = RecordedTask()
         collector.attach(task)
         let before = residentByteCount()
         for _ in 0..<64 {
@@ -78,7 +78,7 @@ import WebImageTestSupport
     @Test func reportsADirectoryThatIsNotThere() async throws {
         let path = directory.path("missing/")
         let collector = collector(memoryByteLimit: 10, in: path)
-        let task = PausableTask()
+        let task = RecordedTask()
         collector.attach(task)
         collector.append(Data(count: 100))
         #expect(
@@ -101,7 +101,7 @@ import WebImageTestSupport
 }
 
 /// A load that only notes what it is told.
-private final class PausableTask: LoaderTask {
+private final class RecordedTask: PausableTask {
     private let state = Lock((isPaused: false, pauseCount: 0, isCancelled: false))
     private let changes = AsyncStream<Void>.makeStream()
 

@@ -173,7 +173,7 @@ import WebImageTestSupport
         let literal = try faults.url("/bytes/judged")
         let named = try Self.url("http://a.test:\(faults.port)/bytes/judged")
         let strict = try Self.downloader(address) { $0.addressPolicy = .publicInternet }
-        #expect(try await strict.error(literal) == .blocked(reason: .address("127.0.0.1"), url: literal))
+        #expect(try await strict.error(literal) == .blocked(reason: .host("127.0.0.1"), url: literal))
         #expect(try await strict.error(named) == .blocked(reason: .unresolvedHost("a.test"), url: named))
         #expect(try await proxy.log().isEmpty)
 
@@ -181,7 +181,7 @@ import WebImageTestSupport
             configuration.addressPolicy = .publicInternet
             configuration.addressPolicy.allowsNamesResolvedByProxy = true
         }
-        #expect(try await trusting.error(literal) == .blocked(reason: .address("127.0.0.1"), url: literal))
+        #expect(try await trusting.error(literal) == .blocked(reason: .host("127.0.0.1"), url: literal))
         #expect(try await trusting.body(named) == FaultServer.pattern(1000))
     }
 

@@ -13,7 +13,7 @@ struct ManagerFixture {
 
     init(
         decoder: ProbeDecoder? = nil, isCacheable: Bool = true, callbackQueue: (any CallbackQueue)? = nil,
-        damage: DecodingOptions.Damage? = nil, hasDisk: Bool = true,
+        allowsDamage: Bool? = nil, hasDisk: Bool = true,
         configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) throws {
         directory = try TemporaryDirectory()
@@ -26,7 +26,7 @@ struct ManagerFixture {
         if let decoder { codecs.register(decoder) }
         var configuration = WebImageManager.Configuration(
             cache: cache, loaders: [loader], codecs: codecs, callbackQueue: callbackQueue)
-        if let damage { configuration.damage = damage }
+        if let allowsDamage { configuration.allowsDamage = allowsDamage }
         configuration.now = { [time] in time.now }
         configure(&configuration)
         manager = WebImageManager(configuration: configuration)

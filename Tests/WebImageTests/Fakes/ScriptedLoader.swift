@@ -31,7 +31,7 @@ final class ScriptedLoader: ImageLoader {
 }
 
 /// One load of a ``ScriptedLoader``.
-final class ScriptedLoad: LoaderTask {
+final class ScriptedLoad: PausableTask {
     let request: LoaderRequest
     /// Yields once the load is cancelled.
     let cancellations: AsyncStream<Void>

@@ -117,7 +117,7 @@ import WebImageTestSupport
 
     @Test func whatMayNotBeWrittenIsNotWrittenAsAVariant() async throws {
         var processed = variant()
-        processed.processors = [ProbeProcessor(name: "a")]
+        processed.processors = [ProbeProcessor(name: "a").erased]
         _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
         _ = try await fixture.manager.response(for: processed)
         await fixture.cache.disk?.flush()

@@ -134,7 +134,7 @@ import WebImageTestSupport
     @Test func aProcessedPictureIsShownAndConfirmedWithoutAnotherRun() async throws {
         let processor = ProbeProcessor(name: "p", red: 10)
         try await store("ETag: \"1\"", keepsInMemory: false)
-        var request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor])
+        var request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor.erased])
         let seen = try await events(of: request) { $0.confirm() }
         #expect(seen == [.preview(11), .end(11, isUnchanged: true)])
         #expect(processor.runCount == 1)
@@ -149,7 +149,7 @@ import WebImageTestSupport
     @Test func aProcessedPictureOfChangedBytesIsMadeAnew() async throws {
         let processor = ProbeProcessor(name: "p", red: 10)
         try await store("ETag: \"1\"", keepsInMemory: false)
-        let request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor])
+        let request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor.erased])
         let seen = try await events(of: request) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
         #expect(seen == [.preview(11), .end(12, isUnchanged: false)])
     }

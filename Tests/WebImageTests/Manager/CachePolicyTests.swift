@@ -30,7 +30,7 @@ import WebImageTestSupport
         fixture.cache.memory.removeAll()
         let request = WebImageRequest(
             url, cachePolicy: .cacheOnly, thumbnail: Thumbnail(.pixels(width: 4, height: 4)),
-            processors: [ProbeProcessor(name: "a", red: 5)])
+            processors: [ProbeProcessor(name: "a", red: 5).erased])
         let response = try await fixture.manager.response(for: request)
         #expect(response.origin == .diskCache)
         #expect(response.image.pixels[0, 0].x == 6)

@@ -53,7 +53,7 @@ import WebImageTestSupport
     }
 
     @Test func showsTheGoodPartOfADamagedPictureIfAskedTo() async throws {
-        let fixture = try ManagerFixture(damage: .showGoodPart)
+        let fixture = try ManagerFixture(allowsDamage: true)
         let png = try noisePNG(PixelSize(width: 64, height: 64))
         async let loaded = fixture.manager.image(at: url)
         try await fixture.nextLoad().answer(Data(png.prefix(png.count / 2)), contentType: "image/png")
@@ -65,7 +65,7 @@ import WebImageTestSupport
     }
 
     @Test func replacesADamagedEntryAlsoWhereGoodPartsAreShown() async throws {
-        let fixture = try ManagerFixture(damage: .showGoodPart)
+        let fixture = try ManagerFixture(allowsDamage: true)
         let png = try noisePNG(PixelSize(width: 64, height: 64))
         fixture.cache.disk?.store(png.prefix(png.count / 2), for: url.absoluteString)
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(2))

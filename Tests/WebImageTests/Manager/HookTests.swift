@@ -48,12 +48,12 @@ import WebImageTestSupport
 
     @Test func sharedProcessorsWorkWhereARequestHasNone() async throws {
         let shared = ProbeProcessor(name: "shared", red: 3)
-        let fixture = try ManagerFixture { $0.processors = [shared] }
+        let fixture = try ManagerFixture { $0.processors = [shared.erased] }
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(response.image.pixels[0, 0].x == 4)
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url))?.pixels[0, 0].x == 4)
         #expect(fixture.cache.image(inMemoryFor: WebImageRequest(url).cacheKey) == nil, "not under the original's key")
-        let own = WebImageRequest(url, processors: [ProbeProcessor(name: "own", red: 5)])
+        let own = WebImageRequest(url, processors: [ProbeProcessor(name: "own", red: 5).erased])
         #expect(try await fixture.manager.image(for: own).pixels[0, 0].x == 6)
         var without = WebImageRequest(url)
         without.usesSharedProcessors = false
@@ -112,14 +112,14 @@ import WebImageTestSupport
         await fixture.cache.disk?.flush()
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: WebImageRequest(url)).origin == .diskCache)
-        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a").erased])
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: processed).origin == .diskCache)
         #expect(asked.withLock { $0 } == ["a"], "the caches had it")
         await #expect(throws: WebImageError.blocked(reason: .hook, url: url)) {
             try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .reload))
         }
-        let other = WebImageRequest(try ManagerFixture.url("b"), processors: [ProbeProcessor(name: "b")])
+        let other = WebImageRequest(try ManagerFixture.url("b"), processors: [ProbeProcessor(name: "b").erased])
         await #expect(throws: WebImageError.blocked(reason: .hook, url: other.url)) {
             try await fixture.manager.response(for: other)
         }
@@ -164,7 +164,7 @@ import WebImageTestSupport
         let secret = WebImageRequest(try ManagerFixture.url("secret"))
         _ = try await fixture.load(secret, answeringWith: SolidPicture(1))
         #expect(fixture.manager.cachedImage(for: secret) == nil)
-        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "a").erased])
         let response = try await fixture.load(processed, answeringWith: SolidPicture(1))
         #expect(response.image.extendedData == nil)
         #expect(fixture.manager.cachedImage(for: processed)?.extendedData == Data("kept".utf8))

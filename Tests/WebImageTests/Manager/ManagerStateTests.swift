@@ -216,7 +216,7 @@ import WebImageTestSupport
         _ = try await fixture.manager.image(for: small)
         #expect(counts() == [2, 3, 5, 2])
         // With processors, whose steps are looked for too.
-        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "p")])
+        let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "p").erased])
         _ = try await fixture.manager.image(for: processed)
         // Made of what memory had, without a file.
         #expect(counts() == [2, 4, 6, 3])

@@ -24,7 +24,7 @@ import WebImageTestSupport
             $0.previewInterval = .zero
         }
         let processor = ProbeProcessor(name: "a")
-        let request = WebImageRequest(url, options: [.ignoreDecoding, other], processors: [processor])
+        let request = WebImageRequest(url, options: [.ignoreDecoding, other], processors: [processor.erased])
         #expect(fixture.manager.cacheKey(for: request) == WebImageRequest(url).cacheKey)
         let (previews, results) = (Lock(0), Results())
         fixture.manager.load(
@@ -42,7 +42,7 @@ import WebImageTestSupport
     func firstFrameOnlyGoesBefore(_ other: WebImageOptions) async throws {
         let fixture = try ManagerFixture { $0.transformsAnimations = false }
         var request = WebImageRequest(
-            url, options: [.firstFrameOnly, other], processors: [ProbeProcessor(name: "a", red: 5)])
+            url, options: [.firstFrameOnly, other], processors: [ProbeProcessor(name: "a", red: 5).erased])
         request.transformsAnimations = true
         let image = try await fixture.load(request, answeringWith: TestAnimation.gif([10, 20])).image
         #expect(image.animation == nil)

@@ -131,7 +131,7 @@ import WebImageTestSupport
         let thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
-        let plain = WebImageRequest(url, thumbnail: thumbnail, processors: [ProbeProcessor(name: "a", red: 2)])
+        let plain = WebImageRequest(url, thumbnail: thumbnail, processors: [ProbeProcessor(name: "a", red: 2).erased])
         #expect(fixture.manager.cachedImage(for: plain) == nil)
         var request = plain
         request.options = .queryDiskSync
@@ -237,7 +237,7 @@ import WebImageTestSupport
         let operation = fixture.manager.load(
             WebImageRequest(url, options: .showNetworkActivity), completion: results.note)
         fixture.manager.load(
-            WebImageRequest(url, options: .showNetworkActivity, processors: [ProbeProcessor(name: "a", red: 5)]),
+            WebImageRequest(url, options: .showNetworkActivity, processors: [ProbeProcessor(name: "a", red: 5).erased]),
             completion: results.note)
         #expect(activity.count == 1)
         operation.cancel()
@@ -314,7 +314,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture(decoder: decoder)
         let request = WebImageRequest(
             url, options: .ignoreDecoding, thumbnail: Thumbnail(.pixels(width: 2, height: 2)),
-            processors: [ProbeProcessor(name: "a")])
+            processors: [ProbeProcessor(name: "a").erased])
         let response = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(response.data == (try SolidPicture(1).png()))
         #expect(response.info?.size == PixelSize(width: 8, height: 6))
@@ -423,7 +423,7 @@ import WebImageTestSupport
             let reader = try #require(image.animation).makeFrameReader()
             return try [0, 1].map { try reader.frame(at: $0, cancellation: nil)[0, 0].x }
         }
-        let request = WebImageRequest(url, processors: [processor])
+        let request = WebImageRequest(url, processors: [processor.erased])
         #expect(try reds(await fixture.load(request, answeringWith: gif).image) == [15, 25])
 
         let other = try ManagerFixture { $0.transformsAnimations = false }
@@ -435,7 +435,7 @@ import WebImageTestSupport
         let plain = request.with { $0.transformsAnimations = false }
         #expect(try reds(await fixture.manager.image(for: plain)) == [10, 20])
         // Stills are processed all the same.
-        let still = WebImageRequest(try ManagerFixture.url("still"), processors: [processor])
+        let still = WebImageRequest(try ManagerFixture.url("still"), processors: [processor.erased])
         #expect(try await other.load(still, answeringWith: SolidPicture(1)).image.pixels[0, 0].x == 6)
     }
 
@@ -446,7 +446,7 @@ import WebImageTestSupport
             $0.codecs = codecs
             $0.transformsVectors = false
         }
-        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5)])
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5).erased])
         let drawing = Data("<svg 10".utf8)
         #expect(try await fixture.load(request, answeringWith: drawing).image.pixels[0, 0].x == 10)
         var transforming = request
@@ -489,7 +489,7 @@ import WebImageTestSupport
 
     @Test func whatAManagerLeavesAsItIsIsNoMatterOfAnother() async throws {
         let careful = try ManagerFixture { $0.transformsAnimations = false }
-        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5)])
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5).erased])
         let operation = careful.manager.load(request) { _ in }
         operation.cancel()
         #expect(fixture.manager.cacheKey(for: operation.request) == fixture.manager.cacheKey(for: request))

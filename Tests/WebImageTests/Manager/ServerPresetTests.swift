@@ -33,7 +33,7 @@ import WebImageTestSupport
     func itReachesNoPrivateAddress(host: String) async throws {
         let url = try #require(URL(string: "http://\(host):\(refusedPort())/a.png"))
         let error = await #expect(throws: WebImageError.self) { _ = try await manager.image(at: url) }
-        guard case .blocked(.address, let blocked) = error else {
+        guard case .blocked(.host, let blocked) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -16,7 +16,7 @@ import WebImage
 
     @Test func processesInOrderAndKeepsTheResultInMemory() async throws {
         let (double, add) = (ProbeProcessor(name: "a", red: 10), ProbeProcessor(name: "b", red: 3))
-        let request = WebImageRequest(url, processors: [double, add])
+        let request = WebImageRequest(url, processors: [double.erased, add.erased])
         let response = try await fixture.load(request, answeringWith: SolidPicture(5))
         #expect(redOfFirstPixel(response.image) == 18)
         #expect(response.image.isTransformed)
@@ -29,7 +29,7 @@ import WebImage
     }
 
     @Test func keepsTheOriginalOnDiskAsItCame() async throws {
-        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a")])
+        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a").erased])
         _ = try await fixture.load(request, answeringWith: SolidPicture(5))
         let disk = try #require(fixture.cache.disk)
         await disk.flush()
@@ -39,15 +39,17 @@ import WebImage
 
     @Test func doesNotKeepWhatIsOnlyAStep() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
-        _ = try await fixture.load(WebImageRequest(url, processors: [first, second]), answeringWith: SolidPicture(5))
-        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first])) == nil)
+        _ = try await fixture.load(
+            WebImageRequest(url, processors: [first.erased, second.erased]), answeringWith: SolidPicture(5))
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first.erased])) == nil)
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
     @Test func goesOnFromAStepThatMemoryHas() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
-        _ = try await fixture.load(WebImageRequest(url, processors: [first]), answeringWith: SolidPicture(5))
-        let response = try await fixture.manager.response(for: WebImageRequest(url, processors: [first, second]))
+        _ = try await fixture.load(WebImageRequest(url, processors: [first.erased]), answeringWith: SolidPicture(5))
+        let response = try await fixture.manager.response(
+            for: WebImageRequest(url, processors: [first.erased, second.erased]))
         #expect(redOfFirstPixel(response.image) == 7)
         #expect(first.runCount == 1)
         #expect(fixture.loader.loadCount == 1)
@@ -56,9 +58,10 @@ import WebImage
     @Test func sharesProcessorsThatRequestsBeginWith() async throws {
         let (shared, one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"), ProbeProcessor(name: "c"))
         let (first, second) = (Results(), Results())
-        fixture.manager.load(WebImageRequest(url, processors: [shared, one]), completion: first.note)
+        fixture.manager.load(WebImageRequest(url, processors: [shared.erased, one.erased]), completion: first.note)
         fixture.manager.load(
-            WebImageRequest(url, processors: [ProcessorChain([shared, two])]), completion: second.note)
+            WebImageRequest(url, processors: [ProcessorChain([shared.erased, two.erased]).erased]),
+            completion: second.note)
         try await fixture.nextLoad().answer(SolidPicture(5).png())
         #expect(try redOfFirstPixel(await first.wait(for: 1)[0].get().image) == 7)
         #expect(try redOfFirstPixel(await second.wait(for: 1)[0].get().image) == 7)
@@ -69,19 +72,22 @@ import WebImage
     @Test func keepsAStepThatSomebodyAskedForMeanwhile() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         let (whole, step) = (Results(), Results())
-        fixture.manager.load(WebImageRequest(url, processors: [first, second]), completion: whole.note)
-        fixture.manager.load(WebImageRequest(url, processors: [first]), completion: step.note)
+        fixture.manager.load(WebImageRequest(url, processors: [first.erased, second.erased]), completion: whole.note)
+        fixture.manager.load(WebImageRequest(url, processors: [first.erased]), completion: step.note)
         try await fixture.nextLoad().answer(SolidPicture(5).png())
         _ = try await whole.wait(for: 1)[0].get()
         _ = try await step.wait(for: 1)[0].get()
-        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first])) != nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first.erased])) != nil)
     }
 
     @Test func aFailureIsTheRequestsOwnAndNothingIsKept() async throws {
         var failing = ProbeProcessor(name: "b")
         failing.failure = .failed("no luck")
         let good = ProbeProcessor(name: "a")
-        let (bad, fine) = (WebImageRequest(url, processors: [good, failing]), WebImageRequest(url, processors: [good]))
+        let (bad, fine) = (
+            WebImageRequest(url, processors: [good.erased, failing.erased]),
+            WebImageRequest(url, processors: [good.erased])
+        )
         let (badResults, fineResults) = (Results(), Results())
         fixture.manager.load(bad, completion: badResults.note)
         fixture.manager.load(fine, completion: fineResults.note)
@@ -97,7 +103,7 @@ import WebImage
     @Test func stopsProcessingWhenNobodyWaitsAnyMore() async throws {
         let held = ProbeProcessor(name: "held")
         held.probe.isHeld.withLock { $0 = true }
-        let request = WebImageRequest(url, processors: [held])
+        let request = WebImageRequest(url, processors: [held.erased])
         let results = Results()
         let operation = fixture.manager.load(request, completion: results.note)
         try await fixture.nextLoad().answer(SolidPicture(5).png())
@@ -111,7 +117,7 @@ import WebImage
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(5))
         let held = ProbeProcessor(name: "held")
         held.probe.isHeld.withLock { $0 = true }
-        let request = WebImageRequest(url, processors: [held])
+        let request = WebImageRequest(url, processors: [held.erased])
         let results = Results()
         fixture.manager.load(request, completion: results.note)
         try await held.probe.starts.first()
@@ -124,25 +130,25 @@ import WebImage
     @Test func keysTellProcessorsAndTheirOrderApart() {
         let (one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         let keys: Set = [
-            WebImageRequest(url).cacheKey, WebImageRequest(url, processors: [one]).cacheKey,
-            WebImageRequest(url, processors: [one, two]).cacheKey,
-            WebImageRequest(url, processors: [two, one]).cacheKey,
-            WebImageRequest(url, scale: 2, processors: [one]).cacheKey,
+            WebImageRequest(url).cacheKey, WebImageRequest(url, processors: [one.erased]).cacheKey,
+            WebImageRequest(url, processors: [one.erased, two.erased]).cacheKey,
+            WebImageRequest(url, processors: [two.erased, one.erased]).cacheKey,
+            WebImageRequest(url, scale: 2, processors: [one.erased]).cacheKey,
         ]
         #expect(keys.count == 5)
-        #expect(WebImageRequest(url, processors: [ProcessorChain([])]).cacheKey == WebImageRequest(url).cacheKey)
+        #expect(WebImageRequest(url, processors: [ProcessorChain([]).erased]).cacheKey == WebImageRequest(url).cacheKey)
     }
 
     @Test func aProcessorThatLeavesPicturesAsTheyAreEndsToo() async throws {
-        struct Nothing: ImageProcessor {
+        struct Nothing: Processor {
             let identifier = ProcessorIdentifier.identity
             func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image { image }
         }
         let fixture = try ManagerFixture()
         let url = try ManagerFixture.url("identity")
-        let request = WebImageRequest(url, processors: [Nothing()])
+        let request = WebImageRequest(url, processors: [Nothing().erased])
         #expect(SolidPicture(1).matches(try await fixture.load(request, answeringWith: SolidPicture(1)).image))
-        let after = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 1), Nothing()])
+        let after = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 1).erased, Nothing().erased])
         #expect(SolidPicture(2).matches(try await fixture.manager.image(for: after)))
     }
 }

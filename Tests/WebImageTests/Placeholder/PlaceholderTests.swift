@@ -38,7 +38,7 @@ import WebImage
         let found = try #require(try image(.cachedVariant))
         #expect(found.pixels.size == PixelSize(width: 4, height: 3))
         var processed = request
-        processed.processors = [ProbeProcessor(name: "a")]
+        processed.processors = [ProbeProcessor(name: "a").erased]
         #expect(try Placeholder.cachedVariant.image(for: processed, manager: fixture.manager)?.isTransformed == false)
         fixture.cache.memory.removeAll()
         #expect(try image(.cachedVariant) == nil)

@@ -84,7 +84,8 @@ import WebImageTestSupport
     @Test func previewsHaveTheSizeAndTheProcessorsAskedFor() async throws {
         let processor = ProbeProcessor(name: "a")
         let request = WebImageRequest(
-            url, options: .progressive, thumbnail: Thumbnail(.pixels(width: 24, height: 24)), processors: [processor])
+            url, options: .progressive, thumbnail: Thumbnail(.pixels(width: 24, height: 24)),
+            processors: [processor.erased])
         let (previews, _) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
         #expect(previews[0].pixels.size == PixelSize(width: 24, height: 24))
         #expect(previews[0].isTransformed)
@@ -196,7 +197,7 @@ import WebImageTestSupport
         let (shown, results) = (Lock(0), Results())
         let signals = [Countdown(), Countdown(2)]
         fixture.manager.load(
-            WebImageRequest(url, options: .progressive, processors: [processor]),
+            WebImageRequest(url, options: .progressive, processors: [processor.erased]),
             preview: { _ in
                 shown.withLock { $0 += 1 }
                 for signal in signals { signal.signal() }

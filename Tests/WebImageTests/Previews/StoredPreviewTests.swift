@@ -83,7 +83,7 @@ import WebImageTestSupport
         let processor = ProbeProcessor(name: "a", red: 2)
         processor.probe.isHeld.withLock { $0 = true }
         var processed = request
-        processed.processors = [processor]
+        processed.processors = [processor.erased]
         let (previews, seen) = (Previews(), Previews())
         let results = Results()
         fixture.manager.load(processed, preview: previews.note, completion: results.note)

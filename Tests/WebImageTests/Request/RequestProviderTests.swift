@@ -37,7 +37,7 @@ import WebImageTestSupport
         struct Trouble: Error {}
         let failing = WebImageRequest(id: "x", data: { throw Trouble() })
         let error = await #expect(throws: WebImageError.self) { try await fixture.manager.image(for: failing) }
-        #expect(error == .custom(reason: .provider, id: "x", message: "Trouble()"))
+        #expect(error == .custom(id: "x", message: "Trouble()"))
         #expect(error?.code == 240)
         let known = WebImageRequest(id: "y", data: { throw WebImageError.notInCache(key: "k") })
         await #expect(throws: WebImageError.notInCache(key: "k")) { try await fixture.manager.image(for: known) }
@@ -110,7 +110,7 @@ import WebImageTestSupport
         let small = try await fixture.manager.image(for: request)
         #expect(small.pixels.size == half.targetSize(of: image.pixels.size))
         request.thumbnail = nil
-        request.processors = [ProbeProcessor(name: "a")]
+        request.processors = [ProbeProcessor(name: "a").erased]
         _ = try await fixture.manager.image(for: request)
         #expect(fixture.manager.cachedImage(for: request) != nil)
     }
@@ -118,7 +118,7 @@ import WebImageTestSupport
     @Test func anImageClosureFailsAndIsCancelledLikeOneForBytes() async throws {
         struct Trouble: Error {}
         let failing = WebImageRequest(id: "x", image: { throw Trouble() })
-        await #expect(throws: WebImageError.custom(reason: .provider, id: "x", message: "Trouble()")) {
+        await #expect(throws: WebImageError.custom(id: "x", message: "Trouble()")) {
             try await fixture.manager.image(for: failing)
         }
         let image = try SolidPicture(1).image()

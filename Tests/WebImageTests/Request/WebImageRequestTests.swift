@@ -30,7 +30,7 @@ import WebImage
         request.decodedByteLimit = 400
         request.cacheAccess = .all
         request.lowResolutionURL = URL(filePath: "/small.jpg")
-        request.damage = .showGoodPart
+        request.allowsDamage = true
         request.credential = Credential(username: "u", password: "p")
         request.idleTimeout = .seconds(2)
         request.totalTimeout = .seconds(20)
@@ -39,7 +39,7 @@ import WebImage
         #expect(request.cacheAccess == .all)
         #expect(request.originalCacheAccess == .disk)
         #expect(request.lowResolutionURL?.path() == "/small.jpg")
-        #expect(request.damage == .showGoodPart)
+        #expect(request.allowsDamage == true)
         #expect(request.idleTimeout == .seconds(2))
         #expect(request.totalTimeout == .seconds(20))
         request.cacheAccess = .memory

@@ -35,7 +35,7 @@ import WebImageTestSupport
         _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         #expect(try await fixture.manager.response(for: request(20)).origin == .memoryCache)
         var processed = request(20)
-        processed.processors = [ProbeProcessor(name: "a")]
+        processed.processors = [ProbeProcessor(name: "a").erased]
         _ = try await fixture.manager.response(for: processed)
         var still = request(30)
         still.options = .firstFrameOnly
@@ -96,7 +96,7 @@ import WebImageTestSupport
     @Test func whatAProgramStoresEndsWhatWasMadeOfItsLast() async throws {
         fixture.manager.store(try first.image(), data: try first.png(), for: WebImageRequest(url))
         var processed = request(nil)
-        processed.processors = [ProbeProcessor(name: "a", red: 0)]
+        processed.processors = [ProbeProcessor(name: "a", red: 0).erased]
         for wanted in [processed, request(20)] {
             #expect(first.matches(try await fixture.manager.response(for: wanted).image))
         }
@@ -122,7 +122,7 @@ import WebImageTestSupport
         fixture.manager.store(try first.image(), for: WebImageRequest(url))
         cache.memory.set(try first.image(), for: WebImageRequest(url).cacheKey, expiration: .date(end))
         var processed = request(nil)
-        processed.processors = [ProbeProcessor(name: "a", red: 0)]
+        processed.processors = [ProbeProcessor(name: "a", red: 0).erased]
         for wanted in [request(20), processed] {
             #expect(first.matches(try await fixture.manager.image(for: wanted)))
             let expiration = try #require(cache.memory.expiration(for: wanted.cacheKey))

@@ -83,7 +83,7 @@ import WebImageTestSupport
     @Test func processorsGoOnFromTheSizeThatWasFound() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
         var wanted = request(20, 20)
-        wanted.processors = [ProbeProcessor(name: "a", red: 2)]
+        wanted.processors = [ProbeProcessor(name: "a", red: 2).erased]
         let response = try await fixture.manager.response(for: wanted)
         #expect(response.image.pixels[0, 0].x == 9)
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
@@ -121,7 +121,7 @@ import WebImageTestSupport
     @Test func oneVariantsFailureIsItsOwn() async throws {
         let (good, bad) = (Results(), Results())
         var failing = request(20, 20)
-        failing.processors = [ProbeProcessor(name: "bad", failure: .emptyResult)]
+        failing.processors = [ProbeProcessor(name: "bad", failure: .emptyResult).erased]
         var refused = request(40, 40)
         refused.decodingLimits = DecodingLimits(pixelCount: 10)
         fixture.manager.load(failing, completion: bad.note)

@@ -107,13 +107,13 @@ enum StressVariant: CaseIterable {
         }
     }
 
-    var processors: [any ImageProcessor] {
-        let (first, second) = (StressMark(bit: StressMark.first), StressMark(bit: StressMark.second))
+    var processors: [ImageProcessor] {
+        let (first, second) = (StressMark(bit: StressMark.first).erased, StressMark(bit: StressMark.second).erased)
         return switch self {
         case .marked, .fittedAndMarked: [first]
         case .markedTwice: [first, second]
         case .closure: [.transform { image, cancellation in try second.process(image, cancellation: cancellation) }]
-        case .broken: [first, StressMark(bit: StressMark.second, isBroken: true)]
+        case .broken: [first, StressMark(bit: StressMark.second, isBroken: true).erased]
         default: []
         }
     }

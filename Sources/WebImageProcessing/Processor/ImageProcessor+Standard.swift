@@ -1,37 +1,47 @@
 public import WebImageCore
 
-/// A processor of this library, written with a leading dot where a processor is expected, such as `.blur(radius: 8)`.
-///
-/// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers, such
-/// as NaN, are errors when the processor runs.
-public struct StandardProcessor: ImageProcessor {
-    package let base: any ImageProcessor
-
-    package init(_ base: any ImageProcessor) { self.base = base }
-
-    /// The processor's name with all parameters.
-    public var identifier: ProcessorIdentifier { base.identifier }
-
-    /// Returns the processed image. Blocks the calling thread.
-    public func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
-        try base.process(image, cancellation: cancellation)
-    }
-}
-
 // MARK: Geometry
 
-extension ImageProcessor where Self == StandardProcessor {
+extension ImageProcessor {
     /// Resizes. Points are multiplied by the image's scale and rounded to whole pixels, at least one.
     ///
     /// - Parameters:
     ///   - size: a box; if only one side is given, the other follows from the image's proportions.
     ///   - mode: how to fit the box; by default, the whole image inside it.
     ///   - filter: how to compute pixels; Lanczos by default.
-    ///   - allowsUpscaling: whether a smaller image is enlarged; `true` by default. Otherwise it keeps its size inside a
-    ///     letterbox, and comes out smaller than the box in other modes.
+    ///   - allowsUpscaling: whether a smaller image is enlarged; `true` by default.
     public static func resize(
-        to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
-    ) -> Self { Self(ResizeProcessor(to: size, mode: mode, filter: filter, allowsUpscaling: allowsUpscaling)) }
+        to size: TargetSize, mode: ResizeMode = .aspectFit, filter: ResizeFilter = .lanczos,
+        allowsUpscaling: Bool = true
+    ) -> Self {
+        let fit: FitMode =
+            switch mode {
+            case .aspectFit: .aspectFit
+            case .aspectFill: .aspectFill
+            case .stretch: .stretch
+            }
+        return resize(to: size, fit: fit, filter: filter, allowsUpscaling: allowsUpscaling)
+    }
+
+    /// Resizes to exactly the box, filled: what extends beyond it at two sides is cut off. If only one side is given, the
+    /// other follows from the image's proportions.
+    ///
+    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or comes out smaller than the box.
+    public static func resize(
+        toFill size: TargetSize, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) -> Self { resize(to: size, fit: .aspectFillCropped, filter: filter, allowsUpscaling: allowsUpscaling) }
+
+    /// Resizes to exactly the box, with the whole image centered on a color, which also shows through translucent pixels. If
+    /// only one side is given, the other follows from the image's proportions.
+    ///
+    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or keeps its size in the box.
+    public static func letterbox(
+        to size: TargetSize, color: Color, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) -> Self { resize(to: size, fit: .letterbox(color), filter: filter, allowsUpscaling: allowsUpscaling) }
+
+    package static func resize(
+        to size: TargetSize, fit: FitMode, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
+    ) -> Self { Self(ResizeProcessor(to: size, mode: fit, filter: filter, allowsUpscaling: allowsUpscaling)) }
 
     /// Crops to a rectangle in points, rounded to whole pixels.
     ///
@@ -42,29 +52,38 @@ extension ImageProcessor where Self == StandardProcessor {
     /// Crops to a rectangle in pixels, like the function above.
     public static func crop(toPixels rect: PixelRect) -> Self { Self(CropProcessor(area: .pixels(rect))) }
 
-    /// Moves the edges inwards, or outwards where a distance is negative. Distances are rounded to whole pixels.
+    /// Moves the edges inwards, or outwards where a distance is negative. Distances are in points, and rounded to whole pixels.
     ///
-    /// - Parameter color: of the pixels added outside; clear by default.
-    public static func inset(by insets: PointInsets, color: Color = .clear) -> Self {
+    /// - Parameters:
+    ///   - all: of the edges that are not given; 0 by default.
+    ///   - color: of the pixels added outside; clear by default.
+    public static func inset(
+        _ all: Double = 0, top: Double? = nil, left: Double? = nil, bottom: Double? = nil, right: Double? = nil,
+        color: Color = .clear
+    ) -> Self {
+        let insets = PointInsets(
+            top: top ?? all, left: left ?? all, bottom: bottom ?? all, right: right ?? all)
+        return inset(by: insets, color: color)
+    }
+
+    package static func inset(by insets: PointInsets, color: Color = .clear) -> Self {
         Self(InsetProcessor(insets: insets, color: color))
     }
 
-    /// Rounds all corners.
+    /// Rounds the corners: all by the same radius, or each by its own.
     ///
     /// Radii that are too large for a side shrink by the same factor, as in CSS. Edges are antialiased.
     ///
-    /// - Parameter border: inside the edge; none by default.
-    public static func roundedCorners(radius: Double, border: Border? = nil) -> Self {
-        Self(RoundedCornersProcessor(radii: CornerRadii(radius), border: border))
-    }
-
-    /// Rounds each corner by its own radius; corners that are not given stay square. Like the function above otherwise.
+    /// - Parameters:
+    ///   - radius: of the corners that are not given; 0 by default.
+    ///   - border: inside the edge; none by default.
     public static func roundedCorners(
-        topLeft: Double = 0, topRight: Double = 0, bottomRight: Double = 0, bottomLeft: Double = 0,
-        border: Border? = nil
+        radius: Double = 0, topLeft: Double? = nil, topRight: Double? = nil, bottomRight: Double? = nil,
+        bottomLeft: Double? = nil, border: Border? = nil
     ) -> Self {
         let radii = CornerRadii(
-            topLeft: topLeft, topRight: topRight, bottomRight: bottomRight, bottomLeft: bottomLeft)
+            topLeft: topLeft ?? radius, topRight: topRight ?? radius, bottomRight: bottomRight ?? radius,
+            bottomLeft: bottomLeft ?? radius)
         return Self(RoundedCornersProcessor(radii: radii, border: border))
     }
 
@@ -73,13 +92,17 @@ extension ImageProcessor where Self == StandardProcessor {
     /// - Parameter border: inside the edge; none by default.
     public static func circle(border: Border? = nil) -> Self { Self(CircleProcessor(border: border)) }
 
-    /// Rotates around the center, such as `.rotate(clockwise: .degrees(30))`.
+    /// Rotates clockwise around the center; a full turn is 360 degrees.
     ///
     /// Multiples of 90 degrees move pixels; other angles use a bicubic filter with antialiased edges on a clear background.
     ///
     /// - Parameter keepsSize: whether the result has the image's size, so that corners are cut off. By default it holds
     ///   the whole image.
-    public static func rotate(clockwise angle: Angle, keepsSize: Bool = false) -> Self {
+    public static func rotate(degrees: Double, keepsSize: Bool = false) -> Self {
+        rotate(clockwise: .degrees(degrees), keepsSize: keepsSize)
+    }
+
+    package static func rotate(clockwise angle: Angle, keepsSize: Bool = false) -> Self {
         Self(RotateProcessor(clockwise: angle, keepsSize: keepsSize))
     }
 
@@ -108,7 +131,7 @@ extension ImageProcessor where Self == StandardProcessor {
 
 // MARK: Color
 
-extension ImageProcessor where Self == StandardProcessor {
+extension ImageProcessor {
     /// Changes colors by a matrix: each component of the result is a sum of all four, and of a constant.
     ///
     /// Colors are not premultiplied and encoded as sRGB, as in Core Graphics, CSS and SVG filters with
@@ -175,7 +198,7 @@ extension ImageProcessor where Self == StandardProcessor {
 
 // MARK: Other images
 
-extension ImageProcessor where Self == StandardProcessor {
+extension ImageProcessor {
     /// Draws another image over the image, pixel by pixel whatever its scale. The result has the size of the image below.
     ///
     /// - Parameters:
@@ -225,15 +248,21 @@ extension ImageProcessor where Self == StandardProcessor {
     /// Calls a closure, on a thread for decoding.
     ///
     /// Of an animation, the closure gets the first frame, and the frames as ``Image/animation``. If it returns other pixels
-    /// with the same frames, the result is a still.
+    /// with the same frames, the result is a still, unless `eachFrame` is set.
     ///
     /// - Parameters:
     ///   - id: names what the closure does, with every parameter that the result depends on. Without one, the result is
     ///     not cached, and the closure runs for every load.
+    ///   - eachFrame: whether the closure is called with each frame of an animation, when it is decoded, instead. Only the
+    ///     pixels of its result count then. `false` by default.
     ///   - body: its errors become ``WebImageError/processing(identifier:reason:url:)``, unless they are a ``WebImageError``.
     public static func transform(
-        id: String? = nil, _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
-    ) -> Self { Self(ClosureProcessor(id: id, body)) }
+        id: String? = nil, eachFrame: Bool = false,
+        _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
+    ) -> Self {
+        guard eachFrame else { return Self(ClosureProcessor(id: id, body)) }
+        return Self(FrameClosureProcessor(closure: ClosureProcessor(id: id, name: "transformFrames", body)))
+    }
 }
 
 // MARK: Image
