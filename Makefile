@@ -37,10 +37,16 @@ build: ## Build the library, webimage and the Gallery for use.
 TEST_LIMIT ?= 300
 run_tests = Scripts/with-time-limit $(TEST_LIMIT) swift test --skip-build --no-parallel
 
+# Tests that compute take half of the time, those that wait for servers and windows the other half, so a run of each at the same
+# time takes little more than one. The latter take precedence.
+computing_tests := WebImage(Core|Coding|Processing|Drawing|Caching|Animation)Tests\.
+test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
+run_all_tests = Scripts/with-time-limit $(TEST_LIMIT) nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- swift test $(test_options) $(test_flags) --skip '$(computing_tests)'
+
 test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test
 	$(build) --build-tests
-	GTK_A11Y=test $(headless) $(run_tests) --scratch-path $(scratch) $(test_flags) $(if $(FILTER),--filter '$(FILTER)')
+	GTK_A11Y=test $(headless) $(if $(FILTER),$(run_tests) --scratch-path $(scratch) $(test_flags) --filter '$(FILTER)',$(run_all_tests))
 
 # Animations, and what they must not delay, and whole windows.
 renderer_tests := ApplyQueueTests|BusyWindowTests|IndicatorTests|TransitionTests|SetImageTests|PictureAnimationTests|TextureTests|WebPictureFactoryTests
