@@ -105,15 +105,6 @@ package struct AnimatedImage: Sendable {
 }
 
 extension Image {
-    /// Makes an image of an animation and decodes the first frame. Blocks the calling thread.
-    ///
-    /// - Parameter scale: pixels per point.
-    /// - Throws: the errors of ``WebImageCore/AnimationFrameReader/frame(at:cancellation:)``, and
-    ///   ``WebImageCore/WebImageError/invalidFrames(reason:)`` for a source without frames.
-    public init(
-        animation source: any AnimationSource, scale: Double = 1, cancellation: Cancellation? = nil
-    ) throws(WebImageError) { self = try AnimatedImage(source, scale: scale, cancellation: cancellation).image }
-
     /// Makes an animation of image files, and decodes the first one. Reads the beginning of each file and blocks the calling
     /// thread.
     ///

@@ -70,7 +70,7 @@ struct ConvertCommand: Command {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
         if let format = output.format, !ImageFormat.writable.contains(format) {
-            throw parser.error("\(format) cannot be written, only \(ImageFormat.writableNames)")
+            throw parser.error("\(format.name) cannot be written, only \(ImageFormat.writableNames)")
         }
     }
 

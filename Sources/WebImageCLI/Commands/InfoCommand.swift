@@ -85,7 +85,7 @@ struct InfoReport {
     }
 
     private func line(_ info: ImageInfo) -> String {
-        var facts = ["\(info.format)", "\(info.size)"]
+        var facts = [info.format.name, "\(info.size)"]
         if info.frameCount > 1 { facts.append("\(info.frameCount) frames\(durations(info.frameDurations))") }
         if let loopCount = info.loopCount {
             facts.append(loopCount == 0 ? "plays forever" : "plays \(loopCount) times")

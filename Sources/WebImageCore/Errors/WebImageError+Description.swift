@@ -46,9 +46,9 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .outOfResources(let reason, _): reason.problem
         case .unrecognizedFormat(let contentType, let bytes, _):
             Self.problem(contentType: contentType, leadingBytes: bytes)
-        case .decoding(let format, let reason, _): "the \(format) data could not be decoded: \(reason.problem)."
+        case .decoding(let format, let reason, _): "the \(format.name) data could not be decoded: \(reason.problem)."
         case .limitExceeded(let reason, _): reason.problem
-        case .encoding(let format, let reason): "the image could not be encoded as \(format): \(reason.problem)."
+        case .encoding(let format, let reason): "the image could not be encoded as \(format.name): \(reason.problem)."
         case .invalidFrames(let reason): "the frames cannot form an animation: \(reason.problem)."
         case .processing("drawing", let reason, _): "the drawing failed: \(reason.problem)."
         case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem)."

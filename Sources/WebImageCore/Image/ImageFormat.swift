@@ -9,15 +9,15 @@ package import FoundationEssentials
 ///     static let qoi = ImageFormat(name: "qoi", mimeType: "image/qoi", fileExtension: "qoi")
 /// }
 /// ```
-public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
-    /// A short name, such as `jpeg`. Formats are equal if their names are.
+public struct ImageFormat: Sendable, Hashable {
+    /// A short name, such as `jpeg`.
     public let name: String
     /// The registered media type, such as `image/jpeg`.
     public let mimeType: String
     /// The usual file extension without its dot, such as `jpg`.
     public let fileExtension: String
 
-    /// Creates a format that is identified by `name`.
+    /// Creates a format.
     public init(name: String, mimeType: String, fileExtension: String) {
         self.name = name
         self.mimeType = mimeType
@@ -32,13 +32,6 @@ public struct ImageFormat: Sendable, Hashable, CustomStringConvertible {
     public static let gif = ImageFormat(name: "gif", mimeType: "image/gif", fileExtension: "gif")
     /// WebP: lossy, lossless, animated (RFC 9649).
     public static let webp = ImageFormat(name: "webp", mimeType: "image/webp", fileExtension: "webp")
-
-    /// Whether the names are the same.
-    public static func == (first: ImageFormat, second: ImageFormat) -> Bool { first.name == second.name }
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
-    /// The name.
-    public var description: String { name }
 }
 
 extension ImageFormat {

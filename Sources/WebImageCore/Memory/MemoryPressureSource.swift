@@ -1,5 +1,5 @@
 /// The severity of a memory shortage.
-public enum MemoryPressureLevel: Sendable, Comparable {
+package enum MemoryPressureLevel: Sendable, Comparable {
     /// Memory is getting low: data that can easily be recreated should be released.
     case warning
     /// Memory is nearly exhausted: everything that is not essential must be released.
@@ -12,12 +12,12 @@ public enum MemoryPressureLevel: Sendable, Comparable {
 /// `GMemoryMonitor`:
 ///
 /// ```swift
-/// MemoryPressureSource.system.report(.warning)
+/// MemoryPressureSource.system.report(isCritical: false)
 /// ```
 ///
 /// A shortage may be reported many times; caches respond to it once.
 public final class MemoryPressureSource: Sendable {
-    /// The kernel's reports, and those of ``report(_:)``.
+    /// The kernel's reports, and those of ``report(isCritical:)``.
     ///
     /// The library uses pressure stall information (`/proc/pressure/memory`, or the control group's `memory.pressure`)
     /// if possible. The level is a warning when tasks have waited for memory for 150 ms within 2 s, and critical when
@@ -41,8 +41,14 @@ public final class MemoryPressureSource: Sendable {
     /// The number of observers, which are the caches that are not empty. The kernel's are not counted.
     package var observerCount: Int { observers.withLock { $0.receivers.count } }
 
+    /// Reports that memory is low; caches have responded when this returns.
+    ///
+    /// - Parameter isCritical: whether memory is nearly exhausted, so that caches release everything that is not essential.
+    ///   Otherwise they release what can easily be recreated.
+    public func report(isCritical: Bool) { report(isCritical ? .critical : .warning) }
+
     /// Notifies all observers before it returns.
-    public func report(_ level: MemoryPressureLevel) {
+    package func report(_ level: MemoryPressureLevel) {
         if let maintenance { return maintenance.report(level) }
         let receivers = observers.withLock { $0.receivers }
         for receive in receivers.values { receive(level) }

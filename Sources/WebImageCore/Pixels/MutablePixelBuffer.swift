@@ -16,11 +16,12 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// The height in pixels.
     package let height: Int
     /// The distance between the beginnings of two rows, in bytes.
-    public let bytesPerRow: Int
+    package let bytesPerRow: Int
 
     private let storage: PixelStorage
 
-    /// Allocates memory for `width` by `height` pixels. The memory is **not** cleared: write every pixel.
+    /// Allocates memory for `width` by `height` pixels of 4 bytes, without gaps between rows. The memory is **not** cleared: write
+    /// every pixel.
     ///
     /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above 65,535,
     ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.
@@ -52,7 +53,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     }
 
     /// The width and height.
-    public var size: PixelSize { PixelSize(width: width, height: height) }
+    package var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// Calls `body` with all rows; the pointer is valid until `body` returns.
     public mutating func withUnsafeMutableBytes<Result, Failure: Error>(

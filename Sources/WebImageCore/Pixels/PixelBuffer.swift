@@ -76,7 +76,7 @@ public final class PixelBuffer: Sendable {
     /// The red, green, blue and alpha bytes of a pixel, premultiplied.
     ///
     /// - Precondition: `x` and `y` are inside the image.
-    public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
+    package subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
         return baseAddress.load(fromByteOffset: y * bytesPerRow + x * 4, as: SIMD4<UInt8>.self)
     }

@@ -274,7 +274,7 @@ extension Image {
     /// scale and format, and does not animate.
     ///
     /// - Parameter rect: in points from the other image's top left corner.
-    public func drawn(
+    package func drawn(
         in rect: PointRect, over other: Image, contentMode: ImageContentMode = .scaleToFill, clips: Bool = false,
         cancellation: Cancellation? = nil
     ) throws(WebImageError) -> Image {
