@@ -36,7 +36,7 @@ import WebImageGTK
 
         let changing = makePicture()
         changing.contentMode = .scaleAspectFill
-        changing.transition = .flip(from: .left)
+        changing.transition = .flip(from: GTK_POS_LEFT)
         let urls = [wide, try Samples.photograph(hour: 0.7, hue: 0.5)]
         changing.setImage(wide, manager: self.manager)
         let flip = gtk_button_new_with_label("Flip")

@@ -31,20 +31,18 @@ public import CWebImageShumate
     private let ownership: WidgetOwnership<WebMarker>
     private var wasSelected: Bool
 
-    /// Creates a new `ShumateMarker` with keyboard access. GTK must be initialized.
+    /// Creates a `ShumateMarker`, or wraps an existing one. GTK must be initialized.
     ///
     /// - Parameters:
-    ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides.
-    ///   - longitude: degrees east of Greenwich, limited to −180 and 180.
-    public convenience init(latitude: Double = 0, longitude: Double = 0) {
-        self.init(wrapping: Self.makeMarker())
-        gtk_widget_set_focusable(widget, gboolean(1))
-        setLocation(latitude: latitude, longitude: longitude)
-    }
-
-    /// Wraps an existing `ShumateMarker`. Its child and a previous `WebMarker` are replaced; its properties are not
-    /// changed.
-    public init(wrapping marker: UnsafeMutablePointer<ShumateMarker>) {
+    ///   - existing: its child and a previous `WebMarker` are replaced; its properties are not changed. `nil`, the default,
+    ///     creates a marker with keyboard access.
+    ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides; `nil`, the default, does not
+    ///     move the marker. A new one is at 0°.
+    ///   - longitude: degrees east of Greenwich, limited to −180 and 180; `nil`, the default, as for the latitude.
+    public init(
+        wrapping existing: UnsafeMutablePointer<ShumateMarker>? = nil, latitude: Double? = nil, longitude: Double? = nil
+    ) {
+        let marker = existing ?? Self.makeMarker()
         self.marker = marker
         picture = WebPicture()
         let pointer = ObjectPointer(marker)
@@ -62,6 +60,10 @@ public import CWebImageShumate
         }
         pointer.onSignal("state-flags-changed") { [weak self] (_: UInt32) in self?.stateDidChange() }
         updateHighlight()
+        if existing == nil { gtk_widget_set_focusable(widget, gboolean(1)) }
+        if latitude != nil || longitude != nil {
+            setLocation(latitude: latitude ?? self.latitude, longitude: longitude ?? self.longitude)
+        }
     }
 
     /// The `WebMarker` that `widget` owns; `nil` for a widget without one.
@@ -131,7 +133,7 @@ public import CWebImageShumate
     }
 
     /// Called after the user or the program selected or deselected the marker.
-    public var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
+    package var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
 
     /// - Returns: `false` outside a layer, and if the layer or the marker does not allow selection.
     @discardableResult package func select() -> Bool {

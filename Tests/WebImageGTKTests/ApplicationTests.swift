@@ -32,7 +32,7 @@ final class ApplicationHoldTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let (begun, ended) = (Lock(0), Lock(0))
             let fixture = PictureFixture { configuration in
-                configuration.hooks.beginBackgroundTask = { _ in
+                configuration.beginBackgroundTask = { _ in
                     begun.withLock { $0 += 1 }
                     return { ended.withLock { $0 += 1 } }
                 }

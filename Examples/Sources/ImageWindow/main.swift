@@ -1,9 +1,10 @@
 import CGTK  // GTK's headers; any Swift binding of GTK 4 will do
+import Foundation
 import WebImageGTK
 
 gtk_init()
 let picture = WebPicture()
-picture.setImage(CommandLine.arguments.last ?? "", placeholder: .color(.black), options: .fadeIn)
+picture.setImage(URL(string: CommandLine.arguments.last ?? ""), placeholder: .color(.black), options: .fadeIn)
 let widget = gtk_window_new()
 let window = UnsafeMutableRawPointer(widget)?.assumingMemoryBound(to: GtkWindow.self)
 gtk_window_set_default_size(window, 800, 500)

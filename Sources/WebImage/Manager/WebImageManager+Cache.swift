@@ -21,7 +21,7 @@ extension WebImageManager {
 
     /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:)")
-    public func cachedTier(holding request: WebImageRequest) -> CacheTier? {
+    package func cachedTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if pipeline.isInMemory(context.request) { return .memory }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
@@ -36,7 +36,7 @@ extension WebImageManager {
     }
 
     /// Whether a request's image is in memory.
-    public func isInMemory(_ request: WebImageRequest) -> Bool {
+    package func isInMemory(_ request: WebImageRequest) -> Bool {
         let request = prepared(request)
         return pipelines.pipeline(for: request).isInMemory(request)
     }
@@ -84,19 +84,18 @@ extension StoredRecord? {
 /// The block list: URLs that are not loaded again for now.
 ///
 /// It contains the URLs of requests with ``WebImageRequest/ignoresFailedURLs`` that failed with a lasting error
-/// (``Hooks/shouldBlock``). Each stays for ``Configuration/blockDuration``. The list has at most 10,000 URLs.
+/// (``Configuration/shouldBlock``). Each stays for ``Configuration/blockDuration``. The list has at most 10,000 URLs.
 extension WebImageManager {
     /// The URLs on the block list.
     public var blockedURLs: Set<URL> { blockList.urls }
 
     /// Returns whether `url` is on the block list.
-    public func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
+    package func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
 
-    /// Removes `url` from the block list.
-    public func unblock(_ url: URL) { blockList.remove(url) }
-
-    /// Removes all URLs from the block list.
-    public func unblockAll() { blockList.removeAll() }
+    /// Removes `url` from the block list; `nil`, the default, removes all URLs.
+    public func unblock(_ url: URL? = nil) {
+        if let url { blockList.remove(url) } else { blockList.removeAll() }
+    }
 }
 
 extension WebImageManager {

@@ -7,6 +7,12 @@ public import WebImageProcessing
 
 extension WebImageManager {
     /// The configuration of a manager.
+    ///
+    /// Some of its closures decide about a load, or observe it. Each runs on the thread that its documentation names, never
+    /// under a lock:
+    ///
+    ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
+    ///                                                                                   └ failed ─► shouldBlock
     public struct Configuration: Sendable {
         /// The cache for images; by default ``ImageCache/shared``.
         public var cache: any ImageCaching
@@ -50,14 +56,14 @@ extension WebImageManager {
         /// The clock for the age of stored responses. Tests can set it.
         package var now: @Sendable () -> Date = { Date() }
 
-        /// The processors for requests that have none; empty by default. See ``WebImageRequest/usesSharedProcessors``.
-        public var processors: [ImageProcessor] = []
+        /// The processors for requests that have none; empty by default.
+        package var processors: [ImageProcessor] = []
         /// Header fields for all requests, by name; empty by default. The fields of a request take precedence.
         ///
         /// They are sent to every server that requests name. They are not sent to other origins that
         /// ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and redirects lead to. They become part of
         /// cache keys, as a request's own do.
-        public var headers: [String: String] = [:]
+        package var headers: [String: String] = [:]
         /// The names of header fields that are not part of cache keys, in addition to
         /// ``WebImageRequest/headersIgnoredByCacheKey``; empty by default.
         package var headersIgnoredByCacheKey: Set<String> = []
@@ -67,42 +73,96 @@ extension WebImageManager {
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
         /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential receives
         /// it.** Set it only for managers that load the images of one service.
-        public var credential: Credential?
+        package var credential: Credential?
         /// How long a server may send nothing, for requests without their own limit; `nil`, the default, uses the loader's
         /// limit.
-        public var idleTimeout: Duration?
+        package var idleTimeout: Duration?
         /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the loader's
         /// limit. See ``WebImageRequest/totalTimeout``.
         package var totalTimeout: Duration?
         /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses the URL.
-        public var cacheKeyFilter: (@Sendable (URL) -> String)?
-        /// Changes each request before it is used, above all its options; `nil` by default. It runs on the calling thread, also
-        /// for look-ups in memory, so it must return quickly.
+        package var cacheKeyFilter: (@Sendable (URL) -> String)?
+        /// Changes each request before it is used, for example to set defaults; `nil` by default. It runs on the calling thread,
+        /// also for look-ups in memory, so it must return quickly.
+        ///
+        /// ```swift
+        /// configuration.optionsProcessor = { request in
+        ///     request.idleTimeout = request.idleTimeout ?? .seconds(5)
+        ///     request.headers.merge(["X-App": "photos"]) { own, _ in own }
+        /// }
+        /// ```
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
         /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`, animations
         /// stay unprocessed unless a request has ``WebImageRequest/transformsAnimations``.
-        public var transformsAnimations = true
+        package var transformsAnimations = true
         /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay unprocessed
         /// unless a request has ``WebImageRequest/transformsVectors``.
-        public var transformsVectors = true
+        package var transformsVectors = true
         /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
         /// decoded at a smaller size, under a cache key of its own. No limit by default.
         package var decodedByteLimit: Int?
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the preview
         /// of a larger; `true` by default.
-        public var reusesVariants = true
+        package var reusesVariants = true
         /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews. The time
         /// is longer if a preview takes more than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)
-        /// The counter for transfers of loads with ``WebImageOptions/showNetworkActivity``; by default
-        /// ``sharedNetworkActivity``, which all managers share.
+        /// The counter for transfers of loads with ``WebImageOptions/showNetworkActivity``; by default one that
+        /// all managers share.
         public var networkActivity = Self.sharedNetworkActivity
-        /// Closures that decide about loads or observe them.
-        public var hooks = WebImageManager.Hooks()
         /// How long a URL stays on the block list; 5 minutes by default.
         public var blockDuration: Duration = .seconds(300)
-        /// Where the manager writes log messages; nowhere by default.
-        public var log = WebImageLog()
+        /// Receives log messages, which contain no credentials, on any thread and never under a lock; `nil` by default.
+        ///
+        /// The closure that it gets creates the text. Call it for the levels of interest:
+        ///
+        /// ```swift
+        /// configuration.log = { level, message in if level >= .info { print(level, message()) } }
+        /// ```
+        public var log: (@Sendable (_ level: WebImageLogLevel, _ message: () -> String) -> Void)?
+
+        // MARK: Hooks
+
+        /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
+        /// ``WebImageError/BlockReason/hook``, or with a stored answer that may be served without the server.
+        ///
+        /// A request that joins a transfer in progress gets its result. The hook is asked about
+        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must return
+        /// quickly.
+        public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
+
+        /// Returns what memory stores of a finished image; `nil` for nothing.
+        ///
+        /// It may drop what the program does not need, such as the frames of an animation. It must not make a different image;
+        /// that is for processors, which are part of cache keys. It runs on a decoding thread, or on the calling thread with
+        /// ``WebImageOptions/queryDiskSync``.
+        public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
+
+        /// Returns whether a URL that failed goes on the block list. It is called only for requests with
+        /// ``WebImageRequest/ignoresFailedURLs``, on the thread of the failure.
+        ///
+        /// By default, URLs are blocked after errors that will happen again, as after a 404, for a body that is not an image, or
+        /// for a damaged image; not after 401 and 407, nor after errors that depend on the request's own limits or codecs.
+        public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
+
+        /// Called at every end, right before the completion and on its queue. The response has the transfer's
+        /// ``WebImageResponse/metrics``.
+        public var didFinish:
+            (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
+
+        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``. Returns a
+        /// closure that is called once when the load has ended. `onExpiration` cancels the load. The hook runs on the calling
+        /// thread.
+        ///
+        /// Without a hook, `WebImageGTK` holds the `GApplication`. Elsewhere the option then has no effect, since a process on
+        /// Linux continues in the background anyway. A program can take an inhibitor lock of the session instead.
+        public var beginBackgroundTask:
+            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+
+        /// The default for ``beginBackgroundTask``. A toolkit sets it before the first load.
+        package static let standardBackgroundTask = Lock<
+            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
+        >(nil)
 
         /// Creates a configuration. The defaults suit most programs.
         public init(
@@ -133,7 +193,7 @@ extension WebImageManager.Configuration {
     }
 
     /// The counter that managers use by default.
-    public static let sharedNetworkActivity = NetworkActivity()
+    package static let sharedNetworkActivity = NetworkActivity()
 
     private static let serverDownloader = ImageDownloader(configuration: .server)
     private static let serverCache = ImageCache(
@@ -148,54 +208,4 @@ extension WebImageManager {
     /// Called when a load ends.
     typealias FinishHook =
         @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
-
-    /// Closures that decide about a load or observe it.
-    ///
-    ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
-    ///                                                                                   └ failed ─► shouldBlock
-    ///
-    /// Each runs on the thread that its documentation names, never under a lock.
-    public struct Hooks: Sendable {
-        /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
-        /// ``WebImageError/BlockReason/hook``, or with a stored answer that may be served without the server.
-        ///
-        /// A request that joins a transfer in progress gets its result. The hook is asked about
-        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must return
-        /// quickly.
-        public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
-
-        /// Returns what memory stores of a finished image; `nil` for nothing.
-        ///
-        /// It may drop what the program does not need, such as the frames of an animation. It must not make a different image;
-        /// that is for processors, which are part of cache keys. It runs on a decoding thread, or on the calling thread with
-        /// ``WebImageOptions/queryDiskSync``.
-        public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
-
-        /// Returns whether a URL that failed goes on the block list. It is called only for requests with
-        /// ``WebImageRequest/ignoresFailedURLs``, on the thread of the failure.
-        ///
-        /// By default, URLs with ``WebImageError/isLasting`` errors are blocked, except after 401 and 407, and after errors
-        /// that depend on the request's own limits or codecs.
-        public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
-
-        /// Called at every end, right before the completion and on its queue. The response has the transfer's
-        /// ``WebImageResponse/metrics``.
-        public var didFinish:
-            (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
-
-        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``. Returns a
-        /// closure that is called once when the load has ended. `onExpiration` cancels the load. The hook runs on the calling
-        /// thread.
-        ///
-        /// Without a hook, `WebImageGTK` holds the `GApplication`. Elsewhere the option then has no effect, since a process on
-        /// Linux continues in the background anyway. A program can take an inhibitor lock of the session instead.
-        public var beginBackgroundTask:
-            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
-
-        /// The default for ``beginBackgroundTask``. A toolkit sets it before the first load.
-        package static let standardBackgroundTask = Lock<
-            (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
-        >(nil)
-
-    }
 }

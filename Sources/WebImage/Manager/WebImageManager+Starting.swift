@@ -17,7 +17,7 @@ extension WebImageManager {
         let context = pipeline.context(for: request)
         let operation = WebImageOperation(
             request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache.base, callbacks,
-            counters: pipeline.counters, didFinish: configuration.hooks.didFinish)
+            counters: pipeline.counters, didFinish: configuration.didFinish)
         pipeline.counters.change { $0.requests += 1 }
         guard let context else {
             running.insert(operation, isPrefetch: isPrefetch)
@@ -42,7 +42,7 @@ extension WebImageManager {
     private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
         let respectsBlockList =
             request.ignoresFailedURLs
-        let shouldLoad = configuration.hooks.shouldLoad
+        let shouldLoad = configuration.shouldLoad
         guard respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
             if respectsBlockList, let code = blockList.code(for: request.url) {
@@ -56,7 +56,7 @@ extension WebImageManager {
     private func startLater(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         let options = context.request.options
         if options.contains(.continueInBackground),
-            let begin = configuration.hooks.beginBackgroundTask ?? Hooks.standardBackgroundTask.withLock({ $0 })
+            let begin = configuration.beginBackgroundTask ?? Configuration.standardBackgroundTask.withLock({ $0 })
         {
             let end = begin { [weak operation] in operation?.cancel() }
             operation.whenEnded(end)
@@ -65,7 +65,7 @@ extension WebImageManager {
     }
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
-        configuration.log.write(.debug) { "Started \(context.displayURL)" }
+        configuration.log?(.debug) { "Started \(context.displayURL)" }
         // Joined first, so that it precedes the image in every queue where both wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let task = pipeline.join(context, objection: objection(to: context.request)) { [self] event in
@@ -167,7 +167,7 @@ extension WebImageManager {
     /// - Parameter request: from ``prepared(_:)``.
     func imageAtOnce(for request: WebImageRequest) -> Image? {
         // The hook needs an operation.
-        guard configuration.hooks.didFinish == nil, let (pipeline, context) = place(of: request),
+        guard configuration.didFinish == nil, let (pipeline, context) = place(of: request),
             let image = pipeline.imageInMemory(for: context, counting: .hits)
         else { return nil }
         return noteAnswer(image, to: request, pipeline)
@@ -203,12 +203,12 @@ extension WebImageManager {
         switch result {
         case .success(let response):
             if response.origin == .remote { blockList.remove(request.url) }
-            configuration.log.write(response.origin == .remote ? .info : .debug) {
+            configuration.log?(response.origin == .remote ? .info : .debug) {
                 "Loaded \(request.displayURL) (\(response.origin))"
             }
         case .failure(let error):
             note(error, of: request)
-            configuration.log.write(error.isLasting ? .error : .warning) {
+            configuration.log?(error.isLasting ? .error : .warning) {
                 "Failed: \(error.description)"
             }
         }
@@ -217,7 +217,7 @@ extension WebImageManager {
     private func note(_ error: WebImageError, of request: WebImageRequest) {
         guard request.ignoresFailedURLs, error != .cancelled else { return }
         if case .blocked(.failedBefore, _) = error { return }
-        if configuration.hooks.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
+        if configuration.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
             blockList.add(request.url, error)
         }
     }

@@ -9,7 +9,7 @@ public import WebImageCore
 /// ```
 ///
 /// Requests for the same image share the work, regardless of the function that started them. Every function may be called from
-/// any thread. None blocks, except ``cachedTier(holding:)`` and loads with ``WebImageOptions/queryDiskSync``.
+/// any thread. None blocks, except loads with ``WebImageOptions/queryDiskSync``.
 ///
 /// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in order
 /// of priority.
@@ -97,7 +97,7 @@ public final class WebImageManager: Sendable {
     public var runningOperations: [WebImageOperation] { running.operations }
 
     /// Whether any load is in progress.
-    public var isRunning: Bool { running.count > 0 }
+    package var isRunning: Bool { running.count > 0 }
 
     /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:method:body:)`` continue. When this
     /// becomes `false`, the waiting loads start in order of priority.

@@ -9,9 +9,9 @@ public final class WebImageOperation: Sendable {
     /// What it loads, with what the manager has added.
     public let request: WebImageRequest
     /// The cache key of the image.
-    public let cacheKey: ImageCacheKey
+    package let cacheKey: ImageCacheKey
     /// The cache that stores the image.
-    public let cache: any ImageCaching
+    package let cache: any ImageCaching
 
     /// What has happened so far, also after a failure. Each access creates a new trace.
     public var trace: LoadTrace { recorder.trace(from: start) }
@@ -42,7 +42,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The state of a load.
-    public enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         /// Not started, because the manager is suspended.
         case waiting
         /// In progress.
@@ -124,7 +124,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The current state.
-    public var state: State {
+    package var state: State {
         storage.withLock { storage in
             if storage.isCancelled { return .cancelled }
             if storage.isEnded { return .finished }
@@ -156,11 +156,11 @@ public final class WebImageOperation: Sendable {
     /// The result; `nil` before the end.
     package var result: Result<WebImageResponse, WebImageError>? { storage.withLock { $0.result } }
 
-    /// Whether the completion has been called, or is being called.
-    package var isFinished: Bool { storage.withLock { $0.isEnded } }
+    /// Whether the load has ended, so that the completion has been called or is being called.
+    public var isFinished: Bool { storage.withLock { $0.isEnded } }
 
-    /// Whether ``cancel()`` was called before the end.
-    package var isCancelled: Bool { storage.withLock { $0.isCancelled } }
+    /// Whether ``cancel()`` was called before the end. The completion has been called, or will be.
+    public var isCancelled: Bool { storage.withLock { $0.isCancelled } }
 
     /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for an image
     /// from memory or disk. If work is shared, each operation has all its attempts.

@@ -176,7 +176,7 @@ extension Pipeline {
     /// Returns what memory may hold of an image; `nil` for nothing.
     func imageToKeep(_ image: Image, _ context: LoadContext, isWanted: Bool) -> Image? {
         guard isWanted, !image.isPartial else { return nil }
-        guard let willCache = configuration.hooks.willCache else { return image }
+        guard let willCache = configuration.willCache else { return image }
         return willCache(image, context.request)
     }
 }

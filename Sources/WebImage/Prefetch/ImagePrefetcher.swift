@@ -75,13 +75,6 @@ public final class ImagePrefetcher: Sendable {
         return batch
     }
 
-    /// Starts to load the images at `urls` at full size, like ``prefetch(_:progress:completion:)-([WebImageRequest],_,_)``.
-    @discardableResult
-    public func prefetch(
-        _ urls: [URL], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
-        completion: @escaping @Sendable (PrefetchProgress) -> Void
-    ) -> PrefetchBatch { prefetch(urls.map { WebImageRequest($0) }, progress: progress, completion: completion) }
-
     /// Loads a batch and returns when it has ended. Cancelling the task cancels the batch.
     public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {
         let waiter = Waiter<PrefetchProgress>()

@@ -108,12 +108,12 @@ public struct PrefetchProgress: Sendable, Hashable {
     /// The number of images that failed or were cancelled.
     public var failed = 0
     /// Whether the batch was cancelled.
-    public var isCancelled = false
+    package var isCancelled = false
 
     package init(total: Int) { self.total = total }
 
     /// The number of images that were loaded, skipped or failed.
-    public var finished: Int { loaded + skipped + failed }
+    package var finished: Int { loaded + skipped + failed }
     /// Whether no images remain.
-    public var isFinished: Bool { finished == total }
+    package var isFinished: Bool { finished == total }
 }

@@ -9,7 +9,7 @@ extension WebImageRequest {
     ///
     /// The filter, processors, headers and credential of a manager are not included. ``WebImageManager/cacheKey(for:)``
     /// includes them.
-    public var cacheKey: ImageCacheKey {
+    package var cacheKey: ImageCacheKey {
         let address = url.absoluteString
         return ImageCacheKey(source: source(at: address), variant: variant(at: address))
     }

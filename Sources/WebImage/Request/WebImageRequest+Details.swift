@@ -12,7 +12,6 @@ extension WebImageRequest {
     /// Fields that are known to be harmless are not part of the key: `Accept` and the fields whose names begin with `Accept-`,
     /// `User-Agent`, `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe the request's body,
     /// and those for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3 and others).
-    /// ``headersIgnoredByCacheKey`` names more.
     ///
     /// A request with `Range` bypasses the caches. A part of an image is never stored, and never taken for the whole.
     public var headers: [String: String] {
@@ -22,7 +21,7 @@ extension WebImageRequest {
 
     /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by default. They
     /// are not part of the cache key.
-    public var headersIgnoredByCacheKey: Set<String> {
+    package var headersIgnoredByCacheKey: Set<String> {
         get { box?.details.headersIgnoredByCacheKey ?? [] }
         set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
     }
@@ -154,7 +153,7 @@ extension WebImageRequest {
 
     /// The queue of callbacks; `nil`, the default, uses the manager's. A queue given to
     /// ``WebImageManager/load(_:callbackQueue:progress:preview:completion:)`` takes precedence.
-    public var callbackQueue: (any CallbackQueue)? {
+    package var callbackQueue: (any CallbackQueue)? {
         get { details.callbackQueue }
         set { changeDetails { $0.callbackQueue = newValue } }
     }
@@ -223,22 +222,20 @@ extension WebImageRequest {
         set { changeDetails { $0.allowsDamage = newValue } }
     }
 
-    /// Whether processors change animations; `nil`, the default, is ``WebImageManager/Configuration/transformsAnimations``. Each frame
-    /// is processed when it is shown.
+    /// Whether processors change animations, each frame when it is shown; `nil`, the default, is `true`.
     public var transformsAnimations: Bool? {
         get { details.transformsAnimations }
         set { changeDetails { $0.transformsAnimations = newValue } }
     }
 
-    /// Whether processors change images in vector formats; `nil`, the default, is
-    /// ``WebImageManager/Configuration/transformsVectors``.
+    /// Whether processors change images in vector formats; `nil`, the default, is `true`.
     public var transformsVectors: Bool? {
         get { details.transformsVectors }
         set { changeDetails { $0.transformsVectors = newValue } }
     }
 
     /// Whether the manager's processors are used where ``processors`` has none; `true` by default.
-    public var usesSharedProcessors: Bool {
+    package var usesSharedProcessors: Bool {
         get { details.usesSharedProcessors }
         set { changeDetails { $0.usesSharedProcessors = newValue } }
     }

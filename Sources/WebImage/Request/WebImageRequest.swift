@@ -20,14 +20,14 @@ public struct WebImageRequest: Sendable {
     /// The requested size in pixels; `nil`, the default, returns all pixels of the file.
     /// ``Thumbnail/init(width:height:scale:mode:)`` takes a size in points.
     public var thumbnail: Thumbnail?
-    /// The pixels per point of the result; `nil`, the default, uses ``impliedScale``, which the file name determines.
+    /// The pixels per point of the result; `nil`, the default, uses the scale that the file name implies: 2 for
+    /// `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1.
     public var scale: Double?
     /// The processors of the decoded image, in this order; empty by default. For an animation, each frame is processed when it
     /// is shown.
     ///
     /// Requests whose first processors are the same share that part of the work. Only the result is stored in memory, under a
-    /// key that contains all processors. The disk cache stores the original. If this is empty, the manager's processors are
-    /// used (``usesSharedProcessors``).
+    /// key that contains all processors. The disk cache stores the original.
     public var processors: [ImageProcessor]
 
     private var chosenPriority: LoadPriority?
@@ -103,7 +103,7 @@ public struct WebImageRequest: Sendable {
 extension WebImageRequest {
     /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at sign
     /// may be written as `%40`.
-    public var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
+    package var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
 
     /// The scale of the result.
     var resolvedScale: Double { chosenScale ?? impliedScale }

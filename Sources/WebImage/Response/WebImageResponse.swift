@@ -7,7 +7,7 @@ public struct WebImageResponse: Sendable {
     /// The image.
     public var image: Image
     /// The requested URL.
-    public var url: URL
+    package var url: URL
     /// Where the image came from.
     public var origin: ImageOrigin
     /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is set.
@@ -19,7 +19,7 @@ public struct WebImageResponse: Sendable {
     /// The information in the file's header, if ``WebImageOptions/ignoreDecoding`` left it undecoded; otherwise `nil`.
     public var info: ImageInfo?
     /// The values of the request; see ``WebImageRequest/userInfo``.
-    public var userInfo: [String: any Sendable] = [:]
+    package var userInfo: [String: any Sendable] = [:]
     /// The kind of preview; ``PreviewKind/stored`` for every result.
     var previewKind = PreviewKind.stored
     /// Whether the image was made from a larger one in memory.
@@ -37,7 +37,7 @@ public struct WebImageResponse: Sendable {
     var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
 
     /// What happened during the load. Each access creates a new trace.
-    public var trace: LoadTrace {
+    package var trace: LoadTrace {
         guard let (recorder, start) = recorder else { return LoadTrace() }
         return recorder.trace(from: start)
     }
@@ -86,7 +86,7 @@ public struct WebDataResponse: Sendable {
     /// not ask the server.
     package var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
-    public var metrics: LoaderMetrics?
+    package var metrics: LoaderMetrics?
     /// What happened during the load.
     package var trace: LoadTrace
 

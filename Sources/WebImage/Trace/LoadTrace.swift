@@ -4,12 +4,13 @@ import WebImageCore
 /// everything took.
 ///
 /// ```swift
-/// let response = try await manager.response(for: request)
-/// for entry in response.trace.entries { print(entry) }
+/// let operation = manager.load(request)
+/// _ = try? await operation.response
+/// print(operation.trace)
 /// ```
 public struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
-    public var entries: [Entry]
+    package var entries: [Entry]
 
     package init(entries: [Entry] = []) { self.entries = entries }
 
@@ -36,15 +37,15 @@ public struct LoadTrace: Sendable, Hashable {
     }
 
     /// An entry of a trace.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The stage.
         package var stage: Stage
         /// When it started, in seconds from the start of the request; negative for shared work that was already in progress.
-        public var start: Double
+        package var start: Double
         /// How long it took, in seconds; 0 if that is not measured.
-        public var duration: Double
+        package var duration: Double
         /// What happened, as a text for people. It may change between versions.
-        public var message: String
+        package var message: String
 
         package init(stage: Stage, start: Double, duration: Double = 0, message: String) {
             self.stage = stage
@@ -57,7 +58,7 @@ public struct LoadTrace: Sendable, Hashable {
 
 extension LoadTrace.Entry: CustomStringConvertible {
     /// One line with start and duration in milliseconds, stage and message.
-    public var description: String {
+    package var description: String {
         "\(Self.milliseconds(start)) ms  +\(Self.milliseconds(duration)) ms  \(stage.rawValue): \(message)"
     }
 
@@ -69,7 +70,9 @@ extension LoadTrace.Entry: CustomStringConvertible {
 }
 
 extension LoadTrace: CustomStringConvertible {
-    /// One line per entry.
+    /// One line per stage, in order of their start: the start and the duration in milliseconds, the stage, and what happened.
+    ///
+    /// Shared work that was already in progress has a negative start. The text is for people, and may change between versions.
     public var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 

@@ -13,7 +13,7 @@ public import WebImage
     /// load; `nil` while the length is unknown.
     public internal(set) var progress: Double?
     /// The time of a monotonic clock in seconds.
-    public let time: Double
+    package let time: Double
     /// Whether text runs from right to left.
     let isRightToLeft: Bool
     weak var host: ViewHost?

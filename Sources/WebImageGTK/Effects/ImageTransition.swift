@@ -1,4 +1,4 @@
-internal import CWebImageGTK
+public import CWebImageGTK
 public import WebImage
 
 /// How a new image replaces the content of a slot.
@@ -7,7 +7,7 @@ public import WebImage
 ///
 /// ```swift
 /// picture.transition = .fade()
-/// picture.transition = .flip(from: .left, duration: .seconds(1))
+/// picture.transition = .flip(from: GTK_POS_LEFT, duration: .seconds(1))
 /// ```
 ///
 /// Transitions apply to images from disk and network. Images from memory appear at once, unless the call has
@@ -24,7 +24,7 @@ public struct ImageTransition: Sendable {
     /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by default.
     public var timing: @Sendable (Double) -> Double
     /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
-    public var setsImage = true
+    package var setsImage: Bool
     /// Called before the image is set.
     public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
     /// Draws one frame. Slots that pass images to a closure don't call it.
@@ -38,12 +38,14 @@ public struct ImageTransition: Sendable {
     ///
     /// - Parameters:
     ///   - duration: half a second by default, as in SDWebImage.
+    ///   - setsImage: whether the library sets the image; `true` by default. If `false`, the closures set it.
     ///   - draw: draws one frame; the default draws the new image only.
     public init(
-        duration: Duration = .milliseconds(500),
+        duration: Duration = .milliseconds(500), setsImage: Bool = true,
         draw: @escaping @MainActor @Sendable (ImageFrame) -> Void = { $0.drawNew() }
     ) {
         self.duration = duration
+        self.setsImage = setsImage
         self.draw = draw
         timing = Self.easeInOut
     }
@@ -60,13 +62,22 @@ public struct ImageTransition: Sendable {
     static let easeInOut: @Sendable (Double) -> Double = { $0 < 0.5 ? 2 * $0 * $0 : 1 - 2 * (1 - $0) * (1 - $0) }
 
     /// An edge of a view.
-    public enum Edge: Sendable, CaseIterable {
+    package enum Edge: Sendable, CaseIterable {
         /// A fixed edge, regardless of the direction of text.
         case left, right, top, bottom
         /// The edge where lines of text start: left, or right for right-to-left text.
         case leading
         /// The edge where lines of text end.
         case trailing
+
+        init(_ position: GtkPositionType) {
+            switch position {
+            case GTK_POS_RIGHT: self = .right
+            case GTK_POS_TOP: self = .top
+            case GTK_POS_BOTTOM: self = .bottom
+            default: self = .left
+            }
+        }
 
         /// Returns the edge, with `leading` and `trailing` as left or right.
         fileprivate func resolved(in frame: ImageFrame) -> Edge {
@@ -96,8 +107,14 @@ extension ImageTransition {
     /// The fade of previews; 0.4 s, as in YYWebImage.
     static let previewFade = ImageTransition.fade(duration: .milliseconds(400))
 
-    /// The image flips like a card about its center. `edge` comes forward first.
-    public static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+    /// The image flips like a card about its center.
+    ///
+    /// - Parameter edge: comes forward first; `GTK_POS_LEFT`, for example, whatever the direction of text.
+    public static func flip(
+        from edge: GtkPositionType, duration: Duration = .milliseconds(500)
+    ) -> ImageTransition { flip(from: Edge(edge), duration: duration) }
+
+    package static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (edge, progress) = (edge.resolved(in: frame), frame.progress ?? 1)
             // The old side turns away by a quarter turn. Then the new side turns in from a quarter turn on the other side.
@@ -110,8 +127,12 @@ extension ImageTransition {
         }
     }
 
-    /// The new image enters from an edge and pushes the old image out.
-    public static func slide(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
+    /// The new image enters from an edge, for example `GTK_POS_LEFT`, and pushes the old image out.
+    public static func slide(
+        from edge: GtkPositionType, duration: Duration = .milliseconds(500)
+    ) -> ImageTransition { slide(from: Edge(edge), duration: duration) }
+
+    package static func slide(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (x, y): (Double, Double) =
                 switch edge.resolved(in: frame) {

@@ -85,7 +85,7 @@ public import WebImage
     /// Makes managers without their own hook hold the application.
     static func install() {
         let mainThread = UInt(bitPattern: g_thread_self())
-        WebImageManager.Hooks.standardBackgroundTask.withLock { hook in
+        WebImageManager.Configuration.standardBackgroundTask.withLock { hook in
             hook = { _ in
                 let hold = ApplicationHold()
                 // GIO counts holds without a lock. On the main thread it takes effect at once: the application may be about to end.
@@ -134,8 +134,8 @@ extension ImageIndicator {
     ///   - activity: the counter; by default, that of loads with ``WebImageOptions/showNetworkActivity``.
     public static func showNetworkActivity(
         in spinner: UnsafeMutablePointer<GtkWidget>,
-        of activity: NetworkActivity = WebImageManager.Configuration.sharedNetworkActivity
-    ) { NetworkActivityIndicator(spinner, of: activity) }
+        of activity: NetworkActivity? = nil
+    ) { NetworkActivityIndicator(spinner, of: activity ?? WebImageManager.Configuration.sharedNetworkActivity) }
 }
 
 /// Turns a `GtkSpinner`, which owns it, during network activity.

@@ -57,7 +57,7 @@ extension ImageSlotOwner {
     /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:reason:)``.
     ///
     /// Everything else is as for a `URL`.
-    public func setImage(
+    package func setImage(
         _ text: String, placeholder: Placeholder? = nil, options: SetImageOptions = [],
         loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [ImageProcessor] = [],
         priority: LoadPriority? = nil, manager: WebImageManager = .shared,
@@ -92,7 +92,7 @@ extension ImageSlotOwner {
     }
 
     /// Shows an image without loading, and cancels the load in progress. An animation plays.
-    public func setImage(_ image: Image) { imageSlot.set(image) }
+    package func setImage(_ image: Image) { imageSlot.set(image) }
 
     /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is not called
     /// again.
@@ -128,7 +128,13 @@ extension ImageSlotOwner {
     public var loadState: LoadState { imageSlot.state }
 
     /// The image on display or a preview of it; `nil` while there is none or only a placeholder.
-    public var image: Image? { imageSlot.image }
+    ///
+    /// Setting it cancels the request and shows the image without loading. An animation plays. `nil` shows nothing, like
+    /// ``prepareForReuse()``.
+    public var image: Image? {
+        get { imageSlot.image }
+        set { if let newValue { imageSlot.set(newValue) } else { imageSlot.clear() } }
+    }
 
     /// Returns a stream of the current state and each change, until the widget is destroyed. Any number of streams can exist. A
     /// slow reader gets the latest state only.
@@ -232,7 +238,7 @@ extension ImageSlotOwner {
     }
 
     /// Whether ``autoplay`` applies only where the user allows animations (`gtk-enable-animations`); `false` by default.
-    public var autoplayFollowsSettings: Bool {
+    package var autoplayFollowsSettings: Bool {
         get { imageSlot.painter.autoplayFollowsSettings }
         set { imageSlot.painter.autoplayFollowsSettings = newValue }
     }

@@ -7,8 +7,8 @@ import WebImage
 /// ```swift
 /// let button = WebButton()
 /// button.setImage(play)                                          // in the normal state
-/// button.imageSlot(for: .highlighted).setImage(playPressed)
-/// button.backgroundSlot(for: .normal).setImage(plate)
+/// button.imageSlot(for: GTK_STATE_FLAG_ACTIVE).setImage(playPressed)
+/// button.backgroundSlot(for: GTK_STATE_FLAG_NORMAL).setImage(plate)
 /// ```
 ///
 /// A state without a loaded image shows that of the next state that applies, down to `normal`. Hidden images load with low
@@ -23,7 +23,7 @@ import WebImage
     private let ownership: WidgetOwnership<WebButton>
 
     /// A state of a button. The button shows the image of the first state that applies and has one.
-    public enum State: Sendable, CaseIterable {
+    package enum State: Sendable, CaseIterable {
         /// The button is insensitive.
         case disabled
         /// The button is being pressed.
@@ -48,6 +48,9 @@ import WebImage
             case .normal: 0
             }
         }
+
+        /// The first state that a widget with these flags is in.
+        init(_ flags: GtkStateFlags) { self = Self.allCases.first { $0.applies(to: flags) } ?? .normal }
 
         /// Whether a widget with these flags is in the state.
         func applies(to flags: GtkStateFlags) -> Bool { self == .normal || flags.rawValue & self.flags != 0 }
@@ -98,10 +101,29 @@ import WebImage
     public var imageSlot: ImageSlot { imageSlot(for: .normal) }
 
     /// The slot of the image in a state. Its operation key is `image-` and the name of the state.
-    public func imageSlot(for state: State) -> ImageSlot { imageLayer.slot(for: state) }
+    package func imageSlot(for state: State) -> ImageSlot { imageLayer.slot(for: state) }
 
     /// The slot of the background in a state. Its operation key is `background-` and the name of the state.
-    public func backgroundSlot(for state: State) -> ImageSlot { backgroundLayer.slot(for: state) }
+    package func backgroundSlot(for state: State) -> ImageSlot { backgroundLayer.slot(for: state) }
+
+    /// The slot of the image in a state.
+    ///
+    /// The button shows the image of the first state in this table that applies and has one.
+    ///
+    /// | flag | state |
+    /// |---|---|
+    /// | `GTK_STATE_FLAG_INSENSITIVE` | insensitive |
+    /// | `GTK_STATE_FLAG_ACTIVE` | being pressed |
+    /// | `GTK_STATE_FLAG_CHECKED`, `GTK_STATE_FLAG_SELECTED` | on, such as an active `GtkToggleButton` |
+    /// | `GTK_STATE_FLAG_FOCUS_VISIBLE` | has the keyboard focus, and the user uses the keyboard |
+    /// | `GTK_STATE_FLAG_PRELIGHT` | the pointer is over the button |
+    /// | any other | normal |
+    ///
+    /// - Parameter state: one flag; of several, the first in the table counts.
+    public func imageSlot(for state: GtkStateFlags) -> ImageSlot { imageSlot(for: State(state)) }
+
+    /// The slot of the background in a state, as for ``imageSlot(for:)``.
+    public func backgroundSlot(for state: GtkStateFlags) -> ImageSlot { backgroundSlot(for: State(state)) }
 
     /// The states whose image and background are visible; `nil` if there is none.
     package var shownStates: (image: State?, background: State?) {

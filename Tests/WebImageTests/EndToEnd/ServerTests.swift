@@ -53,7 +53,7 @@ import WebImageTestSupport
         let url = try server.url("/a.png")
         let ends = Lock<[LoaderMetrics?]>([])
         var configuration = makeManager().configuration
-        configuration.hooks.didFinish = { _, result in ends.withLock { $0.append(try? result.get().metrics) } }
+        configuration.didFinish = { _, result in ends.withLock { $0.append(try? result.get().metrics) } }
         let manager = WebImageManager(configuration: configuration)
         for _ in 0..<2 { _ = try await manager.response(for: WebImageRequest(url)) }
         #expect(ends.withLock { $0 }.map { $0?.exchanges.map(\.url) } == [[url], nil])

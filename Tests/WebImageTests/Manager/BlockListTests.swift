@@ -88,12 +88,12 @@ import WebImageTestSupport
         fixture.manager.unblock(url)
         #expect(!fixture.manager.isBlocked(url))
         try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
-        fixture.manager.unblockAll()
+        fixture.manager.unblock()
         #expect(fixture.manager.blockedURLs.isEmpty)
     }
 
     @Test func theHookDecides() async throws {
-        let fixture = try ManagerFixture { $0.hooks.shouldBlock = { _, error in error.code == 202 } }
+        let fixture = try ManagerFixture { $0.shouldBlock = { _, error in error.code == 202 } }
         func fail(_ error: WebImageError) async throws {
             let results = Results()
             fixture.manager.load(WebImageRequest(url).ignoringFailedURLs, completion: results.note)

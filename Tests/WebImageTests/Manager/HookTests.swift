@@ -87,7 +87,7 @@ import WebImageTestSupport
     }
 
     @Test func shouldLoadRefuses() async throws {
-        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { $0.url.lastPathComponent != "a" } }
+        let fixture = try ManagerFixture { $0.shouldLoad = { $0.url.lastPathComponent != "a" } }
         let allowed = WebImageRequest(try ManagerFixture.url("b"))
         _ = try await fixture.load(allowed, answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: allowed).origin == .memoryCache)
@@ -100,7 +100,7 @@ import WebImageTestSupport
     @Test func shouldLoadIsAskedOnceMemoryAndDiskHaveMissed() async throws {
         let (asked, isAllowed) = (Lock<[String]>([]), Lock(true))
         let fixture = try ManagerFixture {
-            $0.hooks.shouldLoad = { request in
+            $0.shouldLoad = { request in
                 asked.withLock { $0.append(request.url.lastPathComponent) }
                 return isAllowed.withLock { $0 }
             }
@@ -129,7 +129,7 @@ import WebImageTestSupport
 
     @Test func aRefusedRequestIsServedWhatMayBeStale() async throws {
         let isAllowed = Lock(true)
-        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { _ in isAllowed.withLock { $0 } } }
+        let fixture = try ManagerFixture { $0.shouldLoad = { _ in isAllowed.withLock { $0 } } }
         let request = WebImageRequest(url, cachePolicy: .http)
         _ = try await fixture.load(request) {
             try $0.answer(SolidPicture(1), "Cache-Control: max-age=1, stale-while-revalidate=60")
@@ -145,7 +145,7 @@ import WebImageTestSupport
     }
 
     @Test func shouldLoadIsAskedAboutTheLowResolutionURLToo() async throws {
-        let fixture = try ManagerFixture { $0.hooks.shouldLoad = { $0.url.lastPathComponent != "small" } }
+        let fixture = try ManagerFixture { $0.shouldLoad = { $0.url.lastPathComponent != "small" } }
         var request = WebImageRequest(url)
         request.lowResolutionURL = try ManagerFixture.url("small")
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -154,7 +154,7 @@ import WebImageTestSupport
 
     @Test func willCacheDecidesWhatMemoryKeeps() async throws {
         let fixture = try ManagerFixture {
-            $0.hooks.willCache = { image, request in
+            $0.willCache = { image, request in
                 guard request.url.lastPathComponent != "secret" else { return nil }
                 var image = image
                 image.extendedData = Data("kept".utf8)
@@ -173,7 +173,7 @@ import WebImageTestSupport
     @Test func didFinishIsToldOfEveryEnd() async throws {
         let ends = Lock<[String]>([])
         let fixture = try ManagerFixture {
-            $0.hooks.didFinish = { operation, result in
+            $0.didFinish = { operation, result in
                 let end = (try? result.get()).map { "\($0.origin)" } ?? "failed"
                 ends.withLock { $0.append("\(operation.request.url.lastPathComponent) \(end)") }
             }
@@ -256,7 +256,7 @@ import WebImageTestSupport
 
     @Test func didFinishIsToldOfPicturesThatMemoryHasAtOnce() async throws {
         let ends = Lock(0)
-        let fixture = try ManagerFixture { $0.hooks.didFinish = { _, _ in ends.withLock { $0 += 1 } } }
+        let fixture = try ManagerFixture { $0.didFinish = { _, _ in ends.withLock { $0 += 1 } } }
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         _ = try await fixture.manager.image(for: WebImageRequest(url))
         #expect(ends.withLock { $0 } == 2)

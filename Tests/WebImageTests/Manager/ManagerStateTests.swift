@@ -165,9 +165,13 @@ import WebImageTestSupport
     }
 
     @Test func writesALogOnlyWhereThereIsOne() async throws {
-        let lines = Lock<[(level: WebImageLog.Level, text: String)]>([])
+        let lines = Lock<[(level: WebImageLogLevel, text: String)]>([])
         let fixture = try ManagerFixture {
-            $0.log = WebImageLog(level: .info) { level, text in lines.withLock { $0.append((level, text)) } }
+            $0.log = { level, text in
+                guard level >= .info else { return }
+                let text = text()
+                lines.withLock { $0.append((level, text)) }
+            }
         }
         let request = WebImageRequest(try #require(URL(string: "scripted://me:secret@host/a")))
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -262,7 +266,7 @@ import WebImageTestSupport
         let queue = ManualCallbackQueue()
         // Without a disk to ask first, a refusal comes at once.
         let fixture = try ManagerFixture(callbackQueue: queue, hasDisk: false) {
-            $0.hooks.shouldLoad = { _ in false }
+            $0.shouldLoad = { _ in false }
         }
         fixture.manager.store(try SolidPicture(1).image(), for: WebImageRequest(url))
         #expect(fixture.manager.load(WebImageRequest(url)) { _ in }.state == .running)

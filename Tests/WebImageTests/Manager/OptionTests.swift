@@ -282,7 +282,7 @@ import WebImageTestSupport
         let expirations = Lock<[@Sendable () -> Void]>([])
         let ended = Countdown()
         let fixture = try ManagerFixture { configuration in
-            configuration.hooks.beginBackgroundTask = { onExpiration in
+            configuration.beginBackgroundTask = { onExpiration in
                 expirations.withLock { $0.append(onExpiration) }
                 return { ended.signal() }
             }

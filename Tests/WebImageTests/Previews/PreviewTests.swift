@@ -267,7 +267,7 @@ import WebImageTestSupport
         let loader = ScriptedLoader()
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
-        configuration.log = WebImageLog()
+        configuration.log = nil
         let clock = Lock(ContinuousClock.now)
         let calls = Lock<[@Sendable () -> Void]>([])
         let pipeline = Pipeline(

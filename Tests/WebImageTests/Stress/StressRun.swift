@@ -71,8 +71,8 @@ final class StressRun: Sendable {
         configuration.previewInterval = .zero
         // Some bodies go through files.
         configuration.bodyStorage = BodyStorage(memoryByteLimit: 150, temporaryDirectory: directory.url("bodies"))
-        configuration.hooks.didFinish = { [hookCount] _, _ in hookCount.withLock { $0 += 1 } }
-        configuration.hooks.beginBackgroundTask = { _ in {} }
+        configuration.didFinish = { [hookCount] _, _ in hookCount.withLock { $0 += 1 } }
+        configuration.beginBackgroundTask = { _ in {} }
         configuration.networkActivity = NetworkActivity()
         try FileManager.default.createDirectory(at: directory.url("bodies"), withIntermediateDirectories: true)
         manager = WebImageManager(configuration: configuration)
