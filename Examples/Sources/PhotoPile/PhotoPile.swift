@@ -1,4 +1,5 @@
 import CGTK
+import Foundation
 import WebImageGTK
 
 /// A custom view: several photographs from the web in one widget, piled like prints on a table.
@@ -17,7 +18,7 @@ import WebImageGTK
         for (number, url) in urls.enumerated() {
             // The widget owns its slots, and cancels their loads when it is destroyed.
             let slot = ImageSlot(on: widget, key: "photograph-\(number)") { [weak self] in self?.show($0, at: number) }
-            slot.setImage(url, thumbnail: Thumbnail(.pixels(width: 300, height: 300), mode: .aspectFill))
+            slot.setImage(URL(string: url), thumbnail: Thumbnail(.pixels(width: 300, height: 300), mode: .aspectFill))
         }
     }
 
