@@ -113,7 +113,7 @@ extension Path {
     }
 
     /// Creates a closed polygon.
-    public init(polygon points: [Point]) {
+    package init(polygon points: [Point]) {
         self.init()
         for point in points { line(to: point) }
         close()

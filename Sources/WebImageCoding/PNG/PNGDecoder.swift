@@ -7,7 +7,7 @@ package import WebImageCore
 /// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image isn't a frame, the first
 /// frame replaces it.
 ///
-/// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/damage``. A wrong checksum is
+/// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/allowsDamage``. A wrong checksum is
 /// damage, except in chunks that a decoder may skip.
 package struct PNGDecoder: ProbingDecoder {
     package init() {}
