@@ -29,7 +29,7 @@ extension WebImageManager {
         /// Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
         public var allowsDamage = false
         /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the manager.
-        public var callbackQueue: (any CallbackQueue)?
+        package var callbackQueue: (any CallbackQueue)?
         /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default, reports
         /// each piece. The beginning and the end are always reported. If the length is unknown, each piece is reported.
         public var minimumProgressInterval = 0.0
@@ -165,6 +165,9 @@ extension WebImageManager {
         >(nil)
 
         /// Creates a configuration. The defaults suit most programs.
+        ///
+        /// - Parameter callbackQueue: the queue of callbacks for loads without their own; `nil`, the default, uses a private
+        ///   serial queue of the manager.
         public init(
             cache: any ImageCaching = ImageCache.shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,

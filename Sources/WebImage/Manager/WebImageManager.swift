@@ -53,7 +53,7 @@ public final class WebImageManager: Sendable {
     ///
     /// - Parameters:
     ///   - request: what to load.
-    ///   - callbackQueue: where the callbacks run, one at a time; by default the request's queue, or else the manager's. They
+    ///   - callbackQueue: where the callbacks run, one at a time; by default the manager's. They
     ///     never run inside this call, even if the image is in memory. ``cachedImage(for:)`` returns such an
     ///     image at once.
     ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected). Only

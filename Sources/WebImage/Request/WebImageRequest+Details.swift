@@ -68,7 +68,7 @@ extension WebImageRequest {
         set { changeDetails { $0.ignoresFailedURLs = newValue } }
     }
 
-    /// How long the server may send nothing; `nil`, the default, leaves it to the manager and then to the loader. Requests
+    /// How long the server may send nothing; `nil`, the default, uses the loader's limit. Requests
     /// that share a transfer have the limit of the one that began it.
     public var idleTimeout: Duration? {
         get { box?.details.idleTimeout }
@@ -76,7 +76,7 @@ extension WebImageRequest {
     }
 
     /// The time limit for all transfers of this request, including redirects, retries and alternative URLs; `nil`, the default,
-    /// uses the manager's limit, or else the loader's.
+    /// uses the loader's limit.
     ///
     /// Waiting for a slot, for the next attempt or for a network does not count. See
     /// ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the limit of the one that started
@@ -183,7 +183,7 @@ extension WebImageRequest {
     }
 
     /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time; `nil`, the
-    /// default, uses the manager's filter, or else the URL. Credentials, and headers that may be credentials, are added in any
+    /// default, uses the URL. Credentials, and headers that may be credentials, are added in any
     /// case.
     public var cacheKeyFilter: (@Sendable (URL) -> String)? {
         get { details.cacheKeyFilter }
