@@ -41,7 +41,7 @@ extension WebImageManager {
         public var resumesTransfers = true
 
         /// Whether, how often and when a failed load is retried; by default never. A request can have its own policy.
-        public var retryPolicy: any RetryStrategy = RetryPolicy.none
+        package var retryPolicy: any RetryStrategy = RetryPolicy.none
         /// Tells whether there is a network, for requests that wait for one; by default from the kernel's routes.
         package var connectivity: any ConnectivityMonitor {
             get { environment.connectivity }

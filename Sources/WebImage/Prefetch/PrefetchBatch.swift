@@ -28,7 +28,7 @@ public final class PrefetchBatch: Sendable {
     }
 
     /// The current progress.
-    public var progress: PrefetchProgress { state.withLock { $0.progress } }
+    package var progress: PrefetchProgress { state.withLock { $0.progress } }
 
     /// Cancels what is not loaded yet. It counts as failed, and the completion is called.
     public func cancel() {

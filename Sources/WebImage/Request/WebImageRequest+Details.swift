@@ -86,8 +86,7 @@ extension WebImageRequest {
         set { changeDetails { $0.totalTimeout = newValue } }
     }
 
-    /// Whether, how often and when a failed load is retried; `nil`, the default, uses the manager's
-    /// ``WebImageManager/Configuration/retryPolicy``. `RetryPolicy(maximumAttempts: 1)` never retries.
+    /// Whether, how often and when a failed load is retried; `nil`, the default, never retries.
     public var retryPolicy: (any RetryStrategy)? {
         get { box?.details.retryPolicy }
         set { changeDetails { $0.retryPolicy = newValue } }
