@@ -4,52 +4,136 @@ public import WebImageCore
 
 /// A loaded image and where it came from.
 public struct WebImageResponse: Sendable {
-    /// The image.
-    public var image: Image
-    /// The requested URL.
-    package var url: URL
-    /// Where the image came from.
-    public var origin: ImageOrigin
-    /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is set.
-    public var data: Data?
-    /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
-    public var metrics: LoaderMetrics?
-    /// The attempts at a loader; empty for an image that needed none.
-    package var attempts: [LoadAttempt] = []
-    /// The information in the file's header, if ``WebImageOptions/ignoreDecoding`` left it undecoded; otherwise `nil`.
-    public var info: ImageInfo?
-    /// The values of the request; see ``WebImageRequest/userInfo``.
-    package var userInfo: [String: any Sendable] = [:]
-    /// The kind of preview; ``PreviewKind/stored`` for every result.
-    var previewKind = PreviewKind.stored
-    /// Whether the image was made from a larger one in memory.
-    var isReduced = false
-    /// Whether the image is that of the last preview, so that there is nothing new to show. Either the server has confirmed it,
-    /// or the server failed and the stored image is the result.
-    public var isUnchanged = false
-    /// When the disk cache's copy of the original expires; `nil` if that is not known.
-    var expiration: CacheExpiration?
-    /// Whether memory may store images made from this one.
-    var isForMemory = true
-    /// Stores the variant on disk, if the request asks for that.
-    var variantStore: Job<Bool, NoNews>?
-    /// The recorder of the trace, and when the load started for the caller.
-    var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
+    // One reference: a response passes through jobs, operations and queues, which copy it often.
+    private var content: Content
 
-    /// What happened during the load. Each access creates a new trace.
-    package var trace: LoadTrace {
-        guard let (recorder, start) = recorder else { return LoadTrace() }
-        return recorder.trace(from: start)
+    // `@unchecked`: a response changes its content only while it has the only reference.
+    private final class Content: @unchecked Sendable {
+        var image: Image
+        var url: URL
+        var origin: ImageOrigin
+        var data: Data?
+        var metrics: LoaderMetrics?
+        var attempts: [LoadAttempt] = []
+        var info: ImageInfo?
+        var userInfo: [String: any Sendable] = [:]
+        var previewKind = PreviewKind.stored
+        var isReduced = false
+        var isUnchanged = false
+        var expiration: CacheExpiration?
+        var isForMemory = true
+        var variantStore: Job<Bool, NoNews>?
+        var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
+
+        init(image: Image, url: URL, origin: ImageOrigin) {
+            self.image = image
+            self.url = url
+            self.origin = origin
+        }
+
+        init(_ other: Content) {
+            (image, url, origin) = (other.image, other.url, other.origin)
+            (data, metrics, attempts, info) = (other.data, other.metrics, other.attempts, other.info)
+            (userInfo, previewKind) = (other.userInfo, other.previewKind)
+            (isReduced, isUnchanged, isForMemory) = (other.isReduced, other.isUnchanged, other.isForMemory)
+            (expiration, variantStore, recorder) = (other.expiration, other.variantStore, other.recorder)
+        }
     }
 
     package init(
         image: Image, url: URL, origin: ImageOrigin, data: Data? = nil, metrics: LoaderMetrics? = nil
     ) {
-        self.image = image
-        self.url = url
-        self.origin = origin
-        self.data = data
-        self.metrics = metrics
+        content = Content(image: image, url: url, origin: origin)
+        content.data = data
+        content.metrics = metrics
+    }
+
+    /// The content, to change it.
+    private var ownContent: Content {
+        mutating get {
+            if !isKnownUniquelyReferenced(&content) { content = Content(content) }
+            return content
+        }
+    }
+
+    /// The image.
+    public package(set) var image: Image {
+        get { content.image }
+        set { ownContent.image = newValue }
+    }
+    /// The requested URL.
+    package var url: URL { content.url }
+    /// Where the image came from.
+    public package(set) var origin: ImageOrigin {
+        get { content.origin }
+        set { ownContent.origin = newValue }
+    }
+    /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is set.
+    public package(set) var data: Data? {
+        get { content.data }
+        set { ownContent.data = newValue }
+    }
+    /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
+    public package(set) var metrics: LoaderMetrics? {
+        get { content.metrics }
+        set { ownContent.metrics = newValue }
+    }
+    /// The attempts at a loader; empty for an image that needed none.
+    package var attempts: [LoadAttempt] {
+        get { content.attempts }
+        set { ownContent.attempts = newValue }
+    }
+    /// The information in the file's header, if ``WebImageOptions/ignoreDecoding`` left it undecoded; otherwise `nil`.
+    public package(set) var info: ImageInfo? {
+        get { content.info }
+        set { ownContent.info = newValue }
+    }
+    /// The values of the request; see ``WebImageRequest/userInfo``.
+    package var userInfo: [String: any Sendable] {
+        get { content.userInfo }
+        set { ownContent.userInfo = newValue }
+    }
+    /// Whether the image is that of the last preview, so that there is nothing new to show. Either the server has confirmed it,
+    /// or the server failed and the stored image is the result.
+    public package(set) var isUnchanged: Bool {
+        get { content.isUnchanged }
+        set { ownContent.isUnchanged = newValue }
+    }
+    /// The kind of preview; ``PreviewKind/stored`` for every result.
+    var previewKind: PreviewKind {
+        get { content.previewKind }
+        set { ownContent.previewKind = newValue }
+    }
+    /// Whether the image was made from a larger one in memory.
+    var isReduced: Bool {
+        get { content.isReduced }
+        set { ownContent.isReduced = newValue }
+    }
+    /// When the disk cache's copy of the original expires; `nil` if that is not known.
+    var expiration: CacheExpiration? {
+        get { content.expiration }
+        set { ownContent.expiration = newValue }
+    }
+    /// Whether memory may store images made from this one.
+    var isForMemory: Bool {
+        get { content.isForMemory }
+        set { ownContent.isForMemory = newValue }
+    }
+    /// Stores the variant on disk, if the request asks for that.
+    var variantStore: Job<Bool, NoNews>? {
+        get { content.variantStore }
+        set { ownContent.variantStore = newValue }
+    }
+    /// The recorder of the trace, and when the load started for the caller.
+    var recorder: (TraceRecorder, start: ContinuousClock.Instant)? {
+        get { content.recorder }
+        set { ownContent.recorder = newValue }
+    }
+
+    /// What happened during the load. Each access creates a new trace.
+    package var trace: LoadTrace {
+        guard let (recorder, start) = recorder else { return LoadTrace() }
+        return recorder.trace(from: start)
     }
 }
 
