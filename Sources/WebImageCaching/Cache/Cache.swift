@@ -18,28 +18,20 @@ public import WebImageCore
 /// programs without `async`, and must not be called on the main thread. Several caches, also in several processes, may
 /// use one directory. Each has its own memory cache, which does not see changes of the others.
 public final class Cache<Value: Sendable>: Sendable {
-    /// A value with its extended data.
-    public struct Content: Sendable {
-        /// The value.
-        public let value: Value
-        /// Data that was stored with the value.
-        public let extendedData: Data?
-    }
-
-    /// The result of a look-up.
+    /// A cached value with its extended data.
     public struct Item: Sendable {
         /// The value.
         public let value: Value
         /// Data that was stored with the value.
         public let extendedData: Data?
-        /// The tier in which it was found.
+        /// The tier in which it was found; always memory in ``Cache/memory``.
         public let tier: CacheTier
     }
 
     /// The name of the cache: the last component of its directory's path.
     public let name: String
     /// The values in memory.
-    public let memory: MemoryCache<String, Content>
+    public let memory: MemoryCache<String, Item>
     /// The archived values on disk.
     public let disk: DiskCache
     /// Converts values to data and back.
@@ -60,7 +52,7 @@ public final class Cache<Value: Sendable>: Sendable {
     ///     handler by default.
     public init(
         disk: DiskCache, archiver: CacheArchiver<Value>,
-        memory: MemoryCache<String, Content> = MemoryCache(costLimit: 64 << 20),
+        memory: MemoryCache<String, Item> = MemoryCache(costLimit: 64 << 20),
         cost: @escaping @Sendable (_ value: Value, _ byteCount: Int) -> Int = { _, byteCount in byteCount },
         onFailure: (@Sendable (WebImageError) -> Void)? = nil
     ) {
@@ -209,7 +201,7 @@ extension Cache {
     public func isCached(_ key: String) -> Bool { memory.contains(key) || disk.isCached(key) }
 
     private func itemInMemory(for key: String) -> Item? {
-        memory.value(for: key).map { Item(value: $0.value, extendedData: $0.extendedData, tier: .memory) }
+        memory.value(for: key)
     }
 
     /// Puts a value from the disk into memory, and ends the passage.
@@ -225,7 +217,7 @@ extension Cache {
             remove(unreadable: "\(error)", passage)
             return nil
         }
-        let content = Content(value: value, extendedData: stored.entry.extendedData)
+        let content = Item(value: value, extendedData: stored.entry.extendedData, tier: .memory)
         var isInserted = false
         if !changes.hasChanged(since: passage) {
             isInserted = memory.insert(
@@ -291,36 +283,22 @@ extension Cache {
         await withCheckedContinuation { continuation in remove(for: key) { continuation.resume() } }
     }
 
-    /// Removes everything.
-    public func removeAll() async {
+    /// Removes everything. Calls `progress` on a thread of the library with the number of entries removed from the disk and
+    /// the total.
+    public func removeAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) async {
         forgetAll()
-        await disk.removeAll()
+        await disk.removeAll(progress: progress)
         // Again, for values that look-ups had read before the disk was empty.
         forgetAll()
     }
 
-    /// Removes everything. Calls `progress` on a thread of the library with the number of entries removed from the disk and
-    /// the total.
-    public func removeAll(progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void) async {
-        forgetAll()
-        await disk.removeAll(progress: progress)
-        forgetAll()
-    }
-
-    /// Removes the least recently used entries until memory and disk have at most `count` each.
-    public func trim(toCount count: Int) async {
-        memory.trim(toCount: count)
-        await disk.trim(toCount: count)
-    }
-
-    /// Removes the least recently used entries from the disk until the values have at most `size` bytes. For memory, use
-    /// `memory.trim(toCost:)`.
-    public func trim(toSize size: Int64) async { await disk.trim(toSize: size) }
-
-    /// Removes the entries that have not been used for `seconds`.
-    public func trim(toAge seconds: Double) async {
-        memory.trim(toAge: seconds)
-        await disk.trim(toAge: seconds)
+    /// Removes the least recently used entries until memory and disk have at most `count` each, the values on disk have
+    /// at most `size` bytes, and all were used in the last `age` seconds. By default, nothing is limited.
+    ///
+    /// `size` does not limit memory; for that, use `memory.trim(toCost:)`.
+    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
+        memory.trim(toCount: count, toAge: age)
+        await disk.trim(toSize: size, toCount: count, toAge: age)
     }
 
     /// Removes expired entries. Look-ups never return them.
@@ -343,7 +321,7 @@ extension Cache {
             remove(for: key, completion: nil)
             throw .diskCache(path: disk.configuration.directory.path, reason: .archiving(key: key, message: "\(error)"))
         }
-        let content = Content(value: value, extendedData: attributes.extendedData)
+        let content = Item(value: value, extendedData: attributes.extendedData, tier: .memory)
         let cost = cost(value, data.count)
         var passage = changes.begin(KeyText(key))
         changes.change(&passage) { disk.store(data, for: key, attributes: attributes) }

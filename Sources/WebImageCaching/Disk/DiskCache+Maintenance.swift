@@ -2,28 +2,17 @@ internal import Dispatch
 public import FoundationEssentials
 
 extension DiskCache {
-    /// Removes everything step by step, which takes longer than ``removeAll()``. Look-ups find nothing from now on.
+    /// Removes entries in ``Configuration/evictionOrder`` until the values have at most `size` bytes, at most `count`
+    /// entries are left, and none is older than `age` seconds, by the time that ``Configuration/evictionOrder`` names.
+    /// By default, nothing is limited.
     ///
-    /// - Parameter progress: called on a thread of the disk pool with the number of entries removed from the disk and the
-    ///   total; first with 0.
-    public func removeAll(progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void) async {
-        await removeAll(telling: progress)
-    }
-
-    /// Removes entries in ``Configuration/evictionOrder`` until the values have at most `size` bytes. Also removes expired
-    /// entries and files that a killed process left behind, and returns the space to the file system.
-    public func trim(toSize size: Int64) async {
-        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(size: max(0, size))) }
-    }
-
-    /// Like ``trim(toSize:)``, until at most `count` entries are left.
-    public func trim(toCount count: Int) async {
-        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(count: Int64(max(0, count)))) }
-    }
-
-    /// Like ``trim(toSize:)``, until no entry is older than `seconds`, by the time that ``Configuration/evictionOrder`` names.
-    public func trim(toAge seconds: Double) async {
-        await afterWriting { $0.trim(to: DiskWriter.TrimTarget(age: DiskWriter.microseconds(ofAge: seconds))) }
+    /// Also removes expired entries and files that a killed process left behind, and returns the space to the file system.
+    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
+        let microseconds = age == .infinity ? .max : DiskWriter.microseconds(ofAge: age)
+        await afterWriting {
+            $0.trim(
+                to: DiskWriter.TrimTarget(size: max(0, size), count: Int64(max(0, count)), age: microseconds))
+        }
     }
 
     /// Removes expired entries, to free their space. Look-ups never find them.

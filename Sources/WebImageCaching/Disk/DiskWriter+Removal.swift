@@ -12,7 +12,7 @@ extension DiskWriter {
         var sparesLast = false
     }
 
-    /// Implements the `trim` methods of ``DiskCache``. The age limit and expirations always apply.
+    /// Implements `trim` of ``DiskCache``. The age limit and expirations always apply.
     func trim(to target: TrimTarget) {
         _ = withIndex { index throws(DiskFault) in
             try removeExpired(index)

@@ -4,11 +4,10 @@ public import WebImageCore
 /// Combines several image caches; the last one added has the highest priority.
 ///
 /// ```swift
-/// let group = ImageCacheGroup([bundledImages, ImageCache.shared])   // asks the shared one first
-/// group.policies.query = .concurrent
+/// let group = ImageCacheGroup([bundledImages, ImageCache.shared], query: .concurrent)
 /// ```
 ///
-/// Each kind of operation has its ``Policy``. Caches and policies may change at any time, from any thread; an operation
+/// Each kind of operation has its ``Policy``. Caches may be added and removed at any time, from any thread; an operation
 /// in progress continues with those that it started with. A group without caches finds nothing and stores nothing.
 ///
 /// A group is a cache itself. It can be part of another group, but not of itself, and can be the cache of a manager.
@@ -26,20 +25,14 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// The policy of each kind of operation.
-    public struct Policies: Sendable, Hashable {
-        /// For looking up images and bytes; serial by default.
-        public var query = Policy.serial
-        /// For storing; by default only into the cache of highest priority, so that there is one copy.
-        public var store = Policy.highestOnly
-        /// For removing an image; by default from all caches.
-        public var remove = Policy.concurrent
-        /// For finding the tier that has an image; serial by default.
-        public var contains = Policy.serial
-        /// For removing everything; by default from all caches.
-        public var clear = Policy.concurrent
+    package struct Policies: Sendable, Hashable {
+        package var query = Policy.serial
+        package var store = Policy.highestOnly
+        package var remove = Policy.concurrent
+        package var contains = Policy.serial
+        package var clear = Policy.concurrent
 
-        /// Creates the default policies.
-        public init() {}
+        package init() {}
     }
 
     private struct State {
@@ -50,7 +43,23 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     private let state: Lock<State>
 
     /// Creates a group of `caches`, lowest priority first.
-    public init(_ caches: [any ImageCaching] = [], policies: Policies = Policies()) {
+    ///
+    /// - Parameters:
+    ///   - query: the policy for looking up images and bytes.
+    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one copy.
+    ///   - remove: the policy for removing an image; by default from all caches.
+    ///   - contains: the policy for finding the tier that has an image.
+    ///   - clear: the policy for removing everything; by default from all caches.
+    public init(
+        _ caches: [any ImageCaching] = [], query: Policy = .serial, store: Policy = .highestOnly,
+        remove: Policy = .concurrent, contains: Policy = .serial, clear: Policy = .concurrent
+    ) {
+        var policies = Policies()
+        policies.query = query
+        policies.store = store
+        policies.remove = remove
+        policies.contains = contains
+        policies.clear = clear
         state = Lock(State(caches: caches, policies: policies))
     }
 
@@ -71,7 +80,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// The policy of each kind of operation.
-    public var policies: Policies {
+    package var policies: Policies {
         get { state.withLock { $0.policies } }
         set { state.withLock { $0.policies = newValue } }
     }

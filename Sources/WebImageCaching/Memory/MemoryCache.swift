@@ -351,14 +351,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// Removes the least recently used entries until the rest cost no more than `cost`.
-    public func trim(toCost cost: Int) { evict(downTo: EvictionGoal(cost: max(0, cost), cause: .trim)) }
-
-    /// Removes the least recently used entries until no more than `count` are left.
-    public func trim(toCount count: Int) { evict(downTo: EvictionGoal(count: max(0, count), cause: .trim)) }
-
-    /// Removes the entries that have not been used for `age` seconds.
-    public func trim(toAge age: Double) { trim(toAge: age, because: .trim) }
+    /// Removes the least recently used entries until the rest cost no more than `cost`, are no more than `count`, and
+    /// were all used in the last `age` seconds. By default, nothing is limited.
+    public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Double = .infinity) {
+        if cost != .max || count != .max {
+            evict(downTo: EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim))
+        }
+        trim(toAge: age, because: .trim)
+    }
 
     /// Removes the entries that have expired or have not been used for ``ageLimit``.
     public func removeExpired() {

@@ -96,7 +96,7 @@ import WebImageTestSupport
     }
 
     @Test func letsValuesExpireInMemoryAndOnDisk() async throws {
-        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        let memory = MemoryCacheFixture<String, Cache<Person>.Item>()
         memory.ticking.set(nanoseconds: fixture.clock.withLock { $0 } * 1_000)
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
         func advance(seconds: Double) {
@@ -116,7 +116,7 @@ import WebImageTestSupport
     }
 
     @Test func letsMemoryGoByItsOwnTimeWhereTheDiskSetsNone() async throws {
-        let memory = MemoryCacheFixture<String, Cache<Person>.Content> { $0.expiration = .seconds(100) }
+        let memory = MemoryCacheFixture<String, Cache<Person>.Item> { $0.expiration = .seconds(100) }
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
         try await cache.set(ada, for: "ada")
         for _ in 0..<2 {
@@ -127,7 +127,7 @@ import WebImageTestSupport
     }
 
     @Test func trimsMemoryAndDisk() async throws {
-        let memory = MemoryCacheFixture<String, Cache<Person>.Content>()
+        let memory = MemoryCacheFixture<String, Cache<Person>.Item>()
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
         func fill() async throws {
             for name in ["a", "b", "c"] {
