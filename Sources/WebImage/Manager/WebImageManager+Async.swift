@@ -71,9 +71,20 @@ extension WebImageManager {
     ///     ignored.
     ///   - method: the HTTP method; GET by default.
     ///   - body: the body to send, for methods that have one.
+    /// - Returns: the body, empty for HEAD; the final URL, status and header fields, which from the cache include an `Age`; and
+    ///   where they came from. The status is `nil` without HTTP.
     /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not ask the
     ///   server; ``WebImageError/cancelled`` if the task was cancelled.
     public func data(
+        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
+    ) async throws(WebImageError) -> (data: Data, response: LoaderResponse, origin: ImageOrigin) {
+        let result = try await dataResponse(for: request, method: method, body: body)
+        let response = LoaderResponse(url: result.url, statusCode: result.statusCode, headers: result.headers)
+        return (result.data, response, result.origin)
+    }
+
+    /// Like ``data(for:method:body:)``, with what the cache did.
+    package func dataResponse(
         for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
     ) async throws(WebImageError) -> WebDataResponse {
         let call = LoadContext.Call(method: method, body: body)

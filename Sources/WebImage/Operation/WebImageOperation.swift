@@ -13,8 +13,10 @@ public final class WebImageOperation: Sendable {
     /// The cache that stores the image.
     package let cache: any ImageCaching
 
-    /// What has happened so far, also after a failure. Each access creates a new trace.
-    public var trace: LoadTrace { recorder.trace(from: start) }
+    /// What has happened so far, also after a failure: a line for each step, with its time, duration and result.
+    public var traceDescription: String { trace.description }
+
+    package var trace: LoadTrace { recorder.trace(from: start) }
 
     let recorder = TraceRecorder()
     private let start = ContinuousClock.now

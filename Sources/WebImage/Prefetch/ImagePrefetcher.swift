@@ -14,7 +14,7 @@ public import WebImageCore
 /// prefetched joins the prefetch, which then continues at the higher priority. Every function may be called from any thread.
 public final class ImagePrefetcher: Sendable {
     /// Where a prefetcher puts images.
-    public enum Destination: Sendable, Hashable {
+    package enum Destination: Sendable, Hashable {
         /// Only on disk. Files are loaded, but not decoded (``WebImageOptions/ignoreDecoding``).
         case disk
         /// On disk, and decoded in memory.
@@ -31,16 +31,17 @@ public final class ImagePrefetcher: Sendable {
     /// Creates a prefetcher that loads through `manager`.
     ///
     /// - Parameters:
-    ///   - destination: where images are put; ``Destination/memory`` by default.
+    ///   - decodes: whether images are decoded into memory; `true` by default. If `false`, files are only downloaded to the disk
+    ///     cache (``WebImageOptions/ignoreDecoding``).
     ///   - maximumConcurrentCount: the number of images that load at once; 3 by default.
     ///   - priority: the priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests are ignored.
     ///   - callbackQueue: the queue for progress and completions; `nil`, the default, uses the manager's queue.
     public init(
-        manager: WebImageManager = .shared, destination: Destination = .memory, maximumConcurrentCount: Int = 3,
+        manager: WebImageManager = .shared, decodes: Bool = true, maximumConcurrentCount: Int = 3,
         priority: LoadPriority = .low, callbackQueue: (any CallbackQueue)? = nil
     ) {
         self.manager = manager
-        self.destination = destination
+        destination = decodes ? .memory : .disk
         self.priority = priority
         self.callbackQueue = callbackQueue ?? manager.callbackQueue
         let schedule = Schedule(manager, maximumConcurrentCount: maximumConcurrentCount)

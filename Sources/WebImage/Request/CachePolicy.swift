@@ -57,11 +57,11 @@ public struct CacheAccess: Sendable, Hashable {
     private init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
 
     /// Memory only.
-    public static let memory = CacheAccess(.memory)
+    package static let memory = CacheAccess(.memory)
     /// Disk only.
-    public static let disk = CacheAccess(.disk)
+    package static let disk = CacheAccess(.disk)
     /// Memory and disk.
-    public static let all = CacheAccess(.all)
+    package static let all = CacheAccess(.all)
     /// Neither memory nor disk.
-    public static let none = CacheAccess([])
+    package static let none = CacheAccess([])
 }

@@ -152,18 +152,18 @@ public enum ImageOrigin: Sendable, Hashable {
 }
 
 /// A response from ``WebImageManager/data(for:method:body:)``, from the server or from the cache.
-public struct WebDataResponse: Sendable {
+package struct WebDataResponse: Sendable {
     /// The body; empty for a response without one, such as to a HEAD request.
-    public var data: Data
+    package var data: Data
     /// The status, also of an error; `nil` from a loader without HTTP, and for bytes that were stored without a head.
-    public var statusCode: Int?
+    package var statusCode: Int?
     /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be reused
     /// without revalidation.
-    public var headers: [HTTPField]
+    package var headers: [HTTPField]
     /// The final URL, after redirects.
-    public var url: URL
+    package var url: URL
     /// Where the response came from.
-    public var origin: ImageOrigin
+    package var origin: ImageOrigin
     /// Whether the body came from the cache, and the server has just confirmed that it is current.
     package var isConfirmed: Bool
     /// Whether a cached response was served that is no longer fresh, because the server allows that or because the policy does

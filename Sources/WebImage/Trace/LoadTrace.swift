@@ -8,7 +8,7 @@ import WebImageCore
 /// _ = try? await operation.response
 /// print(operation.trace)
 /// ```
-public struct LoadTrace: Sendable, Hashable {
+package struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
     package var entries: [Entry]
 
@@ -73,7 +73,7 @@ extension LoadTrace: CustomStringConvertible {
     /// One line per stage, in order of their start: the start and the duration in milliseconds, the stage, and what happened.
     ///
     /// Shared work that was already in progress has a negative start. The text is for people, and may change between versions.
-    public var description: String { entries.map(\.description).joined(separator: "\n") }
+    package var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 
 /// Notes what a piece of work does. Notes are facts, which become text only when the trace is read.

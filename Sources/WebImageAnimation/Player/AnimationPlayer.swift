@@ -237,7 +237,7 @@ extension AnimationPlayer {
     package var droppedFrameCount: Int { read(\.droppedFrameCount) }
     package var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
     /// The number of decoded frames in memory, shared with other players.
-    public var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
+    package var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
 
     /// Releases the decoded frames. Those that players need are decoded again.
     public func removeCachedFrames() { read(\.pool)?.removeAll() }

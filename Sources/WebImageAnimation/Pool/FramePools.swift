@@ -2,13 +2,30 @@ internal import WebImageCoding
 package import WebImageCore
 package import WebImageProcessing
 
+extension AnimationPlayer {
+    /// The maximum size of the decoded frames of all animations, in bytes, in addition to two frames of each playing animation.
+    ///
+    /// `nil`, the default, is 20 % of the memory available to the process, but at most 60 % of the free memory, and at
+    /// least 10 MiB, as in YYImage. It is measured every ten seconds at most, when an animation starts.
+    public static var frameByteLimit: Int? {
+        get { FramePools.shared.byteLimit }
+        set { FramePools.shared.byteLimit = newValue }
+    }
+
+    /// The maximum size of the decoded frames of one animation, in bytes, or two frames if that is more. No limit by default.
+    public static var animationByteLimit: Int {
+        get { FramePools.shared.poolByteLimit }
+        set { FramePools.shared.poolByteLimit = newValue }
+    }
+}
+
 /// The decoded frames of all animations, and their memory limit.
 ///
 /// Visible animations share the limit: each gets what all its frames take, or an equal share of what the smaller ones
 /// leave. Invisible ones keep what is left over.
-public final class FramePools: Sendable {
+package final class FramePools: Sendable {
     /// The frames of all players.
-    public static let shared = FramePools()
+    package static let shared = FramePools()
 
     /// Runs a closure on another thread.
     package typealias Submit = @Sendable (LoadPriority, @escaping @Sendable () -> Void) -> Void
@@ -79,11 +96,8 @@ public final class FramePools: Sendable {
             State(byteLimit: byteLimit, poolByteLimit: poolByteLimit, measuredLimit: Self.provisionalByteLimit))
     }
 
-    /// The maximum size of all frames, in bytes, in addition to two frames of each playing animation.
-    ///
-    /// `nil`, the default, is 20 % of the memory available to the process, but at most 60 % of the free memory, and at
-    /// least 10 MiB, as in YYImage. It is measured every ten seconds at most, when an animation starts.
-    public var byteLimit: Int? {
+    /// See ``AnimationPlayer/frameByteLimit``.
+    package var byteLimit: Int? {
         get { state.withLock { $0.byteLimit } }
         set {
             state.withLock { $0.byteLimit = newValue }
@@ -91,8 +105,8 @@ public final class FramePools: Sendable {
         }
     }
 
-    /// The maximum size of the frames of one animation, in bytes, or two frames if that is more. No limit by default.
-    public var poolByteLimit: Int {
+    /// See ``AnimationPlayer/animationByteLimit``.
+    package var poolByteLimit: Int {
         get { state.withLock { $0.poolByteLimit } }
         set {
             state.withLock { $0.poolByteLimit = newValue }

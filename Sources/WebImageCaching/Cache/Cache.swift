@@ -65,7 +65,7 @@ public final class Cache<Value: Sendable>: Sendable {
     }
 
     /// Creates a cache in `directory` with the default configuration.
-    public convenience init(directory: URL, archiver: CacheArchiver<Value>) {
+    package convenience init(directory: URL, archiver: CacheArchiver<Value>) {
         self.init(disk: DiskCache(configuration: DiskCache.Configuration(directory: directory)), archiver: archiver)
     }
 
@@ -112,7 +112,7 @@ public enum CacheTier: String, Sendable, Hashable, Codable {
     case memory
     /// The disk cache.
     case disk
-    /// A read-only file of the program, for images only; see ``BundledImages``.
+    /// A read-only file of the program, for images only; see ``ImageCache/Configuration/bundledPath``.
     case bundled
 }
 

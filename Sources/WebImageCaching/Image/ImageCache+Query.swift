@@ -1,14 +1,34 @@
 internal import FoundationEssentials
 internal import WebImageCoding
-internal import WebImageCore
+public import WebImageCore
 
 extension ImageCache {
     /// Returns the image; `nil` if none of the tiers has it, or if the task was cancelled.
     ///
     /// Memory is read on the calling thread. Bytes from disk are decoded once for all concurrent queries, and the image
     /// is put into memory only if `tiers` contains it.
+    public func image(for key: ImageCacheKey, in tiers: Tiers = .all) async -> ImageCacheResult? {
+        await image(for: key, in: tiers, options: ImageQueryOptions())
+    }
+
+    /// Like ``image(for:in:)``, with options.
+    ///
+    /// - Parameters:
+    ///   - decodesForDisplay: whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and
+    ///     their header, and memory is not changed. A hit in memory includes the image in any case.
+    ///   - allowsAnimated: whether the image may be animated; `true` by default. If not, it is the first frame, without data.
+    ///   - priority: the priority of reading and decoding. Joined queries use the highest.
     public func image(
-        for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
+        for key: ImageCacheKey, in tiers: Tiers = .all, decodesForDisplay: Bool = true, allowsAnimated: Bool = true,
+        priority: LoadPriority = .normal
+    ) async -> ImageCacheResult? {
+        let options = ImageQueryOptions(
+            decodesForDisplay: decodesForDisplay, allowsAnimated: allowsAnimated, priority: priority)
+        return await image(for: key, in: tiers, options: options)
+    }
+
+    package func image(
+        for key: ImageCacheKey, in tiers: Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
         let options = permitted(options)
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
@@ -49,12 +69,13 @@ extension ImageCache {
 
     // MARK: Blocking
 
-    /// Like ``image(for:in:options:)``, but blocks on the disk and decodes on the calling thread.
-    @available(*, noasync, message: "It blocks on the disk; use image(for:in:options:)")
+    /// Like ``image(for:in:decodesForDisplay:allowsAnimated:priority:)``, but blocks on the disk and decodes on the calling thread.
+    @available(*, noasync, message: "It blocks on the disk; use image(for:in:)")
     public func cachedImage(
-        for key: ImageCacheKey, in tiers: Tiers = .all, options: ImageQueryOptions = ImageQueryOptions()
+        for key: ImageCacheKey, in tiers: Tiers = .all, decodesForDisplay: Bool = true, allowsAnimated: Bool = true
     ) -> ImageCacheResult? {
-        let options = permitted(options)
+        let options = permitted(
+            ImageQueryOptions(decodesForDisplay: decodesForDisplay, allowsAnimated: allowsAnimated))
         if tiers.contains(.memory), let result = resultInMemory(for: key, options) { return result }
         guard tiers.contains(.disk) else { return nil }
         let watch = watch(key)

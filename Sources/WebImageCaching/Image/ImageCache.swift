@@ -66,13 +66,20 @@ public final class ImageCache: ImageCaching {
         public var codecs: CodecRegistry
         /// The limits for decoding.
         public var decodingLimits: DecodingLimits
-        /// Whether queries decode; `false` overrides ``ImageQueryOptions/decodesForDisplay``.
+        /// Whether queries decode; `false` overrides the argument of a query.
         public var decodesForDisplay = true
         /// Whether queries may return animations, and memory holds them; `false` overrides
-        /// ``ImageQueryOptions/allowsAnimated``.
+        /// the argument of a query.
         public var allowsAnimated = true
         /// Read-only files that are searched, in order, for images that are not on disk.
-        public var bundled: [BundledImages] = []
+        package var bundled: [BundledImages] = []
+        /// Returns the path of a read-only file for images that are not on disk, such as those that a program contains; `nil`, the
+        /// default, or a file that does not exist, is a miss. It is called on a thread of the library or of a blocking caller. The
+        /// files are never written, moved or counted.
+        public var bundledPath: (@Sendable (_ key: ImageCacheKey) -> String?)? {
+            get { bundled.first?.path }
+            set { bundled = newValue.map { [BundledImages(path: $0)] } ?? [] }
+        }
         /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores those
         /// bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an image are
         /// never changed. `nil` by default.

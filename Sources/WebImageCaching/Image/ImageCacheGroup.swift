@@ -1,28 +1,50 @@
 public import FoundationEssentials
 public import WebImageCore
 
-/// Combines several image caches; the last one added has the highest priority.
-///
-/// ```swift
-/// let group = ImageCacheGroup([bundledImages, ImageCache.shared], query: .concurrent)
-/// ```
+extension ImageCache {
+    /// Returns a cache that combines several caches, lowest priority first.
+    ///
+    /// ```swift
+    /// let cache = ImageCache.group(of: [teamCache, ImageCache.shared], query: .concurrent)
+    /// ```
+    ///
+    /// A group can be part of another group, and the cache of a manager or a request. To change the caches of a running program,
+    /// give its next requests another group. A group without caches finds nothing and stores nothing.
+    ///
+    /// - Parameters:
+    ///   - query: the policy for looking up images and bytes.
+    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one copy.
+    ///   - remove: the policy for removing an image; by default from all caches.
+    ///   - contains: the policy for finding the tier that has an image.
+    ///   - clear: the policy for removing everything; by default from all caches.
+    public static func group(
+        of caches: [any ImageCaching], query: CacheGroupPolicy = .serial, store: CacheGroupPolicy = .highestOnly,
+        remove: CacheGroupPolicy = .concurrent, contains: CacheGroupPolicy = .serial, clear: CacheGroupPolicy = .concurrent
+    ) -> any ImageCaching {
+        ImageCacheGroup(caches, query: query, store: store, remove: remove, contains: contains, clear: clear)
+    }
+}
+
+/// The caches of a group that an operation uses, and their order; see ``ImageCache/group(of:query:store:remove:contains:clear:)``.
+public enum CacheGroupPolicy: Sendable, Hashable, CaseIterable {
+    /// All caches in turn, highest priority first. A look-up ends at the first hit.
+    case serial
+    /// All caches at the same time. A look-up returns the first hit and cancels the others.
+    case concurrent
+    /// Only the cache of highest priority.
+    case highestOnly
+    /// Only the cache of lowest priority.
+    case lowestOnly
+}
+
+/// Combines several image caches; the last one has the highest priority.
 ///
 /// Each kind of operation has its ``Policy``. Caches may be added and removed at any time, from any thread; an operation
 /// in progress continues with those that it started with. A group without caches finds nothing and stores nothing.
 ///
 /// A group is a cache itself. It can be part of another group, but not of itself, and can be the cache of a manager.
-public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
-    /// The caches that an operation uses, and their order.
-    public enum Policy: Sendable, Hashable, CaseIterable {
-        /// All caches in turn, highest priority first. A look-up ends at the first hit.
-        case serial
-        /// All caches at the same time. A look-up returns the first hit and cancels the others.
-        case concurrent
-        /// Only the cache of highest priority.
-        case highestOnly
-        /// Only the cache of lowest priority.
-        case lowestOnly
-    }
+package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
+    package typealias Policy = CacheGroupPolicy
 
     /// The policy of each kind of operation.
     package struct Policies: Sendable, Hashable {
@@ -50,7 +72,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     ///   - remove: the policy for removing an image; by default from all caches.
     ///   - contains: the policy for finding the tier that has an image.
     ///   - clear: the policy for removing everything; by default from all caches.
-    public init(
+    package init(
         _ caches: [any ImageCaching] = [], query: Policy = .serial, store: Policy = .highestOnly,
         remove: Policy = .concurrent, contains: Policy = .serial, clear: Policy = .concurrent
     ) {
@@ -64,10 +86,10 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// Creates a group of caches, lowest priority first.
-    public convenience init(arrayLiteral caches: any ImageCaching...) { self.init(caches) }
+    package convenience init(arrayLiteral caches: any ImageCaching...) { self.init(caches) }
 
     /// The caches, lowest priority first.
-    public var caches: [any ImageCaching] {
+    package var caches: [any ImageCaching] {
         get { state.withLock { $0.caches } }
         set {
             // Released outside the lock, since deallocating a custom cache runs its code.
@@ -86,7 +108,7 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// Adds a cache with the highest priority. A cache that is already in the group is moved.
-    public func add(_ cache: any ImageCaching) {
+    package func add(_ cache: any ImageCaching) {
         state.withLock { state in
             state.caches.removeAll { $0 === cache }
             state.caches.append(cache)
@@ -94,37 +116,41 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// Removes a cache; does nothing if it is not in the group.
-    public func remove(_ cache: any ImageCaching) { state.withLock { $0.caches.removeAll { $0 === cache } } }
+    package func remove(_ cache: any ImageCaching) { state.withLock { $0.caches.removeAll { $0 === cache } } }
 
     // MARK: Looking up
 
     /// Returns the image from the memory of the first cache that has it, by the query policy.
-    public func image(inMemoryFor key: ImageCacheKey) -> Image? {
+    package func image(inMemoryFor key: ImageCacheKey) -> Image? {
         let (caches, _) = reached { $0.query }
         return caches.lazy.compactMap { $0.image(inMemoryFor: key) }.first
     }
 
+    package func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+        await image(for: key, in: tiers, options: ImageQueryOptions())
+    }
+
     /// Returns the image, by the query policy.
-    public func image(
+    package func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
         await firstResult(by: \.query) { await $0.image(for: key, in: tiers, options: options) }
     }
 
     /// Returns the stored bytes, by the query policy.
-    public func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+    package func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
         await firstResult(by: \.query) { await $0.data(for: key, in: tiers) }
     }
 
     /// Returns the tier that has the image, by the policy for `contains`.
-    public func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
+    package func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
         await firstResult(by: \.contains) { await $0.tier(holding: key, in: tiers) }
     }
 
     // MARK: Changing
 
     /// Stores by the policy for storing.
-    public func store(
+    package func store(
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
         attributes: DiskCache.Attributes
     ) async {
@@ -134,17 +160,17 @@ public final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     /// Replaces the attributes of the bytes, in every cache that has them.
-    public func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
+    package func update(_ attributes: DiskCache.Attributes, of data: Data, for key: ImageCacheKey) async {
         for cache in caches { await cache.update(attributes, of: data, for: key) }
     }
 
     /// Removes by the policy for removing.
-    public func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
+    package func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
         await forEach(by: \.remove) { await $0.remove(for: key, from: tiers) }
     }
 
     /// Removes everything, by the policy for clearing.
-    public func clear(_ tiers: ImageCache.Tiers) async { await forEach(by: \.clear) { await $0.clear(tiers) } }
+    package func clear(_ tiers: ImageCache.Tiers) async { await forEach(by: \.clear) { await $0.clear(tiers) } }
 
     // MARK: Policies at work
 

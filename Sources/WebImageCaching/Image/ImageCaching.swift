@@ -2,7 +2,7 @@ public import FoundationEssentials
 internal import WebImageCoding
 public import WebImageCore
 
-/// A cache of images: ``ImageCache``, several as one (``ImageCacheGroup``), or a custom one.
+/// A cache of images: ``ImageCache``, several as one (``ImageCache/group(of:query:store:remove:contains:clear:)``), or a custom one.
 ///
 /// A custom cache may have more or fewer than two tiers. It maps ``ImageCache/Tiers`` to its own tiers, and its results
 /// say which tier they are from. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and
@@ -24,9 +24,7 @@ public protocol ImageCaching: AnyObject, Sendable {
     /// Returns the image, decoded if necessary; `nil` if none of the tiers has it.
     ///
     /// The default decodes the bytes with the shared codecs, and does not store the image.
-    func image(
-        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
-    ) async -> ImageCacheResult?
+    func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult?
 
     /// Returns the stored bytes without decoding them; `nil` if none of the tiers has any.
     func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult?
@@ -66,20 +64,13 @@ extension ImageCaching {
     public func image(inMemoryFor key: ImageCacheKey) -> Image? { nil }
 
     /// Decodes the stored bytes with the shared codecs.
-    public func image(
-        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
-    ) async -> ImageCacheResult? {
+    public func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
         if tiers.contains(.memory), let image = image(inMemoryFor: key) {
-            return ImageCacheResult(image: options.allowsAnimated ? image : image.firstFrame, tier: .memory)
+            return ImageCacheResult(image: image, tier: .memory)
         }
         guard var result = await data(for: key, in: tiers), let data = result.data else { return nil }
-        guard options.decodesForDisplay else {
-            guard let info = try? CodecRegistry.shared.info(of: data) else { return nil }
-            result.info = info
-            return result
-        }
-        let decoding = DecodingOptions(firstFrameOnly: !options.allowsAnimated, damage: .refuse)
-        let decoded = await DecodingQueue.run { try? CodecRegistry.shared.decode(data, options: decoding) }
+        let options = DecodingOptions(allowsDamage: false)
+        let decoded = await DecodingQueue.run { try? CodecRegistry.shared.decode(data, options: options) }
         guard var image = decoded else { return nil }
         ImageRecord(result.attributes.extendedData).apply(to: &image)
         result.image = image
@@ -101,15 +92,35 @@ extension ImageCaching {
 
 extension ImageCaching {
     /// Returns the image from any tier.
-    public func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> ImageCacheResult? {
-        await image(for: key, in: tiers, options: ImageQueryOptions())
+    package func image(for key: ImageCacheKey) async -> ImageCacheResult? { await image(for: key, in: .all) }
+
+    /// Like ``image(for:in:)``, with options. Custom caches know none, so they apply to the result.
+    package func image(
+        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
+    ) async -> ImageCacheResult? {
+        switch self {
+        case let cache as ImageCache: return await cache.image(for: key, in: tiers, options: options)
+        case let group as ImageCacheGroup: return await group.image(for: key, in: tiers, options: options)
+        default: break
+        }
+        guard options.decodesForDisplay || tiers.contains(.memory) && image(inMemoryFor: key) != nil else {
+            guard var result = await data(for: key, in: tiers), let data = result.data,
+                let info = try? CodecRegistry.shared.info(of: data)
+            else { return nil }
+            result.info = info
+            return result
+        }
+        var result = await image(for: key, in: tiers)
+        let image = result?.image
+        if !options.allowsAnimated { result?.image = image?.firstFrame }
+        return result
     }
 
     /// Returns the bytes from any tier.
     package func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
 
     /// Stores an image, its bytes, or both, by default in memory and on disk, or only in memory for a variant.
-    public func store(
+    package func store(
         _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: ImageCache.Tiers? = nil,
         attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) async {
@@ -132,7 +143,7 @@ extension ImageCaching {
 public struct ImageCacheResult: Sendable {
     /// The image; `nil` if only bytes were requested.
     public var image: Image?
-    /// The properties in the file's header; only if ``ImageQueryOptions/decodesForDisplay`` is `false`.
+    /// The properties in the file's header; only if decoding was not wanted.
     public var info: ImageInfo?
     /// The stored bytes. For a hit in memory, only the bytes that the image has kept, usually none.
     public var data: Data?
@@ -141,7 +152,7 @@ public struct ImageCacheResult: Sendable {
     /// The attributes stored with the bytes.
     public var attributes: DiskCache.Attributes
     /// When the bytes were stored, if known.
-    public var created: Date?
+    package var created: Date?
 
     /// Creates a result.
     public init(
@@ -158,17 +169,17 @@ public struct ImageCacheResult: Sendable {
 }
 
 /// Options of a look-up in a cache of images.
-public struct ImageQueryOptions: Sendable, Hashable {
+package struct ImageQueryOptions: Sendable, Hashable {
     /// Whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and their header,
     /// and memory is not changed. A hit in memory includes the image in any case.
-    public var decodesForDisplay: Bool
+    package var decodesForDisplay: Bool
     /// Whether the image may be animated; `true` by default. If not, it is the first frame, without data.
-    public var allowsAnimated: Bool
+    package var allowsAnimated: Bool
     /// The priority of reading and decoding. Joined queries use the highest.
-    public var priority: LoadPriority
+    package var priority: LoadPriority
 
     /// Creates options.
-    public init(decodesForDisplay: Bool = true, allowsAnimated: Bool = true, priority: LoadPriority = .normal) {
+    package init(decodesForDisplay: Bool = true, allowsAnimated: Bool = true, priority: LoadPriority = .normal) {
         self.decodesForDisplay = decodesForDisplay
         self.allowsAnimated = allowsAnimated
         self.priority = priority

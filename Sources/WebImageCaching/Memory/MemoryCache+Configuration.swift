@@ -6,29 +6,39 @@ extension MemoryCache {
     public struct Configuration: Sendable {
         /// The maximum total cost of all entries, in a unit of the caller's choice (bytes, for images). Clamped to
         /// `Int.max / 2`. No limit by default.
-        public var costLimit: Int
+        package var costLimit: Int
         /// The maximum number of entries. No limit by default.
-        public var countLimit: Int
+        package var countLimit: Int
         /// The maximum cost of one entry; more expensive values are not stored. No limit by default.
         package var entryCostLimit = Int.max
         /// How long an entry is kept without being used, in seconds. No limit by default.
-        public var ageLimit = Double.infinity
+        package var ageLimit = Double.infinity
         /// When entries expire that are stored without an expiration. Never by default.
         public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry. None by default.
         package var expirationExtension = ExpirationExtension.none
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
-        public var revival: ValueRevival<Value>?
-        /// Where values are released; by default on the thread whose call displaced them.
-        public var valueRelease = ValueRelease.caller
+        package var revival: ValueRevival<Value>?
+        /// Runs the work that releases values which were removed, replaced or evicted, for example on a queue. `nil`, the default,
+        /// releases them on the thread whose call displaced them; after memory pressure or expiration, this may be a thread of the
+        /// library.
+        ///
+        /// This matters for values whose release is expensive, or must happen on a certain thread. Values stay in memory until the
+        /// closure runs the work. It is never called under a lock.
+        public var releaseHandler: (@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)? {
+            get { if case .custom(let handler) = valueRelease { handler } else { nil } }
+            set { valueRelease = newValue.map(ValueRelease.custom) ?? .caller }
+        }
+        package var valueRelease = ValueRelease.caller
         /// Reports memory pressure: a warning frees half of the cache, a critical report all of it. The system by
         /// default; `nil` for a cache that ignores memory pressure.
-        public var pressureSource: MemoryPressureSource? = .system
+        package var pressureSource: MemoryPressureSource? = .system
         /// Whether ``MemoryCache/didEnterBackground()`` empties the cache. `true` by default.
         public var removesAllInBackground = true
 
-        /// Creates the default configuration with these limits.
+        /// Creates the default configuration with these limits, which can be changed later (``MemoryCache/costLimit``,
+        /// ``MemoryCache/countLimit``).
         public init(costLimit: Int = .max, countLimit: Int = .max) {
             self.costLimit = costLimit
             self.countLimit = countLimit
@@ -39,6 +49,13 @@ extension MemoryCache {
 extension MemoryCache.Configuration where Value == Image {
     /// How long decoded images are kept without being used: 12 hours, in seconds.
     package static var defaultImageAge: Double { 12 * 3_600 }
+
+    /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept alive.
+    /// Animated images, and those with ``WebImageCore/Image/extendedData``, are not found.
+    public var findsLivingImages: Bool {
+        get { revival != nil }
+        set { revival = newValue ? .weakPixels : nil }
+    }
 
     /// The configuration for decoded images: 20 % of the available memory, at most 1 GiB, and 12 hours without a use.
     /// Images that are still alive elsewhere are found again after an eviction.
@@ -58,7 +75,7 @@ package enum MemoryBudget {
 }
 
 /// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
-public struct ValueRevival<Value: Sendable>: Sendable {
+@usableFromInline package struct ValueRevival<Value: Sendable>: Sendable {
     /// Returns the value; `nil` if it was deallocated.
     @usableFromInline package typealias Reference = @Sendable () -> Value?
 
@@ -72,7 +89,7 @@ public struct ValueRevival<Value: Sendable>: Sendable {
 
 extension ValueRevival where Value: AnyObject {
     /// Finds objects that are alive.
-    public static var weak: ValueRevival {
+    package static var weak: ValueRevival {
         ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0) }) { value in { [weak value] in value } }
     }
 }
@@ -80,7 +97,7 @@ extension ValueRevival where Value: AnyObject {
 extension ValueRevival where Value == Image {
     /// Finds images whose pixels are alive, such as those on screen, and whose ``WebImageCore/Image/data``, if any, is
     /// alive. Animated images and those with ``WebImageCore/Image/extendedData`` are not found again.
-    public static var weakPixels: ValueRevival {
+    package static var weakPixels: ValueRevival {
         ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0.pixels) }) { image in
             guard image.animation == nil, image.extendedData == nil else { return nil }
             let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
@@ -105,7 +122,7 @@ extension ValueRevival where Value == Image {
 /// Where a ``MemoryCache`` releases values that it removes, replaces or evicts; never under a lock.
 ///
 /// This matters for values whose release is expensive, or must happen on a certain thread.
-public enum ValueRelease: Sendable {
+@usableFromInline package enum ValueRelease: Sendable {
     /// On the thread whose call displaced them. After memory pressure or expiration, this may be a thread of the
     /// library. The default, since releasing an image only returns its memory to a pool.
     case caller

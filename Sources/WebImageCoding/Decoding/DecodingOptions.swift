@@ -121,7 +121,7 @@ public struct DecodingLimits: Sendable, Hashable {
 
     /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel JPEG,
     /// and 10 s of processor time. The others are the same as in ``default``.
-    public static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
+    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
 
     package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,

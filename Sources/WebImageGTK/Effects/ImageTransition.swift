@@ -22,32 +22,43 @@ public struct ImageTransition: Sendable {
     /// The duration of the transition.
     let duration: Duration
     /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by default.
-    public var timing: @Sendable (Double) -> Double
+    package var timing: @Sendable (Double) -> Double
     /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
     package var setsImage: Bool
     /// Called before the image is set.
-    public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
+    package var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
     /// Draws one frame. Slots that pass images to a closure don't call it.
     let draw: @MainActor @Sendable (ImageFrame) -> Void
     /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
-    public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
+    package var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
     /// Called once at the end; `isFinished` is `false` if the transition was interrupted.
-    public var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
+    package var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
 
     /// Makes a transition.
     ///
     /// - Parameters:
     ///   - duration: half a second by default, as in SDWebImage.
     ///   - setsImage: whether the library sets the image; `true` by default. If `false`, the closures set it.
-    ///   - draw: draws one frame; the default draws the new image only.
+    ///   - draw: draws one frame; the default draws the new image only. Slots that pass images to a closure don't call it.
+    ///   - timing: maps the elapsed part of the duration, from 0 to 1, to the progress; `nil`, the default, eases in and out.
+    ///   - prepare: called before the image is set.
+    ///   - animate: called for each frame with the progress from 0 to 1, to animate other parts of the view.
+    ///   - complete: called once at the end; `isFinished` is `false` if the transition was interrupted.
     public init(
         duration: Duration = .milliseconds(500), setsImage: Bool = true,
-        draw: @escaping @MainActor @Sendable (ImageFrame) -> Void = { $0.drawNew() }
+        draw: @escaping @MainActor @Sendable (ImageFrame) -> Void = { $0.drawNew() },
+        timing: (@Sendable (Double) -> Double)? = nil,
+        prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)? = nil,
+        animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)? = nil,
+        complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)? = nil
     ) {
         self.duration = duration
         self.setsImage = setsImage
+        self.timing = timing ?? Self.easeInOut
+        self.prepare = prepare
+        self.animate = animate
+        self.complete = complete
         self.draw = draw
-        timing = Self.easeInOut
     }
 
     /// The duration in microseconds, the unit of frame clocks.

@@ -46,7 +46,7 @@ public struct AddressPolicy: Sendable {
     }
     /// Whether a proxy may look up names; `false`. With `socks4` and `socks5` proxies, this machine looks names up, and they stay
     /// forbidden.
-    public var allowsNamesResolvedByProxy = false
+    package var allowsNamesResolvedByProxy = false
 
     private var allowedPatterns: [HostPattern]?
     private var deniedPatterns: [HostPattern] = []

@@ -195,7 +195,7 @@ extension ImageDownloader.Configuration {
     ///
     /// No server can hold a slot for long. The limits are 10 s for connecting, 10 s of silence, 60 s and 50 MiB for each load, and at
     /// least 1024 bytes per second over 10 s.
-    public static var server: Self {
+    package static var server: Self {
         var configuration = Self()
         configuration.addressPolicy = .publicInternet
         configuration.proxy = .none

@@ -17,7 +17,7 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     private let members: Lock<[any ImageLoader]>
 
     /// Creates a group of `loaders`, added in that order.
-    public init(_ loaders: [any ImageLoader] = []) { members = Lock(loaders) }
+    package init(_ loaders: [any ImageLoader] = []) { members = Lock(loaders) }
 
     /// Creates a group of loaders, added in that order.
     public convenience init(arrayLiteral loaders: any ImageLoader...) { self.init(loaders) }

@@ -54,9 +54,7 @@ final class ScriptedCache: ImageCaching {
 
     func image(inMemoryFor key: ImageCacheKey) -> Image? { state.withLock { $0.images[key] } }
 
-    func image(
-        for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
-    ) async -> ImageCacheResult? {
+    func image(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
         await call("image")
         return image(inMemoryFor: key).map { ImageCacheResult(image: $0, tier: .memory) }
     }

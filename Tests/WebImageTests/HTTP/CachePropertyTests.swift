@@ -58,11 +58,11 @@ import WebImageTestSupport
             let url = try #require(URL(string: "answering://host\(path)"))
             let request = WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
             if changes {
-                _ = try await manager.data(for: request, method: .post)
+                _ = try await manager.dataResponse(for: request, method: .post)
                 continue
             }
             let before = sent.withLock { $0.count }
-            let response = try await manager.data(for: request)
+            let response = try await manager.dataResponse(for: request)
             let number = try #require(Int(String(decoding: response.data, as: UTF8.self)))
             let (answer, after) = sent.withLock { ($0[number], $0.count) }
             #expect(answer.path == path)

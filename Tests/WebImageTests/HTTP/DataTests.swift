@@ -19,13 +19,13 @@ import WebImageTestSupport
         _ request: WebImageRequest? = nil, method: LoaderRequest.Method = .get, body: Data? = nil,
         _ answer: (ScriptedLoad) throws -> Void
     ) async throws -> WebDataResponse {
-        async let response = fixture.manager.data(for: request ?? self.request, method: method, body: body)
+        async let response = fixture.manager.dataResponse(for: request ?? self.request, method: method, body: body)
         try answer(await fixture.nextLoad())
         return try await response
     }
 
     private func stored(method: LoaderRequest.Method = .get) async throws -> WebDataResponse {
-        try await fixture.manager.data(for: request, method: method)
+        try await fixture.manager.dataResponse(for: request, method: method)
     }
 
     private let text = Data("<p>text</p>".utf8)
@@ -41,7 +41,7 @@ import WebImageTestSupport
             #expect(first.statusCode == status && first.data == text && first.origin == .remote)
             #expect(first.headerValue("age") == nil)
             fixture.time.advance(seconds: 59)
-            let second = try await fixture.manager.data(for: request)
+            let second = try await fixture.manager.dataResponse(for: request)
             #expect(second.statusCode == status && second.data == text && second.origin == .diskCache)
             #expect(second.headerValue("Age") == "59")
             #expect(second.headerValue("content-type") == "text/html")
@@ -234,17 +234,17 @@ import WebImageTestSupport
     @Test func cacheOnlyAsksNobody() async throws {
         let only = WebImageRequest(url, cachePolicy: .cacheOnly)
         await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) {
-            try await fixture.manager.data(for: only)
+            try await fixture.manager.dataResponse(for: only)
         }
         _ = try await data { $0.answer(text, status: 200) }
-        #expect(try await fixture.manager.data(for: only).data == text)
+        #expect(try await fixture.manager.dataResponse(for: only).data == text)
         await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) {
-            try await fixture.manager.data(for: only, method: .post)
+            try await fixture.manager.dataResponse(for: only, method: .post)
         }
     }
 
     @Test func cancellingTheTaskCancelsTheLoad() async throws {
-        let task = Task { try await fixture.manager.data(for: request) }
+        let task = Task { try await fixture.manager.dataResponse(for: request) }
         let load = try await fixture.nextLoad()
         task.cancel()
         try await load.cancellations.first()

@@ -58,7 +58,7 @@ import WebImageTestSupport
 
     @Test func dataComesFromThere() async throws {
         _ = try await fixture.load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
-        let answer = try await fixture.manager.data(for: request())
+        let answer = try await fixture.manager.dataResponse(for: request())
         #expect(answer.origin == .diskCache)
         #expect(try answer.data == SolidPicture(1).png())
         _ = try await fixture.pass(request(), method: .put)
@@ -187,7 +187,7 @@ import WebImageTestSupport
 
     @Test func dataIsAskedForWithTheManagersHeaders() async throws {
         let fixture = try ManagerFixture { $0.headers = ["X-Client": "test"] }
-        async let answer = fixture.manager.data(for: WebImageRequest(url))
+        async let answer = fixture.manager.dataResponse(for: WebImageRequest(url))
         let load = try await fixture.nextLoad()
         #expect(load.request.headers["X-Client"] == "test")
         try load.answer(SolidPicture(1).png())
@@ -219,7 +219,7 @@ import WebImageTestSupport
 extension ManagerFixture {
     /// Sends a request that changes something, answered with 204.
     fileprivate func pass(_ request: WebImageRequest, method: LoaderRequest.Method) async throws -> WebDataResponse {
-        async let response = manager.data(for: request, method: method)
+        async let response = manager.dataResponse(for: request, method: method)
         try await nextLoad().answer(Data(), status: 204)
         return try await response
     }

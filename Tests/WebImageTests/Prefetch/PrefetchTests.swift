@@ -38,7 +38,7 @@ import WebImageTestSupport
     @Test func bringsFilesToTheDiskWithoutDecodingThem() async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
-        let prefetcher = ImagePrefetcher(manager: fixture.manager, destination: .disk)
+        let prefetcher = ImagePrefetcher(manager: fixture.manager, decodes: false)
         let url = try ManagerFixture.url("a")
         // Two sizes of one file are one.
         let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: $0, height: $0))) }

@@ -18,7 +18,7 @@ import WebImageTestSupport
     /// The disk has ``stored``, which may stand in for a server in trouble; nothing was decoded.
     private func fixture(_ decoder: ProbeDecoder? = nil) async throws -> ManagerFixture {
         let fixture = try ManagerFixture(decoder: decoder) { $0.previewInterval = .zero }
-        async let answer = fixture.manager.data(for: WebImageRequest(url, cachePolicy: .http))
+        async let answer = fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: .http))
         try await fixture.nextLoad().answer(stored, "Cache-Control: max-age=60, stale-if-error=600\nETag: \"1\"")
         _ = try await answer
         fixture.time.advance(seconds: 60)

@@ -203,7 +203,7 @@ import WebImageTestSupport
     @Test(arguments: [CachePolicy.cacheFirst, .http, .refresh])
     func whatASerializerChoseIsNoAnswerOfTheServers(_ policy: CachePolicy) async throws {
         try await storeRewritten()
-        async let answer = fixture.manager.data(for: WebImageRequest(url, cachePolicy: policy))
+        async let answer = fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: policy))
         let load = try await fixture.nextLoad()
         #expect(load.request.headers["If-None-Match"] == nil, "a confirmation would be of something else")
         try load.answer(SolidPicture(3), "Content-Type: image/png\nCache-Control: max-age=60\nETag: \"1\"")
@@ -211,7 +211,7 @@ import WebImageTestSupport
         #expect(try response.data == SolidPicture(3).png())
         #expect(response.origin == .remote)
         // From now on the disk has the server's bytes, for everybody.
-        let again = try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: .http))
+        let again = try await fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: .http))
         #expect(again.origin == .diskCache)
         #expect(try again.data == SolidPicture(3).png())
     }
@@ -220,7 +220,7 @@ import WebImageTestSupport
     func noServerMeansNoAnswerThen(_ policy: CachePolicy) async throws {
         try await storeRewritten()
         await #expect(throws: WebImageError.notInCache(key: WebImageRequest(url).cacheKey.source)) {
-            try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: policy))
+            try await fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: policy))
         }
     }
 
@@ -237,7 +237,7 @@ import WebImageTestSupport
         }
         #expect(confirmed.image.format == .webp)
         await #expect(throws: WebImageError.notInCache(key: WebImageRequest(url).cacheKey.source)) {
-            try await fixture.manager.data(for: WebImageRequest(url, cachePolicy: .cacheOnly))
+            try await fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         }
     }
 

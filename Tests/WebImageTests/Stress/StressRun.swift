@@ -76,8 +76,8 @@ final class StressRun: Sendable {
         configuration.networkActivity = NetworkActivity()
         try FileManager.default.createDirectory(at: directory.url("bodies"), withIntermediateDirectories: true)
         manager = WebImageManager(configuration: configuration)
-        prefetchers = [ImagePrefetcher.Destination.memory, .disk].map { [manager] destination in
-            ImagePrefetcher(manager: manager, destination: destination)
+        prefetchers = [true, false].map { [manager] decodes in
+            ImagePrefetcher(manager: manager, decodes: decodes)
         }
     }
 
